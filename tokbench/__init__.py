@@ -1,0 +1,1 @@
+"""tokbench: a workbench for tokenizers."""

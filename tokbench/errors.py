@@ -1,0 +1,128 @@
+"""Everything that can go wrong, as one tree.
+
+Each error carries a message (what, where) and a hint (what to do next); the command
+line prints both and exits with the class's code, and no other place prints errors.
+
+    TokbenchError
+    ├── ConfigError               an option, preset or pattern that cannot be used     exit 2
+    ├── CorpusError               a text that is missing, empty, unreadable, not UTF-8
+    ├── TextError                 a string that has no UTF-8 form
+    ├── UnknownBackendError       no backend of that name                              exit 2
+    ├── BackendUnavailableError   a backend whose library is not installed
+    ├── TrainingError             a training that cannot succeed
+    ├── StoreError                a folder that cannot be written or found
+    ├── SpecialTokenError         a special token's text where it is not allowed
+    ├── UnknownIdError            an id outside the vocabulary
+    ├── DecodeError               ids whose bytes are not UTF-8, decoded strictly
+    ├── ModelFormatError          a file that is not what it claims to be
+    │   └── SelfTestError         a loaded tokenizer that gives other ids than when saved
+    └── ConversionError           a conversion that cannot be exact
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.tokens import Span
+
+
+class TokbenchError(Exception):
+    """The root: a message for the user, and a hint what to do next.
+
+    >>> str(TokbenchError("corpora/x.txt is empty", hint="name a file with text"))
+    'corpora/x.txt is empty'
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigError(TokbenchError):
+    """An option, a preset or a pattern that cannot be used."""
+
+    exit_code = 2
+
+
+class CorpusError(TokbenchError):
+    """A text that is missing, empty, unreadable, or not UTF-8."""
+
+
+class TextError(TokbenchError):
+    """A string that has no UTF-8 form (it holds a lone surrogate)."""
+
+
+class UnknownBackendError(TokbenchError):
+    """No backend of that name."""
+
+    exit_code = 2
+
+
+class BackendUnavailableError(TokbenchError):
+    """A backend whose library is not installed; the hint is the pip command."""
+
+
+class TrainingError(TokbenchError):
+    """A training that cannot succeed."""
+
+
+class StoreError(TokbenchError):
+    """A folder that cannot be written, or a tokenizer that cannot be found."""
+
+
+class SpecialTokenError(TokbenchError):
+    """A special token's text in a text that must not hold one."""
+
+    def __init__(self, token: str, span: Span) -> None:
+        super().__init__(
+            f"the text holds the special token {token!r} at bytes {span.start}-{span.stop}",
+            hint="pass special=SpecialPolicy.TEXT (--special text) to encode it as ordinary text, "
+            "SpecialPolicy.ENCODE (--special encode) to make it the special token, or take it out of the text",
+        )
+        self.token = token
+        self.span = span
+
+
+class UnknownIdError(TokbenchError):
+    """An id that the vocabulary does not have."""
+
+    def __init__(self, id: int, position: int, vocab_size: int) -> None:
+        super().__init__(
+            f"id {id} at position {position} is not in the vocabulary of {vocab_size} entries",
+            hint=f"ids run from 0 to {vocab_size - 1}; were they made by another tokenizer?",
+        )
+        self.id = id
+        self.position = position
+        self.vocab_size = vocab_size
+
+
+class DecodeError(TokbenchError):
+    """Ids whose bytes are not UTF-8, decoded with errors="strict"."""
+
+
+class ModelFormatError(TokbenchError):
+    """A file that is not what it claims to be: where, what was expected, what was found."""
+
+    def __init__(self, path: Path | str, expected: str, found: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{path}: expected {expected}, found {found}", hint=hint)
+        self.path = path
+        self.expected = expected
+        self.found = found
+
+
+class SelfTestError(ModelFormatError):
+    """A loaded tokenizer that gives other ids than when it was saved."""
+
+
+class ConversionError(TokbenchError):
+    """A conversion that cannot be exact; `reason` says why."""
+
+    def __init__(self, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(f"this conversion cannot be exact: {reason}", hint=hint)
+        self.reason = reason

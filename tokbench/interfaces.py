@@ -1,0 +1,224 @@
+"""What a tokenizer and a backend are, as Protocols; optional powers are Protocols of their own.
+
+Nothing here imports a tokenizer library, and no code outside `backends` knows more of a
+tokenizer than what stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+from tokbench.tokens import Segmentation, SpecialPolicy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerInfo:
+    """What a tokenizer says of itself.
+
+    Attributes:
+        name: how the user calls it.
+        backend: the registered backend that made it.
+        vocab_size: entries, special tokens included.
+        special_tokens: text → id.
+        lossless: whether decode(encode(text)) gives every text back, byte for byte.
+        kernel: what runs it: "native", "python", or a library with its version.
+    """
+
+    name: str
+    backend: str
+    vocab_size: int
+    special_tokens: Mapping[str, int]
+    lossless: bool
+    kernel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The ids of many texts in two arrays.
+
+    Attributes:
+        ids: uint32[N], the ids of all texts, one after another.
+        offsets: int64[len(texts) + 1]; text i has ids[offsets[i]:offsets[i + 1]].
+    """
+
+    ids: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> NDArray[np.uint32]:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"text {index} of {len(self)}")
+        index %= len(self)
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+
+class Progress(Protocol):
+    """Where long work says how far it is; called in the thread that started the work."""
+
+    def __call__(self, phase: str, done: int, total: int | None, unit: str) -> None:
+        """Report `done` of `total` (None where it is not known) in `unit` ("bytes", "merges", …)."""
+
+
+def no_progress(phase: str, done: int, total: int | None, unit: str) -> None:
+    """Report to nobody."""
+
+
+class Tokenizer(Protocol):
+    """A trained tokenizer: immutable, safe to share between threads."""
+
+    @property
+    def info(self) -> TokenizerInfo:
+        """What it says of itself."""
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts, in arrays; `threads=None` takes every processor."""
+
+    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
+        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ids. Raises `UnknownIdError`."""
+
+    def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
+        """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
+
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of one entry. Raises `UnknownIdError`."""
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+
+    def save(self, directory: Path, *, overwrite: bool = False) -> None:
+        """Write the folder that `tokbench.load` opens. Raises `StoreError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRecord:
+    """What a training run saw and did.
+
+    Attributes:
+        documents: documents read.
+        num_bytes: UTF-8 bytes read.
+        pretokens: pre-tokens seen, or None where the algorithm has none.
+        distinct_pretokens: different ones among them.
+        tokens: tokens the training text becomes under the result.
+        seconds: phase → wall seconds.
+        threads: threads used.
+        kernel: what trained: "native", "python", or a library with its version.
+        requested_vocab_size: as asked for, or None where the default was taken.
+        stopped_early: why fewer entries were learned than asked for, else None.
+        fingerprint: identifies the text whatever its order (see `tokbench.corpus`), or None.
+    """
+
+    documents: int
+    num_bytes: int
+    pretokens: int | None
+    distinct_pretokens: int | None
+    tokens: int | None
+    seconds: Mapping[str, float]
+    threads: int
+    kernel: str
+    requested_vocab_size: int | None = None
+    stopped_early: str | None = None
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BackendOption:
+    """One option of a backend, for `tokbench backends` and for checking presets."""
+
+    name: str
+    default: Any
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackendInfo:
+    """What a backend says of itself before it is used."""
+
+    name: str
+    summary: str
+    kernel: str
+    options: tuple[BackendOption, ...] = field(default=())
+
+
+class Backend(Protocol):
+    """An algorithm family: trains tokenizers and loads the ones it saved.
+
+    `config_type` is a frozen dataclass; its fields are the backend's options, and each
+    field's metadata may carry `help`. A class of this shape, named by an entry point in the
+    group `tokbench.backends`, is all that a new backend needs.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    config_type: ClassVar[type[Any]]
+
+    def train(self, documents: Iterable[str], config: Any, *, progress: Progress = no_progress) -> Tokenizer:
+        """Learn a tokenizer from documents. Raises `TrainingError`, `ConfigError`, `CorpusError`."""
+
+    def load(self, directory: Path) -> Tokenizer:
+        """Open a folder that this backend saved. Raises `ModelFormatError`."""
+
+
+@runtime_checkable
+class ByteDocuments(Protocol):
+    """Documents that can also be had as UTF-8 bytes, without a Python string for each.
+
+    A backend that reads bytes natively asks for these; every other one iterates strings.
+    """
+
+    def __iter__(self) -> Iterator[str]:
+        """The documents as strings."""
+
+    def byte_sources(self) -> Iterator[ByteSource]:
+        """The same documents as files or blocks of bytes, in the same order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByteSource:
+    """Bytes that hold one or more whole documents.
+
+    Attributes:
+        name: what error messages call it.
+        path: a plain file to be read and checked as it is, or None.
+        blocks: where `path` is None, the UTF-8 bytes in order, cut anywhere.
+        documents: how the bytes fall into documents: "file" (one), "lines" or "paragraphs".
+    """
+
+    name: str
+    path: Path | None
+    blocks: Iterable[bytes] | None
+    documents: str
+
+
+@runtime_checkable
+class SupportsPreTokens(Protocol):
+    """A tokenizer that splits into pre-tokens before it does anything else."""
+
+    def pretokens(self, text: str) -> list[str]:
+        """The pre-tokens of a text; together they are the text."""
+
+
+@runtime_checkable
+class RecordsTraining(Protocol):
+    """A tokenizer that still knows how it was trained."""
+
+    @property
+    def training(self) -> TrainingRecord | None:
+        """What the training saw and did; None for one that was opened."""
