@@ -1,0 +1,318 @@
+// The kernel as the Python module `_native`. Arguments are checked here, and only here; the
+// interpreter's lock is released around everything that takes time.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+#if defined(_WIN32)
+#include <io.h>
+#else
+#include <unistd.h>
+#endif
+
+#include "counter.hpp"
+#include "decoder.hpp"
+#include "encoder.hpp"
+#include "trainer.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace tokbench;
+
+namespace {
+
+template <class T>
+using Array = nb::ndarray<nb::numpy, T>;
+template <class T>
+using InputArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+Array<T> to_array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  T* const data = owned->data();
+  nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  owned.release();
+  return Array<T>(data, shape, owner);
+}
+
+template <class T>
+Array<T> to_array(std::vector<T>&& values) {
+  const std::size_t size = values.size();
+  return to_array(std::move(values), {size});
+}
+
+Bytes view(const nb::bytes& bytes) { return {reinterpret_cast<const Byte*>(bytes.c_str()), bytes.size()}; }
+
+// The UTF-8 of a Python string, which lives as long as the string. Raises UnicodeEncodeError for surrogates.
+Bytes utf8_view(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) throw nb::python_error();
+  return {reinterpret_cast<const Byte*>(data), static_cast<std::size_t>(size)};
+}
+
+// Calls back into Python now and then from a loop that runs without the interpreter's lock: for
+// progress, and so that Ctrl-C ends the loop.
+class Reporter {
+ public:
+  explicit Reporter(nb::object callback) : callback_(std::move(callback)) {}
+
+  void operator()(std::uint64_t done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(50)) return;
+    last_ = now;
+    const nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!callback_.is_none()) callback_(done);
+  }
+
+ private:
+  nb::object callback_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+std::size_t read_some(int fd, std::span<Byte> into) {
+  for (;;) {
+#if defined(_WIN32)
+    const auto got = ::_read(fd, into.data(), static_cast<unsigned>(into.size()));
+#else
+    const auto got = ::read(fd, into.data(), into.size());
+#endif
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) throw std::system_error(errno, std::generic_category());
+  }
+}
+
+DocumentMode document_mode(const std::string& name) {
+  if (name == "file") return DocumentMode::File;
+  if (name == "lines") return DocumentMode::Lines;
+  throw std::invalid_argument("documents must be \"file\" or \"lines\", not \"" + name + "\"");
+}
+
+void add_texts(PretokenCounter& counter, const nb::list& texts) {
+  // The strings stay alive in the list; collecting their views needs the lock, copying them does not.
+  std::vector<Bytes> views;
+  views.reserve(texts.size());
+  for (const nb::handle text : texts) views.push_back(utf8_view(text));
+  const nb::gil_scoped_release unlocked;
+  for (const Bytes text : views) counter.add_document(text);
+}
+
+std::uint64_t add_file(PretokenCounter& counter, int fd, const std::string& documents, nb::object progress) {
+  constexpr std::size_t kBlock = 1 << 20;
+  const DocumentMode mode = document_mode(documents);
+  Reporter report(std::move(progress));
+  const nb::gil_scoped_release unlocked;
+  counter.begin_source(mode);
+  std::uint64_t total = 0;
+  for (;;) {
+    const std::size_t used = read_some(fd, counter.prepare(kBlock));
+    counter.commit(kBlock, used);
+    if (used == 0) break;
+    total += used;
+    if (counter.invalid()) return total;
+    report(total);
+  }
+  counter.end_source();
+  return total;
+}
+
+nb::object invalid_place(PretokenCounter& counter) {
+  const auto place = counter.invalid();
+  return place ? nb::object(nb::make_tuple(place->source, place->offset)) : nb::none();
+}
+
+nb::list counted_items(const PretokenCounter& counter) {
+  nb::list items;
+  counter.table().for_each([&](Bytes text, std::int64_t count) {
+    items.append(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(text.data()), text.size()), count));
+  });
+  return items;
+}
+
+nb::tuple train(const PretokenCounter& counter, std::size_t num_merges, std::int64_t min_frequency,
+                std::size_t max_token_length, std::uint64_t seed, nb::object progress) {
+  if (min_frequency < 1) throw std::invalid_argument("min_frequency must be at least 1");
+  std::vector<Id> pairs;
+  std::vector<std::int64_t> counts;
+  std::int64_t num_tokens = 0;
+  {
+    Reporter report(std::move(progress));
+    const nb::gil_scoped_release unlocked;
+    Trainer trainer(counter.table(), {num_merges, min_frequency, max_token_length, seed});
+    while (trainer.step()) report(trainer.merges().size());
+    for (const Merge& merge : trainer.merges()) {
+      pairs.push_back(merge.left);
+      pairs.push_back(merge.right);
+      counts.push_back(merge.count);
+    }
+    num_tokens = trainer.num_tokens();
+  }
+  const std::size_t learned = counts.size();
+  return nb::make_tuple(to_array(std::move(pairs), {learned, 2}), to_array(std::move(counts)), num_tokens);
+}
+
+Array<std::int64_t> split(const std::string& pattern, const nb::bytes& text) {
+  std::vector<std::int64_t> ends;
+  const Bytes bytes = view(text);
+  const Pattern named = pattern_named(pattern);
+  {
+    const nb::gil_scoped_release unlocked;
+    with_scanner(named, [&](auto scanner) {
+      for_each_pretoken(scanner, bytes, [&](const Byte*, const Byte* stop) { ends.push_back(stop - bytes.data()); });
+    });
+  }
+  return to_array(std::move(ends));
+}
+
+Pattern pattern_or_none(const std::optional<std::string>& name) { return name ? pattern_named(*name) : Pattern::None; }
+
+void construct_from_merges(Encoder* self, const nb::ndarray<const Id, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>& merges,
+                           const std::optional<std::string>& pattern) {
+  const auto* const rows = reinterpret_cast<const std::array<Id, 2>*>(merges.data());
+  new (self) Encoder(Vocabulary::from_merges({rows, merges.shape(0)}), pattern_or_none(pattern));
+}
+
+Encoder* encoder_from_ranks(const nb::list& tokens, const std::optional<std::string>& pattern) {
+  std::vector<std::string_view> views;
+  for (const nb::handle token : tokens) {
+    const auto bytes = nb::cast<nb::bytes>(token);
+    views.emplace_back(bytes.c_str(), bytes.size());
+  }
+  return new Encoder(Vocabulary::from_ranks(views), pattern_or_none(pattern));
+}
+
+std::vector<Id> encode_view(const Encoder& encoder, Bytes text) {
+  const nb::gil_scoped_release unlocked;
+  return encoder.encode(text);
+}
+
+nb::list to_list(const std::vector<Id>& ids) {
+  nb::list list;
+  for (const Id id : ids) list.append(id);
+  return list;
+}
+
+nb::tuple encode_batch(const Encoder& encoder, const nb::list& texts, unsigned threads) {
+  std::vector<Bytes> views;
+  views.reserve(texts.size());
+  for (const nb::handle text : texts) views.push_back(utf8_view(text));
+  Encoder::Batch batch;
+  {
+    const nb::gil_scoped_release unlocked;
+    batch = encoder.encode_batch(views, threads);
+  }
+  return nb::make_tuple(to_array(std::move(batch.ids)), to_array(std::move(batch.offsets)));
+}
+
+Array<Id> encode_split(const Encoder& encoder, nb::handle text, const std::vector<std::size_t>& ends) {
+  const Bytes bytes = utf8_view(text);
+  std::vector<Id> ids;
+  {
+    const nb::gil_scoped_release unlocked;
+    ids = encoder.encode_split(bytes, ends);
+  }
+  return to_array(std::move(ids));
+}
+
+nb::bytes decode_ids(const Encoder& encoder, const InputArray<Id>& ids) {
+  const Vocabulary& vocabulary = encoder.vocabulary();
+  const std::span<const Id> known(ids.data(), ids.size());
+  if (const auto position = first_unknown(vocabulary, known)) {
+    throw std::invalid_argument("id " + std::to_string(known[*position]) + " at position " + std::to_string(*position) +
+                                " is not in the vocabulary");
+  }
+  const std::size_t size = decoded_size(vocabulary, known);
+  const auto decoded = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+  if (!decoded.is_valid()) throw std::bad_alloc();
+  decode(vocabulary, known, reinterpret_cast<Byte*>(PyBytes_AS_STRING(decoded.ptr())));
+  return decoded;
+}
+
+nb::list token_list(const Encoder& encoder) {
+  nb::list tokens;
+  for (Id id = 0; id < encoder.vocabulary().size(); ++id) {
+    const Bytes token = encoder.vocabulary().token(id);
+    tokens.append(nb::bytes(reinterpret_cast<const char*>(token.data()), token.size()));
+  }
+  return tokens;
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+  module.attr("UNICODE_TABLES") = kUnicodeTablesVersion;
+  module.def("split", &split, "pattern"_a, "text"_a, "Where the pre-tokens of a text end, in bytes: int64[n].");
+  module.def(
+      "class_of", [](std::uint32_t code_point) {
+        if (code_point > 0x10FFFF) throw std::invalid_argument("no such code point");
+        return static_cast<int>(class_of(code_point));
+      },
+      "code_point"_a, "The class of a code point in the scanners' tables.");
+  module.def("train", &train, "counter"_a, nb::kw_only(), "num_merges"_a, "min_frequency"_a, "max_token_length"_a,
+             "seed"_a, "progress"_a.none(),
+             "Learn merges from a finished counter: (uint32[n, 2] pairs, int64[n] counts, tokens of the text).");
+
+  nb::class_<PretokenCounter>(module, "PretokenCounter")
+      .def(
+          "__init__",
+          [](PretokenCounter* self, const std::optional<std::string>& pattern, std::vector<std::string> special_tokens,
+             unsigned threads, std::uint64_t seed) {
+            for (const std::string& token : special_tokens) {
+              if (token.empty()) throw std::invalid_argument("a special token is empty");
+            }
+            new (self) PretokenCounter(pattern_or_none(pattern), SpecialTokens(std::move(special_tokens)), threads, seed);
+          },
+          nb::kw_only(), "pattern"_a.none(), "special_tokens"_a, "threads"_a, "seed"_a)
+      .def("add_texts", &add_texts, "texts"_a, "Whole documents.")
+      .def("add_file", &add_file, "fd"_a, "documents"_a, "progress"_a.none(), "A source read from a file descriptor; its bytes.")
+      .def("begin_source", [](PretokenCounter& self, const std::string& documents) { self.begin_source(document_mode(documents)); })
+      .def("feed",
+           [](PretokenCounter& self, const nb::bytes& block) {
+             const Bytes bytes = view(block);
+             const nb::gil_scoped_release unlocked;
+             self.feed(bytes);
+           })
+      .def("end_source", &PretokenCounter::end_source, nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "add_counted",
+          [](PretokenCounter& self, nb::handle pretoken, std::int64_t count) {
+            if (count < 1) throw std::invalid_argument("a count must be positive");
+            self.add_counted(utf8_view(pretoken), count);
+          },
+          "pretoken"_a, "count"_a, "Occurrences of a pre-token that was split off elsewhere.")
+      .def(
+          "add_totals",
+          [](PretokenCounter& self, std::uint64_t documents, std::uint64_t bytes, std::uint64_t pretokens) {
+            self.add_totals({documents, bytes, pretokens});
+          },
+          nb::kw_only(), "documents"_a, "num_bytes"_a, "pretokens"_a)
+      .def("finish", &PretokenCounter::finish, nb::call_guard<nb::gil_scoped_release>())
+      .def("items", &counted_items, "Each distinct pre-token and its count, in no order.")
+      .def_prop_ro("invalid", &invalid_place, "(number of the source, byte offset) where one is not UTF-8, or None.")
+      .def_prop_ro("documents", [](const PretokenCounter& self) { return self.totals().documents; })
+      .def_prop_ro("num_bytes", [](const PretokenCounter& self) { return self.totals().bytes; })
+      .def_prop_ro("pretokens", [](const PretokenCounter& self) { return self.totals().pretokens; })
+      .def_prop_ro("distinct_pretokens", [](const PretokenCounter& self) { return self.table().size(); });
+
+  nb::class_<Encoder>(module, "Encoder")
+      .def("__init__", &construct_from_merges, "merges"_a, "pattern"_a.none())
+      .def_static("from_ranks", &encoder_from_ranks, "tokens"_a, "pattern"_a.none())
+      .def(
+          "encode", [](const Encoder& self, nb::handle text) { return to_list(encode_view(self, utf8_view(text))); },
+          "text"_a)
+      .def(
+          "encode_bytes", [](const Encoder& self, const nb::bytes& text) { return to_list(encode_view(self, view(text))); },
+          "text"_a, "The ids of any bytes, UTF-8 or not.")
+      .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("encode_split", &encode_split, "text"_a, "ends"_a, "The ids of a text that was split elsewhere: uint32[N].")
+      .def("decode", &decode_ids, "ids"_a)
+      .def("tokens", &token_list, "The bytes of each id.")
+      .def("__len__", [](const Encoder& self) { return self.vocabulary().size(); });
+}

@@ -1,0 +1,315 @@
+// Counts pre-tokens while documents arrive, on worker threads.
+//
+// The caller's thread collects bytes into batches that end at safe places; a worker checks a batch,
+// cuts it at special tokens, splits it and counts into a table of its own. finish() joins the tables.
+// The counts depend on the documents alone: not on threads, on batches or on the hash seed.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "patterns.hpp"
+#include "pretoken_table.hpp"
+#include "special_tokens.hpp"
+
+namespace tokbench {
+
+enum class DocumentMode : std::uint8_t { File, Lines };
+
+struct CounterTotals {
+  std::uint64_t documents = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t pretokens = 0;
+  void add(const CounterTotals& other) {
+    documents += other.documents;
+    bytes += other.bytes;
+    pretokens += other.pretokens;
+  }
+};
+
+// Where a source (numbered in the order in which they began) stops being UTF-8.
+struct InvalidPlace {
+  std::size_t source;
+  std::uint64_t offset;
+  friend auto operator<=>(const InvalidPlace&, const InvalidPlace&) = default;
+};
+
+class PretokenCounter {
+ public:
+  PretokenCounter(Pattern pattern, SpecialTokens special_tokens, unsigned threads, std::uint64_t seed)
+      : pattern_(pattern), special_tokens_(std::move(special_tokens)) {
+    states_.reserve(std::max(threads, 1u));
+    for (unsigned i = 0; i < std::max(threads, 1u); ++i) states_.push_back({PretokenTable(seed), {}});
+    if (states_.size() > 1) {
+      for (State& state : states_) workers_.emplace_back([this, &state] { work(state); });
+    }
+  }
+
+  PretokenCounter(const PretokenCounter&) = delete;
+  PretokenCounter& operator=(const PretokenCounter&) = delete;
+
+  ~PretokenCounter() {
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.clear();
+      closed_ = true;
+    }
+    stop_workers();
+  }
+
+  // One whole document of valid UTF-8.
+  void add_document(Bytes text) {
+    if (text.empty()) return;
+    documents_.bytes.insert(documents_.bytes.end(), text.begin(), text.end());
+    documents_.ends.push_back(documents_.bytes.size());
+    if (documents_.bytes.size() >= kBatchBytes) submit(std::exchange(documents_, {}));
+  }
+
+  // `count` occurrences of one pre-token that was split off elsewhere.
+  void add_counted(Bytes pretoken, std::int64_t count) {
+    Byte padded[kKeyPadding] = {};
+    const bool is_short = pretoken.size() <= kShortWord;
+    if (is_short) std::copy(pretoken.begin(), pretoken.end(), padded);
+    counted_.add(is_short ? padded : pretoken.data(), pretoken.size(), count);
+  }
+
+  // A source of unchecked bytes begins; what feed() brings until end_source() belongs to it.
+  void begin_source(DocumentMode mode) {
+    mode_ = mode;
+    ++source_;
+    source_offset_ = searched_ = 0;
+    source_bytes_.clear();
+  }
+
+  void feed(Bytes block) {
+    source_bytes_.insert(source_bytes_.end(), block.begin(), block.end());
+    submit_safe_part();
+  }
+
+  // Room for the next block of the source, to be read into and then committed.
+  std::span<Byte> prepare(std::size_t size) {
+    source_bytes_.resize(source_bytes_.size() + size);
+    return {source_bytes_.end() - static_cast<std::ptrdiff_t>(size), source_bytes_.end()};
+  }
+  void commit(std::size_t prepared, std::size_t used) {
+    source_bytes_.resize(source_bytes_.size() - prepared + used);
+    submit_safe_part();
+  }
+
+  void end_source() {
+    if (source_bytes_.empty() && source_offset_ == 0) return;
+    if (mode_ == DocumentMode::File) extra_.documents += 1;
+    submit_source_part(source_bytes_.size());
+  }
+
+  // Waits for the workers and joins their tables. Nothing can be added behind it.
+  void finish() {
+    if (!documents_.bytes.empty()) submit(std::exchange(documents_, {}));
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    stop_workers();
+    rethrow_failure();
+    for (State& state : states_) {
+      extra_.add(state.totals);
+      if (&state == &states_.front()) continue;
+      states_.front().table.add_all(state.table);
+      state.table = PretokenTable(0);
+    }
+    states_.front().table.add_all(counted_);
+  }
+
+  // The first place of the first source that is not UTF-8; final behind finish().
+  std::optional<InvalidPlace> invalid() {
+    const std::lock_guard lock(mutex_);
+    return invalid_;
+  }
+
+  void add_totals(const CounterTotals& totals) { extra_.add(totals); }
+  const CounterTotals& totals() const { return extra_; }
+  const PretokenTable& table() const { return states_.front().table; }
+
+ private:
+  struct Batch {
+    std::vector<Byte> bytes;
+    std::vector<std::size_t> ends;  // of documents; empty for a part of a source
+    DocumentMode mode = DocumentMode::File;
+    std::size_t source = 0;
+    std::uint64_t offset = 0;  // of the part in its source
+  };
+
+  struct State {
+    PretokenTable table;
+    CounterTotals totals;
+  };
+
+  static constexpr std::size_t kBatchBytes = 1 << 20;
+
+  void submit_safe_part() {
+    // A special token may still be cut at the end of what has arrived: its reach is kept back.
+    const std::size_t reach = special_tokens_.longest();
+    if (source_bytes_.size() < kBatchBytes + reach) return;
+    const Bytes arrived(source_bytes_.data(), source_bytes_.size() - reach);
+    std::size_t cut = arrived.size();
+    do {
+      cut = mode_ == DocumentMode::Lines ? last_line_end(arrived.first(cut))
+                                         : last_safe_cut(pattern_, arrived.first(cut), searched_);
+    } while (cut != 0 && mode_ == DocumentMode::File && special_tokens_.straddles(source_bytes_, cut));
+    if (cut != 0) {
+      submit_source_part(cut);
+    } else {
+      searched_ = arrived.size() - 1;
+    }
+  }
+
+  std::size_t last_line_end(Bytes text) const {
+    for (std::size_t i = text.size(); i-- > searched_;) {
+      if (text[i] == '\n') return i + 1;
+    }
+    return 0;
+  }
+
+  void submit_source_part(std::size_t size) {
+    Batch batch;
+    batch.mode = mode_;
+    batch.source = source_;
+    batch.offset = source_offset_;
+    const auto cut = source_bytes_.begin() + static_cast<std::ptrdiff_t>(size);
+    std::vector<Byte> rest;
+    rest.reserve(kBatchBytes * 2);
+    rest.assign(cut, source_bytes_.end());
+    source_bytes_.resize(size);
+    batch.bytes = std::exchange(source_bytes_, std::move(rest));
+    source_offset_ += size;
+    searched_ = 0;
+    submit(std::move(batch));
+  }
+
+  void submit(Batch batch) {
+    if (workers_.empty()) {
+      count(states_.front(), batch);
+      return;
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return queue_.size() < workers_.size() * 2 || failure_; });
+    if (failure_) std::rethrow_exception(failure_);
+    queue_.push_back(std::move(batch));
+    changed_.notify_all();
+  }
+
+  void work(State& state) {
+    for (;;) {
+      Batch batch;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return !queue_.empty() || closed_; });
+        if (queue_.empty()) return;
+        batch = std::move(queue_.front());
+        queue_.pop_front();
+        changed_.notify_all();
+      }
+      try {
+        count(state, batch);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        failure_ = std::current_exception();
+        changed_.notify_all();
+        return;
+      }
+    }
+  }
+
+  void stop_workers() {
+    changed_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+  }
+
+  void rethrow_failure() {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  void count(State& state, Batch& batch) {
+    const std::size_t size = batch.bytes.size();
+    batch.bytes.resize(size + kKeyPadding);  // keys are read in one piece
+    const Bytes text(batch.bytes.data(), size);
+    if (!batch.ends.empty()) {
+      std::size_t start = 0;
+      for (const std::size_t end : batch.ends) {
+        count_document(state, text.subspan(start, end - start));
+        start = end;
+      }
+      state.totals.documents += batch.ends.size();
+      return;
+    }
+    if (const auto bad = first_invalid(text)) {
+      note_invalid({batch.source, batch.offset + *bad});
+    } else if (batch.mode == DocumentMode::Lines) {
+      count_lines(state, text);
+    } else {
+      count_document(state, text);
+    }
+  }
+
+  void count_lines(State& state, Bytes text) {
+    std::size_t start = 0;
+    while (start < text.size()) {
+      const void* newline = std::memchr(text.data() + start, '\n', text.size() - start);
+      const std::size_t stop = newline ? static_cast<std::size_t>(static_cast<const Byte*>(newline) - text.data()) : text.size();
+      Bytes line = text.subspan(start, stop - start);
+      if (newline && !line.empty() && line.back() == '\r') line = line.first(line.size() - 1);
+      const Byte* const end = line.data() + line.size();
+      if (skip_while(line.data(), end, is_space) != end) {
+        count_document(state, line);
+        state.totals.documents += 1;
+      }
+      start = stop + 1;
+    }
+  }
+
+  void count_document(State& state, Bytes text) {
+    state.totals.bytes += text.size();
+    with_scanner(pattern_, [&](auto scanner) {
+      special_tokens_.for_each_ordinary_part(text, [&](Bytes part) {
+        for_each_pretoken(scanner, part, [&](const Byte* start, const Byte* stop) {
+          state.table.add(start, static_cast<std::size_t>(stop - start), 1);
+          state.totals.pretokens += 1;
+        });
+      });
+    });
+  }
+
+  void note_invalid(InvalidPlace place) {
+    const std::lock_guard lock(mutex_);
+    if (!invalid_ || place < *invalid_) invalid_ = place;
+  }
+
+  Pattern pattern_;
+  SpecialTokens special_tokens_;
+  std::vector<State> states_;  // one for each worker; one without workers
+  PretokenTable counted_{0};
+  CounterTotals extra_;
+
+  Batch documents_;  // whole documents that wait to fill a batch
+
+  std::vector<Byte> source_bytes_;  // of the source that is being fed, behind what was submitted
+  std::uint64_t source_offset_ = 0;
+  std::size_t searched_ = 0;  // bytes of source_bytes_ known to hold no place to cut
+  std::size_t source_ = static_cast<std::size_t>(-1);
+  DocumentMode mode_ = DocumentMode::File;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<Batch> queue_;
+  std::optional<InvalidPlace> invalid_;
+  std::exception_ptr failure_;
+  bool closed_ = false;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace tokbench

@@ -1,0 +1,104 @@
+// The named patterns: their rules, and one place where a name becomes a scanner.
+#pragma once
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "scanner.hpp"
+
+namespace tokbench {
+
+enum class Pattern : std::uint8_t { Gpt2, Gpt4, Gpt4o, Llama3, Qwen2, Nanochat, RustBpe, Code, None };
+
+inline constexpr std::array<std::string_view, 9> kPatternNames = {
+    "gpt2", "gpt4", "gpt4o", "llama3", "qwen2", "nanochat", "rustbpe", "code", "none"};
+
+inline Pattern pattern_named(std::string_view name) {
+  for (std::size_t i = 0; i < kPatternNames.size(); ++i) {
+    if (kPatternNames[i] == name) return static_cast<Pattern>(i);
+  }
+  throw std::invalid_argument("no scanner for the pattern \"" + std::string(name) + "\"");
+}
+
+//                                  contraction                 word                     digits newl  slash nlrule end1st indent
+inline constexpr Rules kGpt2{Contraction::CaseSensitive, WordRule::SpaceBefore, 0, false, false, false, false, false};
+inline constexpr Rules kGpt4{Contraction::IgnoreCase, WordRule::AnyBefore, 3, true, false, true, true, false};
+inline constexpr Rules kGpt4o{Contraction::None, WordRule::CapitalsFirst, 3, true, true, true, false, false};
+inline constexpr Rules kLlama3{Contraction::IgnoreCase, WordRule::AnyBefore, 3, true, false, true, false, false};
+inline constexpr Rules kQwen2{Contraction::IgnoreCase, WordRule::AnyBefore, 1, true, false, true, false, false};
+inline constexpr Rules kNanochat{Contraction::IgnoreCase, WordRule::AnyBefore, 2, true, false, true, false, false};
+inline constexpr Rules kCode{Contraction::IgnoreCase, WordRule::CamelCase, 3, true, false, true, false, true};
+
+template <Rules R>
+struct RuleScanner {
+  static const Byte* next(const Byte* p, const Byte* end) { return next_pretoken<R>(p, end); }
+};
+
+struct WholeScanner {
+  static const Byte* next(const Byte*, const Byte* end) { return end; }
+};
+
+// Calls use(Scanner{}) for the pattern, so that a loop over a text is compiled for its scanner.
+template <class Use>
+decltype(auto) with_scanner(Pattern pattern, Use use) {
+  switch (pattern) {
+    case Pattern::Gpt2:
+      return use(RuleScanner<kGpt2>{});
+    case Pattern::Gpt4:
+      return use(RuleScanner<kGpt4>{});
+    case Pattern::Gpt4o:
+      return use(RuleScanner<kGpt4o>{});
+    case Pattern::Llama3:
+    case Pattern::RustBpe:  // the same language, another spelling
+      return use(RuleScanner<kLlama3>{});
+    case Pattern::Qwen2:
+      return use(RuleScanner<kQwen2>{});
+    case Pattern::Nanochat:
+      return use(RuleScanner<kNanochat>{});
+    case Pattern::Code:
+      return use(RuleScanner<kCode>{});
+    case Pattern::None:
+      break;
+  }
+  return use(WholeScanner{});
+}
+
+// Calls sink(start, stop) for each pre-token of the text, in order.
+template <class Scanner, class Sink>
+inline void for_each_pretoken(Scanner, Bytes text, Sink sink) {
+  const Byte* p = text.data();
+  const Byte* const end = p + text.size();
+  while (p < end) {
+    const Byte* const stop = Scanner::next(p, end);
+    sink(p, stop);
+    p = stop;
+  }
+}
+
+// Whether the pre-tokens on each side of `cut` do not depend on the other side. True for every pattern but
+// "none": before a space between two ASCII letters (no pre-token holds a letter and then a space, and
+// none looks back), and behind "\n" between a character that is no white space and a letter (no
+// pre-token holds a line end and then a letter, and "\n" alone is split off alike at the end of a text).
+inline bool is_safe_cut(Bytes text, std::size_t cut) {
+  const Byte* const data = text.data();
+  const Byte* const end = data + text.size();
+  const auto is_ascii_letter = [](Byte byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; };
+  if (data[cut] == ' ') return cut + 1 < text.size() && is_ascii_letter(data[cut - 1]) && is_ascii_letter(data[cut + 1]);
+  if (cut < 2 || data[cut - 1] != '\n') return false;
+  std::size_t before = cut - 2;
+  while (before > 0 && is_continuation(data[before])) --before;
+  return !is_space(character_at(data + before, end).kind) && is_letter(character_at(data + cut, end).kind);
+}
+
+// The last safe cut in text(from, size), or 0 where there is none. `text` may end inside a character.
+inline std::size_t last_safe_cut(Pattern pattern, Bytes text, std::size_t from) {
+  if (pattern == Pattern::None) return 0;
+  for (std::size_t cut = text.size(); cut-- > from + 1;) {
+    if ((text[cut] == ' ' || text[cut - 1] == '\n') && is_safe_cut(text, cut)) return cut;
+  }
+  return 0;
+}
+
+}  // namespace tokbench

@@ -1,0 +1,193 @@
+"""Byte-level BPE by the textbook: the law that every faster twin is held to.
+
+Read it top to bottom. A text is split into pre-tokens (`split.py`); a pre-token starts as
+its bytes, whose ids are their values; training merges the most frequent pair of
+neighbouring ids into a new id, again and again; encoding replays those merges in the order
+in which they were learned. Nothing here is fast, and nothing here is clever.
+
+The example that goes through this page is Philip Gage's (1994) "aaabdaaabac".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+Pair = tuple[int, int]
+
+NUM_BYTES = 256
+"""The base vocabulary: one id for each byte, its value. The first merge makes id 256."""
+
+
+class Merge(NamedTuple):
+    """One learned merge: `left` and `right` become the next id; `count` is how often they stood together."""
+
+    left: int
+    right: int
+    count: int
+
+
+# --- training ---------------------------------------------------------------------------------
+
+
+def count_pairs(words: Mapping[tuple[int, ...], int]) -> Counter[Pair]:
+    """How often each pair of neighbours occurs: over all words, count × adjacent positions.
+
+    Overlapping positions count too: "aaa" holds the pair (a, a) twice.
+
+    >>> count_pairs({tuple(b"aaabdaaabac"): 1})[97, 97]
+    4
+    >>> count_pairs({tuple(b"aaa"): 10})
+    Counter({(97, 97): 20})
+    """
+    counts: Counter[Pair] = Counter()
+    for word, count in words.items():
+        for pair in zip(word, word[1:], strict=False):
+            counts[pair] += count
+    return counts
+
+
+def most_frequent_pair(counts: Mapping[Pair, int]) -> Pair:
+    """The pair that is merged next: highest count, then smallest (left id, right id).
+
+    >>> most_frequent_pair({(97, 98): 4, (97, 97): 4, (98, 97): 2})
+    (97, 97)
+    """
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+
+
+def merge_pair(word: tuple[int, ...], pair: Pair, new_id: int) -> tuple[int, ...]:
+    """The word with each occurrence of the pair replaced, left to right, without overlap.
+
+    >>> merge_pair(tuple(b"aaab"), (97, 97), 256)
+    (256, 97, 98)
+    """
+    merged: list[int] = []
+    position = 0
+    while position < len(word):
+        if word[position : position + 2] == pair:
+            merged.append(new_id)
+            position += 2
+        else:
+            merged.append(word[position])
+            position += 1
+    return tuple(merged)
+
+
+def train(
+    pretokens: Mapping[bytes, int],
+    *,
+    num_merges: int,
+    min_frequency: int = 2,
+    max_token_length: int | None = None,
+) -> list[Merge]:
+    """Learn up to `num_merges` merges from pre-tokens and their counts.
+
+    Args:
+        pretokens: how often each pre-token occurs.
+        num_merges: how many merges to learn; fewer are learned when pairs run out.
+        min_frequency: training stops when the highest count is below this.
+        max_token_length: pairs that would make a token of more bytes are passed over; None for no limit.
+
+    Returns:
+        The merges in order; merge i makes id 256 + i.
+
+    >>> train({b"aaabdaaabac": 1}, num_merges=3)
+    [Merge(left=97, right=97, count=4), Merge(left=97, right=98, count=2), Merge(left=256, right=257, count=2)]
+    """
+    words: Counter[tuple[int, ...]] = Counter()
+    for pretoken, count in pretokens.items():
+        words[tuple(pretoken)] += count
+    lengths = [1] * NUM_BYTES
+    merges: list[Merge] = []
+    while len(merges) < num_merges:
+        counts = {
+            pair: count
+            for pair, count in count_pairs(words).items()
+            if max_token_length is None or lengths[pair[0]] + lengths[pair[1]] <= max_token_length
+        }
+        if not counts:
+            break
+        pair = most_frequent_pair(counts)
+        if counts[pair] < min_frequency:
+            break
+        new_id = NUM_BYTES + len(merges)
+        merges.append(Merge(*pair, counts[pair]))
+        lengths.append(lengths[pair[0]] + lengths[pair[1]])
+        words = Counter({merge_pair(word, pair, new_id): count for word, count in words.items()})
+    return merges
+
+
+# --- encoding and decoding --------------------------------------------------------------------
+
+
+def vocabulary(merges: Iterable[Sequence[int]]) -> list[bytes]:
+    """The bytes of each id: the 256 bytes, then each merge's left and right joined.
+
+    >>> vocabulary([(97, 97), (97, 98), (256, 257)])[256:]
+    [b'aa', b'ab', b'aaab']
+    """
+    tokens = [bytes([value]) for value in range(NUM_BYTES)]
+    for left, right, *_ in merges:
+        tokens.append(tokens[left] + tokens[right])
+    return tokens
+
+
+def encode(pretoken: bytes, merges: Mapping[Pair, int]) -> list[int]:
+    """The ids of one pre-token: again and again, the learned pair with the smallest id is merged.
+
+    Args:
+        pretoken: its bytes.
+        merges: pair → the id it makes; smaller ids were learned earlier.
+
+    >>> encode(b"aaabdaaabac", {(97, 97): 256, (97, 98): 257, (256, 257): 258})
+    [258, 100, 258, 97, 99]
+    """
+    word = tuple(pretoken)
+    while learned := [pair for pair in zip(word, word[1:], strict=False) if pair in merges]:
+        pair = min(learned, key=merges.__getitem__)
+        word = merge_pair(word, pair, merges[pair])
+    return list(word)
+
+
+def decode(ids: Iterable[int], tokens: Sequence[bytes]) -> bytes:
+    """The bytes of ids, one after another.
+
+    >>> decode([258, 100], vocabulary([(97, 97), (97, 98), (256, 257)]))
+    b'aaabd'
+    """
+    return b"".join(tokens[id] for id in ids)
+
+
+# --- special tokens ---------------------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """A part of a text: ordinary text, or the text of a special token."""
+
+    text: str
+    is_special: bool
+
+
+def cut_at_special_tokens(text: str, special_tokens: Iterable[str]) -> Iterator[Piece]:
+    """Cut a text at the special tokens in it: the leftmost first, and of two that start together the longest.
+
+    >>> list(cut_at_special_tokens("a<eot>b", ["<eot>"]))
+    [Piece(text='a', is_special=False), Piece(text='<eot>', is_special=True), Piece(text='b', is_special=False)]
+    """
+    longest_first = sorted(special_tokens, key=len, reverse=True)
+    start = position = 0
+    while position < len(text):
+        token = next((token for token in longest_first if text.startswith(token, position)), None)
+        if token is None:
+            position += 1
+            continue
+        if start < position:
+            yield Piece(text[start:position], is_special=False)
+        yield Piece(token, is_special=True)
+        start = position = position + len(token)
+    if start < len(text):
+        yield Piece(text[start:], is_special=False)

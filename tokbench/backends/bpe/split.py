@@ -1,0 +1,190 @@
+"""Split patterns: how a text falls into pre-tokens, which merges never cross.
+
+A named pattern is known by its text, runs on the native scanners, and is saved with both
+its name and its text. Any other pattern is custom and runs on the `regex` package, which
+is also the definition that the scanners are tested against.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+_REGEXES: dict[str, str | None] = {
+    "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
+    "gpt4": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+    ),
+    "gpt4o": (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+    "llama3": _LLAMA3,
+    "qwen2": _LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}"),
+    "nanochat": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+        r"|\s*[\r\n]|\s+(?!\S)|\s+"
+    ),
+    "rustbpe": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+        r"|\s*[\r\n]|\s+(?!\S)|\s+"
+    ),
+    # As gpt4, but a word ends where camelCase begins a new one (getUserName, HTTPServer; snake_case
+    # already does, since "_" can stand before letters), and two or more spaces, or tabs, stay whole
+    # instead of giving their last one to the word behind them: an indentation is one pre-token.
+    "code": (
+        r"'(?i:[sdmt]|ll|ve|re)"
+        r"|[^\r\n\t\p{L}\p{N}]?+(?:[\p{Lu}\p{Lt}]+(?!\p{Ll})|[\p{Lu}\p{Lt}]?[\p{Ll}\p{Lm}\p{Lo}]+)"
+        r"|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]|  ++|\t++|\s++$|\s+(?!\S)|\s"
+    ),
+    "none": None,
+}
+
+PATTERN_NAMES = tuple(_REGEXES)
+"""Every named pattern, in the order in which they are listed."""
+
+_PROBE_CHARACTERS = "aAǅʰ亜\u0301\u0488٣5Ⅷ½ \t\r\n\v\u0085\u00a0\u3000'ſs.,_/-(€\u200d\x00👩\ue000\U0010ffff"
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPattern:
+    """A split pattern and how other tools spell it.
+
+    Attributes:
+        name: a name of `PATTERN_NAMES`, or "custom".
+        regex: its text for `regex` and `tiktoken`; None for "none" (the document is one pre-token).
+        normalization: "nfc" where the text is brought to that form before it is split, else None.
+    """
+
+    name: str
+    regex: str | None
+    normalization: str | None = None
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether it runs on the `regex` package instead of the native scanners."""
+        return self.name == "custom"
+
+    @property
+    def oniguruma(self) -> str | None:
+        """The same pattern for Oniguruma, which `tokenizers` splits with.
+
+        Oniguruma reads `{1,3}+` as a repeated group. Where nothing can follow an interval it
+        need not be possessive, so plain `{1,3}` means the same.
+        """
+        return None if self.regex is None else self.regex.replace("}+", "}")
+
+
+def resolve_pattern(pattern: str) -> SplitPattern:
+    """The pattern of a name, or of a regular expression, checked.
+
+    Raises:
+        ConfigError: it does not compile, matches the empty string, or leaves gaps.
+
+    >>> resolve_pattern("gpt4").is_custom
+    False
+    >>> resolve_pattern(r"\\w+|\\W+").name
+    'custom'
+    """
+    if pattern in _REGEXES:
+        return SplitPattern(
+            name=pattern, regex=_REGEXES[pattern], normalization="nfc" if pattern == "qwen2" else None
+        )
+    for name, text in _REGEXES.items():
+        if text == pattern and name != "qwen2":
+            return SplitPattern(name=name, regex=text)
+    _check_custom(pattern)
+    return SplitPattern(name="custom", regex=pattern)
+
+
+def split(pattern: SplitPattern, text: str) -> list[str]:
+    """The pre-tokens of a text by the `regex` package: the definition of every pattern.
+
+    Normalisation is not done here. Raises `ConfigError` where a custom pattern leaves a gap
+    or matches the empty string.
+
+    >>> split(resolve_pattern("gpt4"), "It's 12345 o'clock")
+    ['It', "'s", ' ', '123', '45', ' o', "'clock"]
+    """
+    if not text:
+        return []
+    if pattern.regex is None:
+        return [text]
+    return list(_matches(pattern.regex, text))
+
+
+def split_offsets(pattern: SplitPattern, text: str) -> list[int]:
+    """Where the pre-tokens of a text end, in UTF-8 bytes.
+
+    >>> split_offsets(resolve_pattern("gpt2"), "é é")
+    [2, 5]
+    """
+    offsets, position = [], 0
+    for pretoken in split(pattern, text):
+        position += len(pretoken.encode())
+        offsets.append(position)
+    return offsets
+
+
+def _matches(regex_text: str, text: str) -> Iterator[str]:
+    position = 0
+    for match in _compiled(regex_text).finditer(text):
+        if match.start() != position or match.end() == position:
+            raise _gap(regex_text, text, position)
+        position = match.end()
+        yield match.group()
+    if position != len(text):
+        raise _gap(regex_text, text, position)
+
+
+def _gap(regex_text: str, text: str, position: int) -> ConfigError:
+    around = text[max(0, position - 10) : position + 10]
+    return ConfigError(
+        f"the split pattern {regex_text!r} matches nothing at character {position} of the text ({around!r})",
+        hint=r"every character must belong to a pre-token: end the pattern with an alternative such as |\s+|.",
+    )
+
+
+@lru_cache(maxsize=32)
+def _compiled(regex_text: str) -> Any:
+    import regex
+
+    return regex.compile(regex_text)
+
+
+def _check_custom(regex_text: str) -> None:
+    import regex
+
+    if not regex_text:
+        raise ConfigError("the split pattern is empty", hint=_named_hint())
+    try:
+        compiled = _compiled(regex_text)
+    except regex.error as error:
+        raise ConfigError(
+            f"the split pattern {regex_text!r} is no name and does not compile: {error}", hint=_named_hint()
+        ) from None
+    if compiled.fullmatch("") is not None or compiled.match("") is not None:
+        raise ConfigError(
+            f"the split pattern {regex_text!r} matches the empty string",
+            hint="a pre-token has at least one character: use + instead of *",
+        )
+    for character in _PROBE_CHARACTERS:
+        for _ in _matches(regex_text, f"a{character}a {character} 1{character}"):
+            pass
+
+
+def _named_hint() -> str:
+    return f"the named patterns are {', '.join(PATTERN_NAMES)}"

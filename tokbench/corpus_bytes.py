@@ -1,0 +1,171 @@
+"""The bytes of a corpus file: blocks, decompressed where they are compressed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import sys
+import zlib
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, BinaryIO
+
+from tokbench.corpus_files import STDIN, Compression, CorpusFile, unreadable
+from tokbench.errors import BackendUnavailableError, CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+BLOCK_BYTES = 1 << 20
+HEAD_BYTES = 8192
+"""How far from the beginning a NUL byte makes a file look binary."""
+
+_MAGIC: dict[Compression, tuple[bytes, ...]] = {
+    "gz": (b"\x1f\x8b",),
+    "bz2": (b"BZh",),
+    "xz": (b"\xfd7zXZ\x00",),
+    # A frame, or one of the sixteen kinds of skippable frame that parallel compressors begin with.
+    "zst": (b"\x28\xb5\x2f\xfd", *(bytes([low, 0x2A, 0x4D, 0x18]) for low in range(0x50, 0x60))),
+}
+_ZSTD_MAX_WINDOW_LOG = 31
+"""Large text collections are often packed with `zstd --long=31`."""
+_ZSTD_STEP = 1024
+"""Bytes unpacked at once: four bytes can stand for 128 KiB, so this bounds a block of a hostile file to 32 MiB."""
+
+
+def read_blocks(file: CorpusFile) -> Iterator[bytes]:
+    """The bytes of a file in blocks of about 1 MiB, decompressed.
+
+    Raises:
+        CorpusError: a file that cannot be read, or whose compressed data is cut off or damaged.
+    """
+    try:
+        if file.is_stdin:
+            yield from _blocks(_standard_input().read)
+            return
+        with file.path.open("rb") as stream:
+            if file.compression is None:
+                yield from _blocks(stream.read)
+            else:
+                _check_magic(file.compression, stream.peek(8), file.name)
+                yield from _decompressed(file.compression, stream)
+    except EOFError:
+        raise _cut_off(file.name) from None
+    except (OSError, zlib.error, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise unreadable(file.name, error) from error
+        raise CorpusError(f"{file.name}: its compressed data is damaged ({error})", hint=_RESTORE) from None
+
+
+def looks_binary(file: CorpusFile) -> bool:
+    """Whether a file has a NUL byte within its first 8 KiB; one that cannot be read is left for the reading to tell."""
+    head = b""
+    try:
+        for block in read_blocks(file):
+            head += block[:HEAD_BYTES]
+            if len(head) >= HEAD_BYTES:
+                break
+    except (CorpusError, BackendUnavailableError):
+        return False
+    return b"\0" in head[:HEAD_BYTES]
+
+
+def compression_of(head: bytes) -> Compression | None:
+    r"""The compression that bytes begin like.
+
+    >>> compression_of(b"\x1f\x8b\x08\x00")
+    'gz'
+    """
+    return next((name for name, magic in _MAGIC.items() if head.startswith(magic)), None)
+
+
+def require_zstd(name: str) -> None:
+    """Raise `BackendUnavailableError` where `.zst` files cannot be read."""
+    if sys.version_info < (3, 14) and find_spec("zstandard") is None:
+        raise BackendUnavailableError(
+            f"{name}: .zst files need the package zstandard", hint="pip install 'tokbench[zstd]'"
+        )
+
+
+_RESTORE = "fetch or write the file again"
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise CorpusError(f"{STDIN}: there is no standard input", hint="name a file")
+    return sys.stdin.buffer
+
+
+def _blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    return iter(lambda: read(BLOCK_BYTES), b"")
+
+
+def _check_magic(compression: Compression, head: bytes, name: str) -> None:
+    if not head:
+        raise _cut_off(name)
+    if not head.startswith(_MAGIC[compression]):
+        raise CorpusError(
+            f"{name}: not .{compression} data (it starts with the bytes {head[:6].hex(' ')})",
+            hint="rename it if it is not compressed, or fetch it again",
+        )
+
+
+def _cut_off(name: str) -> CorpusError:
+    return CorpusError(f"{name}: its compressed data is cut off", hint=_RESTORE)
+
+
+def _decompressed(compression: Compression, stream: BinaryIO) -> Iterator[bytes]:
+    match compression:
+        case "gz":
+            return _blocks(gzip.GzipFile(fileobj=stream).read)
+        case "bz2":
+            return _blocks(bz2.BZ2File(stream).read)
+        case "xz":
+            return _blocks(lzma.LZMAFile(stream).read)
+        case "zst":
+            return _zstd_blocks(stream)
+
+
+if sys.version_info >= (3, 14):
+
+    def _zstd_blocks(stream: BinaryIO) -> Iterator[bytes]:
+        from compression import zstd
+
+        options = {zstd.DecompressionParameter.window_log_max: _ZSTD_MAX_WINDOW_LOG}
+        try:
+            yield from _blocks(zstd.ZstdFile(stream, options=options).read)
+        except zstd.ZstdError as error:
+            raise OSError(str(error)) from None
+
+else:
+
+    def _zstd_blocks(stream: BinaryIO) -> Iterator[bytes]:
+        import zstandard
+
+        block = bytearray()
+        try:
+            for piece in _zstd_pieces(stream):
+                block += piece
+                if len(block) >= BLOCK_BYTES:
+                    yield bytes(block)
+                    block.clear()
+        except zstandard.ZstdError as error:
+            raise OSError(str(error)) from None
+        if block:
+            yield bytes(block)
+
+    def _zstd_pieces(stream: BinaryIO) -> Iterator[bytes]:
+        """Frame after frame; raises EOFError where the last one does not end, which zstandard's reader passes over."""
+        import zstandard
+
+        decompressor = zstandard.ZstdDecompressor(max_window_size=1 << _ZSTD_MAX_WINDOW_LOG)
+        frame = None
+        while packed := stream.read(_ZSTD_STEP):
+            while packed:
+                frame = frame or decompressor.decompressobj()
+                yield frame.decompress(packed)
+                packed = frame.unused_data
+                if frame.eof:
+                    frame = None
+        if frame is not None:
+            raise EOFError

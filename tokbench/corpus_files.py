@@ -1,0 +1,323 @@
+"""The files of a corpus: what the named paths, folders and patterns come to."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import stat
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tokbench.errors import CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+Kind = Literal["text", "jsonl", "parquet"]
+Compression = Literal["gz", "bz2", "xz", "zst"]
+
+STDIN = "<stdin>"
+
+_KINDS: dict[str, Kind] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
+_KNOWN_SUFFIXES = frozenset({".txt", ".text", ".md", ".rst", ".csv", ".tsv", *_KINDS})
+"""Never taken for binary in a folder: a NUL or a UTF-16 text in one of these should be told, not passed over."""
+_WILDCARDS = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFile:
+    """A file of a corpus.
+
+    Attributes:
+        path: where it is, as the user named it or the folder it was found in.
+        name: what messages call it.
+        size: bytes on disk; 0 for a stream.
+        kind: "text", "jsonl" or "parquet", by its extension.
+        compression: "gz", "bz2", "xz", "zst" or None, by its extension.
+        below: the parts of its path below the folder that was named; for a file named itself, its name.
+        stream: whether it can be read only once (standard input, a pipe, a device).
+    """
+
+    path: Path
+    name: str
+    size: int
+    kind: Kind
+    compression: Compression | None
+    below: tuple[str, ...]
+    stream: bool = False
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether it is standard input."""
+        return self.stream and self.name == STDIN
+
+    @property
+    def plain_name(self) -> str:
+        """Its file name without the extension of its compression: "data.jsonl" of "data.jsonl.zst"."""
+        return self.path.name.removesuffix(self.path.suffix) if self.compression else self.path.name
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How many entries of the named folders were not taken for text.
+
+    Attributes:
+        hidden: files and folders whose name starts with a dot.
+        binary: files with a NUL byte near their beginning.
+        special: sockets, pipes, devices, and links that lead nowhere.
+    """
+
+    hidden: int = 0
+    binary: int = 0
+    special: int = 0
+
+    def __str__(self) -> str:
+        counts = {"hidden": self.hidden, "binary": self.binary, "special": self.special}
+        return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "nothing"
+
+
+def find_files(
+    paths: Iterable[str | Path], *, is_binary: Callable[[CorpusFile], bool]
+) -> tuple[tuple[CorpusFile, ...], LeftOut]:
+    """The files that paths, folders, patterns and "-" come to, sorted by name, each once; and what was left out.
+
+    Folders are walked with everything below them, links to other folders too. A pattern
+    (`docs/**/*.md`) means what a shell makes of it: its matches, as though each had been named;
+    `**` stands for folders of any depth and follows no links.
+
+    Args:
+        paths: files, folders, patterns, or "-" for standard input.
+        is_binary: says of a file found in a folder whether to leave it out.
+
+    Raises:
+        CorpusError: a path that is missing or cannot be read; a folder or pattern without a text file.
+    """
+    finder = _Finder(is_binary)
+    for path in paths:
+        finder.add(path)
+    return finder.found()
+
+
+class _Finder:
+    """Collects files, each once, by what the file system calls them."""
+
+    def __init__(self, is_binary: Callable[[CorpusFile], bool]) -> None:
+        self._is_binary = is_binary
+        self._files: dict[object, CorpusFile] = {}
+        self._hidden: set[str] = set()
+        self._binary: set[str] = set()
+        self._special: set[str] = set()
+
+    def found(self) -> tuple[tuple[CorpusFile, ...], LeftOut]:
+        return tuple(sorted(self._files.values(), key=lambda file: file.name)), self._left_out()
+
+    def add(self, named: str | Path) -> None:
+        text = os.fspath(named)
+        if not text:
+            raise CorpusError("an empty path was named", hint='name a file or folder; "." is the current folder')
+        if text == "-":
+            self._files.setdefault(STDIN, CorpusFile(Path(text), STDIN, 0, "text", None, (), stream=True))
+            return
+        path = Path(text)
+        status = _status(path)
+        if status is not None:
+            self._add_named(path, status)
+        elif _WILDCARDS.isdisjoint(text):
+            raise _missing(path)
+        else:
+            self._add_pattern(path)
+
+    def _add_named(self, path: Path, status: os.stat_result) -> None:
+        if stat.S_ISDIR(status.st_mode):
+            if not self._walk(path):
+                raise self._nothing(f"no text files in {path}{os.sep}")
+        elif stat.S_ISSOCK(status.st_mode) or stat.S_ISBLK(status.st_mode):
+            raise CorpusError(f"{path}: a socket or block device, not a text", hint="name a file or folder")
+        else:
+            self._keep(_describe(path, (path.name,), status), status)
+
+    def _add_pattern(self, pattern: Path) -> None:
+        anchor = Path(pattern.anchor)
+        matches = sorted(set(_expand(anchor, pattern.relative_to(anchor).parts)))
+        found = 0
+        for path in matches:
+            status = _status(path)
+            if status is not None and stat.S_ISDIR(status.st_mode):
+                found += self._walk(path)
+            elif status is not None and stat.S_ISREG(status.st_mode):
+                self._add_named(path, status)
+                found += 1
+            else:
+                self._special.add(str(path))
+        if not found:
+            raise self._nothing(f"no text files match {pattern}" if matches else f"nothing matches {pattern}")
+
+    def _walk(self, root: Path) -> int:
+        """Keep the text files below a folder; how many there are, known ones too."""
+        found = 0
+        for path in _below(root, skipped=self._hidden):
+            status = _status(path)
+            if status is None or not stat.S_ISREG(status.st_mode):
+                self._special.add(str(path))
+                continue
+            file = _describe(path, path.relative_to(root).parts, status)
+            if Path(file.plain_name).suffix.lower() not in _KNOWN_SUFFIXES and self._is_binary(file):
+                self._binary.add(str(path))
+            else:
+                self._keep(file, status)
+                found += 1
+        return found
+
+    def _keep(self, file: CorpusFile, status: os.stat_result) -> None:
+        if not os.access(file.path, os.R_OK):
+            raise unreadable(file.name, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+        # Some file systems number no inodes; there a file is known by its path.
+        identity = (status.st_dev, status.st_ino) if status.st_ino else file.path.resolve()
+        self._files.setdefault(identity, file)
+
+    def _left_out(self) -> LeftOut:
+        return LeftOut(len(self._hidden), len(self._binary), len(self._special))
+
+    def _nothing(self, message: str) -> CorpusError:
+        left_out = self._left_out()
+        if left_out == LeftOut():
+            return CorpusError(message, hint="name a file with text, or a folder that holds one")
+        return CorpusError(message, hint=f"left out: {left_out}; a file that is named itself is always read")
+
+
+def unreadable(name: str, error: OSError) -> CorpusError:
+    """The error for a file or folder that the system does not let us read."""
+    reason = error.strerror or str(error)
+    hint = f"check its permissions: ls -ld {name}" if isinstance(error, PermissionError) else None
+    return CorpusError(f"{name}: cannot be read ({reason})", hint=hint)
+
+
+def _describe(path: Path, below: tuple[str, ...], status: os.stat_result) -> CorpusFile:
+    regular = stat.S_ISREG(status.st_mode)
+    compression = _COMPRESSIONS.get(path.suffix.lower())
+    suffix = path.with_suffix("").suffix if compression else path.suffix
+    return CorpusFile(
+        path=path,
+        name=str(path),
+        size=status.st_size if regular else 0,
+        kind=_KINDS.get(suffix.lower(), "text"),
+        compression=compression,
+        below=below,
+        stream=not regular,
+    )
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What the system says of a path, links followed; None where nothing is there."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise CorpusError(f"{str(path)!r} cannot be a path: {error}") from None
+    except OSError as error:
+        if path.is_symlink():  # a link that leads to itself
+            return None
+        raise unreadable(str(path), error) from error
+
+
+def _is_folder(path: Path) -> bool:
+    status = _status(path)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise unreadable(str(folder), error) from error
+
+
+def _below(root: Path, *, skipped: set[str]) -> Iterator[Path]:
+    """Everything but folders below a folder; hidden names are put into `skipped` instead.
+
+    Links come after all real entries, so that what has both is known by its real path, and a
+    folder is entered once, so that links in a circle end.
+    """
+    links: list[Path] = []
+    folders: list[Path] = [root]
+    entered: set[object] = set()
+    while folders or links:
+        path = folders.pop() if folders else links.pop(0)
+        if not _is_folder(path):
+            yield path
+            continue
+        if (real := path.resolve()) in entered:
+            continue
+        entered.add(real)
+        for entry in _entries(path):
+            if entry.name.startswith("."):
+                skipped.add(entry.path)
+            elif entry.is_symlink():
+                links.append(path / entry.name)
+            elif entry.is_dir():
+                folders.append(path / entry.name)
+            else:
+                yield path / entry.name
+
+
+def _folders_below(root: Path) -> Iterator[Path]:
+    """A folder and all folders below it, without hidden ones and without following links."""
+    yield root
+    for entry in _entries(root):
+        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+            yield from _folders_below(root / entry.name)
+
+
+def _expand(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
+    """What matches a pattern below a folder. Hidden names match only where the pattern starts with a dot too.
+
+    >>> sorted(str(path) for path in _expand(Path(), ("no", "such", "*.txt")))
+    []
+    """
+    if not pattern:
+        yield folder
+        return
+    head, *rest = pattern
+    if _WILDCARDS.isdisjoint(head):
+        if _status(folder / head) is not None:
+            yield from _expand(folder / head, tuple(rest))
+    elif not _is_folder(folder):
+        return
+    elif head == "**" and not rest:
+        yield folder
+    elif head == "**":
+        for below in _folders_below(folder):
+            yield from _expand(below, tuple(rest))
+    else:
+        for entry in _entries(folder):
+            if fnmatchcase(entry.name, head) and (head.startswith(".") or not entry.name.startswith(".")):
+                yield from _expand(folder / entry.name, tuple(rest))
+
+
+def _missing(path: Path) -> CorpusError:
+    """The error for a path that is not there, with the nearest names that are."""
+    if path.is_symlink():
+        return CorpusError(f"{path}: a link that leads nowhere", hint=f"it points to {os.readlink(path)}")
+    lost = path
+    while lost.parent != lost and not lost.parent.is_dir():
+        lost = lost.parent
+    if lost.exists():
+        return CorpusError(f"{path} does not exist", hint=f"{lost} is a file, not a folder")
+    close = difflib.get_close_matches(lost.name, [entry.name for entry in _entries(lost.parent)], n=3)
+    if close:
+        return CorpusError(f"{path} does not exist", hint="did you mean " + _alternatives(lost.parent, close))
+    if lost != path:
+        return CorpusError(f"{path} does not exist", hint=f"there is no folder {lost}")
+    return CorpusError(f"{path} does not exist", hint=f"there is nothing of that name in {lost.parent.resolve()}")
+
+
+def _alternatives(folder: Path, names: list[str]) -> str:
+    """Paths as a question: "docs/a.txt, docs/b.txt or docs/c.txt?"."""
+    *others, last = [str(folder / name) for name in names]
+    return f"{', '.join(others)} or {last}?" if others else f"{last}?"

@@ -1,0 +1,214 @@
+"""The text of a corpus file: bytes checked to be UTF-8, and cut into documents."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Literal
+
+from tokbench.corpus_bytes import HEAD_BYTES, compression_of
+from tokbench.errors import CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ErrorPolicy = Literal["strict", "replace", "skip"]
+DocumentUnit = Literal["file", "lines", "paragraphs"]
+
+# Under "skip" a bad byte becomes a lone surrogate, which good UTF-8 never does, and marks its document.
+_HANDLERS: dict[ErrorPolicy, str] = {"strict": "strict", "replace": "replace", "skip": "surrogateescape"}
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_LONGEST_MARK = 4
+
+
+@dataclass(slots=True)
+class Problems:
+    """What a reading met that is not UTF-8 and went on in spite of.
+
+    Attributes:
+        replaced_bytes: bytes that U+FFFD stands for, under errors="replace".
+        skipped_documents: documents left out, under errors="skip".
+    """
+
+    replaced_bytes: int = 0
+    skipped_documents: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Utf8Stream:
+    """Bytes that ought to be UTF-8, from after their byte order mark on.
+
+    Attributes:
+        name: what messages call them.
+        start: the bytes of the mark: 0 or 3.
+        head: the first bytes, the mark included.
+        blocks: the bytes after the mark, cut anywhere.
+    """
+
+    name: str
+    start: int
+    head: bytes
+    blocks: Iterator[bytes]
+
+
+def utf8_stream(name: str, blocks: Iterable[bytes]) -> Utf8Stream:
+    """Take the byte order mark off. Raises `CorpusError` for a mark of UTF-16 or UTF-32.
+
+    >>> b"".join(utf8_stream("a.txt", [bytes([0xEF, 0xBB]), bytes([0xBF, 0x41])]).blocks)
+    b'A'
+    """
+    rest = iter(blocks)
+    head = next(rest, b"")
+    while len(head) < _LONGEST_MARK and (block := next(rest, b"")):
+        head += block
+    start = mark_length(name, head)
+    return Utf8Stream(name, start, head[:HEAD_BYTES], chain([head[start:]], rest))
+
+
+def mark_length(name: str, head: bytes) -> int:
+    """The bytes of the UTF-8 byte order mark that bytes begin with: 3, or 0 for none.
+
+    Raises:
+        CorpusError: they begin with the mark of UTF-16 or UTF-32.
+    """
+    if head.startswith(codecs.BOM_UTF8):
+        return len(codecs.BOM_UTF8)
+    # In this order, because the mark of little-endian UTF-32 begins with the one of UTF-16.
+    for encoding, marks in (("UTF-32", _UTF32_MARKS), ("UTF-16", _UTF16_MARKS)):
+        if head.startswith(marks):
+            raise CorpusError(
+                f"{name}: not UTF-8: it looks like {encoding} (it starts with {encoding}'s byte order mark)",
+                hint=f"convert it first: iconv -f {encoding} -t UTF-8 {name}",
+            )
+    return 0
+
+
+def decoded(stream: Utf8Stream, *, errors: ErrorPolicy, problems: Problems) -> Iterator[str]:
+    """The text in blocks, characters whole.
+
+    Bytes that are not UTF-8 are an error, or U+FFFD (and counted), or under "skip" lone
+    surrogates, by which `whole` knows their documents.
+
+    Raises:
+        CorpusError: a byte that is not UTF-8, under errors="strict".
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")(_HANDLERS[errors])
+    offset = stream.start
+    for block in chain(stream.blocks, [b""]):
+        data = decoder.getstate()[0] + block
+        try:
+            text = decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            raise not_utf8(stream.name, offset + error.start, data[error.start], head=stream.head) from None
+        data = data[: len(data) - len(decoder.getstate()[0])]
+        if errors == "replace":
+            problems.replaced_bytes += _replaced(data, text)
+        offset += len(data)
+        if text:
+            yield text
+
+
+def decode_record(data: bytes, name: str, *, offset: int | None = None, errors: ErrorPolicy, problems: Problems) -> str:
+    """The text of bytes that are all there; under "skip" with surrogates in place of bad bytes, as `decoded` does.
+
+    Args:
+        data: what ought to be UTF-8.
+        name: what messages call it.
+        offset: where it starts in its file; None for one without byte offsets of its own.
+        errors: what to do about bytes that are not UTF-8.
+        problems: where replaced bytes are counted.
+    """
+    try:
+        return data.decode(errors="strict")
+    except UnicodeDecodeError as error:
+        if errors == "strict":
+            raise not_utf8(name, (offset or 0) + error.start, data[error.start]) from None
+    text = data.decode(errors=_HANDLERS[errors])
+    if errors == "replace":
+        problems.replaced_bytes += _replaced(data, text)
+    return text
+
+
+def whole(text: str) -> bool:
+    """Whether a text has a UTF-8 form, so that nothing in it stands for bytes that had none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def not_utf8(name: str, offset: int, byte: int, *, head: bytes = b"") -> CorpusError:
+    """The error for a byte that is not UTF-8, where a file or stream has it.
+
+    >>> not_utf8("docs/a.txt", 1234, 0xE9).message
+    'docs/a.txt: not UTF-8 at byte 1234 (0xE9)'
+    """
+    message = f"{name}: not UTF-8 at byte {offset} (0x{byte:02X})"
+    compression = compression_of(head)
+    if compression is not None:
+        return CorpusError(f"{message}; it looks compressed", hint=f"rename it to end in .{compression}")
+    if b"\0" in head:
+        return CorpusError(f"{message}; it looks like a binary file", hint="leave it out, or extract its text first")
+    return CorpusError(
+        message,
+        hint='--errors replace (errors="replace") puts U+FFFD in its place, '
+        '--errors skip (errors="skip") leaves the document out',
+    )
+
+
+def documents_of(blocks: Iterable[str], unit: DocumentUnit) -> Iterator[tuple[int, str]]:
+    r"""Cut a text, given in blocks, into documents: (the line it starts on, its text); empty ones are left out.
+
+    "file" is the whole text. "lines" are its lines without their ends ("\n" or "\r\n"; nothing
+    else ends a line), blank ones left out. "paragraphs" are the runs of lines between blank ones,
+    joined by "\n". A line is blank that is empty or all whitespace, as `str.isspace` has it.
+
+    >>> list(documents_of(["one\ntwo\n", " \nthr", "ee\n"], "paragraphs"))
+    [(1, 'one\ntwo'), (4, 'three')]
+    """
+    match unit:
+        case "file":
+            text = "".join(blocks)
+            return iter([(1, text)] if text else [])
+        case "lines":
+            return ((number, line) for number, line in enumerate(_lines(blocks), 1) if line and not line.isspace())
+        case "paragraphs":
+            return _paragraphs(_lines(blocks))
+
+
+def _lines(blocks: Iterable[str]) -> Iterator[str]:
+    pending: list[str] = []
+    for block in blocks:
+        *ended, rest = block.split("\n")
+        if ended:
+            ended[0] = "".join([*pending, ended[0]])
+            pending.clear()
+            for line in ended:
+                yield line.removesuffix("\r")
+        pending.append(rest)
+    if last := "".join(pending):
+        yield last
+
+
+def _paragraphs(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    paragraph: list[str] = []
+    number = 0
+    for number, line in enumerate(lines, 1):
+        if line and not line.isspace():
+            paragraph.append(line)
+        elif paragraph:
+            yield number - len(paragraph), "\n".join(paragraph)
+            paragraph.clear()
+    if paragraph:
+        yield number + 1 - len(paragraph), "\n".join(paragraph)
+
+
+def _replaced(data: bytes, text: str) -> int:
+    """How many bytes of `data` the U+FFFD in `text` stand for that were not U+FFFD already."""
+    if "\ufffd" not in text:
+        return 0
+    fresh = text.count("\ufffd") - data.count("\ufffd".encode())
+    return len(data) - (len(text.encode()) - fresh * len("\ufffd".encode()))

@@ -1,0 +1,89 @@
+"""A fingerprint of many documents that does not depend on their order."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from tokbench.errors import TextError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_MODULUS = 1 << 256
+
+
+class Fingerprint:
+    """The sum modulo 2**256 of the SHA-256 of each document's UTF-8 bytes.
+
+    The same documents give the same fingerprint in any order, from files or from strings. A
+    document that occurs twice counts twice; an empty one is not counted, as no corpus holds one.
+
+    >>> forwards, backwards = Fingerprint(), Fingerprint()
+    >>> for text in ("one", "two"):
+    ...     forwards.update(text)
+    >>> for text in ("two", "one"):
+    ...     backwards.update(text.encode())
+    >>> forwards.hexdigest() == backwards.hexdigest()
+    True
+
+    Attributes:
+        documents: documents counted so far.
+        num_bytes: UTF-8 bytes counted so far.
+    """
+
+    __slots__ = ("_sum", "documents", "num_bytes")
+
+    def __init__(self) -> None:
+        self._sum = 0
+        self.documents = 0
+        self.num_bytes = 0
+
+    def update(self, document: str | bytes) -> None:
+        """Count one document. Raises `TextError` for a string that has no UTF-8 form."""
+        data = _utf8(document) if isinstance(document, str) else document
+        if data:
+            self._add(sha256(data).digest(), len(data))
+
+    def update_blocks(self, blocks: Iterable[bytes]) -> None:
+        """Count one document that comes in pieces, without ever holding it whole."""
+        digest = sha256()
+        num_bytes = 0
+        for block in blocks:
+            digest.update(block)
+            num_bytes += len(block)
+        if num_bytes:
+            self._add(digest.digest(), num_bytes)
+
+    def watch(self, documents: Iterable[str]) -> Iterator[str]:
+        """The documents unchanged, each counted as it goes by.
+
+        >>> fingerprint = Fingerprint()
+        >>> list(fingerprint.watch(iter(["one", "two"])))
+        ['one', 'two']
+        >>> fingerprint.documents
+        2
+        """
+        for document in documents:
+            self.update(document)
+            yield document
+
+    def hexdigest(self) -> str:
+        """The fingerprint of what was counted so far, as 64 hexadecimal digits."""
+        return f"{self._sum:064x}"
+
+    def _add(self, digest: bytes, num_bytes: int) -> None:
+        self._sum = (self._sum + int.from_bytes(digest, "big")) % _MODULUS
+        self.documents += 1
+        self.num_bytes += num_bytes
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        surrogate = f"U+{ord(text[error.start]):04X}"
+        raise TextError(
+            f"a document has no UTF-8 form: it holds the lone surrogate {surrogate} at character {error.start}",
+            hint='decode it with errors="replace", or take the surrogate out',
+        ) from None

@@ -1,0 +1,174 @@
+"""A folder of files that appears whole or not at all, whatever fails on the way.
+
+The files are written into a hidden sibling, `.NAME.tmp-<random>`, and reach the disk before
+one rename puts the folder in its place. A process that is killed leaves the hidden sibling
+behind, and the place as it was before or as it is after.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokbench.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_NO_EXCHANGE = {
+    errno.ENOSYS,
+    errno.EINVAL,
+    errno.EPERM,
+    errno.ENOTSUP,
+}  # old kernels, file systems, sandboxes
+_NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # network file systems
+
+_REASONS = {
+    errno.ENOSPC: ("no space left on the disk", "make room, or let --out name a folder on another disk"),
+    errno.EDQUOT: ("the disk quota is used up", "make room, or let --out name a folder on another disk"),
+    errno.EACCES: ("no permission to write there", "let --out name a folder that you may write to"),
+    errno.EPERM: ("no permission to write there", "let --out name a folder that you may write to"),
+    errno.EROFS: ("the disk is read-only", "let --out name a folder that you may write to"),
+    errno.EEXIST: ("it exists", "--force replaces it, --out puts it elsewhere"),
+    errno.ENOTEMPTY: ("it exists", "--force replaces it, --out puts it elsewhere"),
+    errno.ENOTDIR: ("a part of its path is a file", "let --out name another folder"),
+    errno.ENAMETOOLONG: ("its name is too long", "let --out name another folder"),
+}
+
+
+def write_folder(directory: Path, files: Mapping[str, bytes], *, replace: bool) -> None:
+    """Put a folder with these files in its place at once; if that fails, nothing has changed.
+
+    Missing parent folders are made. A folder that is a symbolic link is replaced where it
+    points to. What is replaced is deleted afterwards, its sub-folders excepted: the caller
+    answers for what may be lost.
+
+    Args:
+        directory: the folder; it may exist where `replace` is given, or where it is empty.
+        files: plain file name → contents.
+        replace: whether a folder in its place gives way.
+
+    Raises:
+        StoreError: the folder cannot be written, or one with files is there without `replace`.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "tokenizers" / "mine"
+    >>> write_folder(place, {"a.txt": b"one"}, replace=False)
+    >>> write_folder(place, {"b.txt": b"two"}, replace=True)
+    >>> [(file.name, file.read_bytes()) for file in place.iterdir()]
+    [('b.txt', b'two')]
+    """
+    target = Path(os.path.realpath(directory))
+    staging = target.with_name(f".{target.name[:40]}.tmp-{secrets.token_hex(6)}")
+    try:
+        _make_parents(target.parent)
+        _write_files(staging, files)
+        _move_into_place(staging, target, replace=replace)
+    except OSError as error:
+        raise _store_error(error, directory) from error
+    finally:
+        _discard(staging)  # what was written in vain, or what was replaced
+
+
+def _make_parents(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from error
+
+
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    folder.mkdir()
+    for name, contents in files.items():
+        with (folder / name).open("xb") as file:
+            file.write(contents)
+            file.flush()
+            os.fsync(file.fileno())
+    _sync_folder(folder)
+
+
+def _move_into_place(staging: Path, target: Path, *, replace: bool) -> None:
+    """Rename, or change places with what is there; undone where the disk does not take it."""
+    move = _exchange if replace and target.is_dir() else Path.rename
+    move(staging, target)
+    try:
+        _sync_folder(target.parent)
+    except BaseException:
+        move(target, staging)
+        raise
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Two folders change places, at once where the system can."""
+    try:
+        _renameat2_exchange(one, other)
+    except OSError as error:
+        if error.errno not in _NO_EXCHANGE:
+            raise
+        _exchange_by_renames(one, other)
+
+
+def _renameat2_exchange(one: Path, other: Path) -> None:
+    """Linux's renameat2(RENAME_EXCHANGE); ENOSYS where there is none."""
+    import ctypes
+
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError) as error:  # another libc, a static one, Windows
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS)) from error
+    if renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), str(other))
+
+
+def _exchange_by_renames(one: Path, other: Path) -> None:
+    """The same in three steps: what breaks between them is undone, a killed process is not."""
+    aside = one.with_name(f"{one.name}.aside")
+    try:
+        other.rename(aside)
+        one.rename(other)
+        aside.rename(one)
+    except BaseException:
+        if aside.exists():
+            if not one.exists():
+                other.rename(one)
+            if other.exists():  # another writer was quicker: its folder stays
+                _discard(aside)
+            else:
+                aside.rename(other)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring a folder's entries to the disk, where the file system knows how."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _discard(folder: Path) -> None:
+    """Delete a folder and the files in it, as far as that goes; a sub-folder is never deleted."""
+    with suppress(OSError):
+        for path in list(folder.iterdir()):
+            if path.is_symlink() or not path.is_dir():
+                path.unlink()
+        folder.rmdir()
+
+
+def _store_error(error: OSError, directory: Path) -> StoreError:
+    code = error.errno if error.errno is not None else 0
+    reason, hint = _REASONS.get(code, (error.strerror or str(error), None))
+    return StoreError(f"{directory} was not written: {reason}; nothing was changed", hint=hint)

@@ -1,0 +1,221 @@
+"""Hugging Face's `tokenizer.json`: a byte-level BPE whose ids are ours, and the config beside it.
+
+What `tokenizers` does with the file and a reader would not guess:
+
+- a special token's id is not taken from the file; each gets the next free one, so gaps cannot be said;
+- special tokens are recognised in every text, unless `Tokenizer.encode_special_tokens` is set;
+- a byte without a token is dropped without a word.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConversionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def to_byte_level(piece: bytes) -> str:
+    r"""The characters that stand for bytes in GPT-2's vocabularies, one for each byte.
+
+    Printable bytes of Latin-1 stand for themselves; the others (controls, spaces, the soft
+    hyphen) take the characters from U+0100 on, in order.
+
+    >>> to_byte_level(b" caf\xc3\xa9\n")
+    'ĠcafÃ©Ċ'
+    """
+    characters = _byte_characters()
+    return "".join([characters[byte] for byte in piece])
+
+
+def from_byte_level(text: str) -> bytes:
+    r"""The bytes that characters of a GPT-2 vocabulary stand for; the inverse of `to_byte_level`.
+
+    Raises:
+        ValueError: a character that stands for no byte.
+
+    >>> from_byte_level("ĠcafÃ©Ċ")
+    b' caf\xc3\xa9\n'
+    """
+    values = _character_bytes()
+    try:
+        return bytes([values[character] for character in text])
+    except KeyError as error:
+        raise ValueError(f"{error.args[0]!r} stands for no byte in the byte-level alphabet") from None
+
+
+def dump_byte_level_bpe(
+    *,
+    tokens: Sequence[bytes],
+    merges: Sequence[tuple[int, int]],
+    special_tokens: Mapping[str, int],
+    pattern: str | None,
+    normalization: str | None = None,
+) -> bytes:
+    """The `tokenizer.json` of a byte-level BPE, with the same ids.
+
+    Args:
+        tokens: the bytes of each ordinary token; its id is its position.
+        merges: pairs of ids in the order in which they are merged.
+        special_tokens: text → id; the ids follow those of `tokens` without a gap.
+        pattern: the split pattern in the dialect of Oniguruma; None where a text is one pre-token.
+        normalization: None or "nfc".
+
+    Raises:
+        ConversionError: `tokenizers` would give other ids, or another text when decoding.
+    """
+    pieces = _pieces(tokens)
+    return _dump_json(
+        {
+            "version": "1.0",
+            "truncation": None,
+            "padding": None,
+            "added_tokens": [
+                {"id": special_tokens[text], "content": text} | _SPECIAL
+                for text in _checked_specials(special_tokens, pieces=pieces)
+            ],
+            "normalizer": _normalizer(normalization),
+            "pre_tokenizer": _pre_tokenizer(pattern),
+            "post_processor": None,
+            "decoder": _BYTE_LEVEL,
+            "model": {
+                "type": "BPE",
+                "dropout": None,
+                "unk_token": None,
+                "continuing_subword_prefix": None,
+                "end_of_word_suffix": None,
+                "fuse_unk": False,
+                "byte_fallback": False,
+                "ignore_merges": False,
+                "vocab": {piece: position for position, piece in enumerate(pieces)},
+                "merges": _merged_pieces(merges, pieces=pieces),
+            },
+        }
+    )
+
+
+def dump_tokenizer_config(*, special_tokens: Mapping[str, int]) -> bytes:
+    """The `tokenizer_config.json` with which `transformers` opens the `tokenizer.json` beside it.
+
+    It is what `AutoTokenizer` needs to choose the class, and it keeps `transformers` from
+    cleaning up spaces when it decodes and from feeding a model token types.
+    """
+    texts = sorted(special_tokens, key=special_tokens.__getitem__)
+    return _dump_json(
+        {
+            "added_tokens_decoder": {
+                str(special_tokens[text]): {"content": text} | _SPECIAL for text in texts
+            },
+            # transformers 5 calls these extra_special_tokens and reads both names, 4 only this one.
+            "additional_special_tokens": texts,
+            "clean_up_tokenization_spaces": False,
+            "model_input_names": ["input_ids", "attention_mask"],
+            "tokenizer_class": "PreTrainedTokenizerFast",
+        }
+    )
+
+
+_SPECIAL = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+
+
+@cache
+def _byte_characters() -> tuple[str, ...]:
+    """The character of each byte, as GPT-2's `bytes_to_unicode` has it."""
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(256) if byte not in printable]
+    return tuple(chr(byte if byte in printable else 0x100 + others.index(byte)) for byte in range(256))
+
+
+@cache
+def _character_bytes() -> dict[str, int]:
+    return {character: byte for byte, character in enumerate(_byte_characters())}
+
+
+def _pieces(tokens: Sequence[bytes]) -> list[str]:
+    """The tokens as `tokenizers` spells them, refused where a vocabulary of texts cannot hold them."""
+    positions: dict[bytes, int] = {}
+    for position, token in enumerate(tokens):
+        if not token:
+            raise ConversionError(f"token {position} is empty")
+        if (first := positions.setdefault(token, position)) != position:
+            raise ConversionError(
+                f"tokens {first} and {position} are both {token!r}, and tokenizer.json has one of each"
+            )
+    for byte in range(256):
+        if bytes([byte]) not in positions:
+            raise ConversionError(f"there is no token for byte 0x{byte:02X}, and tokenizers would drop it")
+    return [to_byte_level(token) for token in tokens]
+
+
+def _checked_specials(special_tokens: Mapping[str, int], *, pieces: Sequence[str]) -> list[str]:
+    """The special tokens in the order of their ids, which `tokenizers` hands out itself."""
+    texts = sorted(special_tokens, key=special_tokens.__getitem__)
+    vocabulary = set(pieces)
+    for expected, text in enumerate(texts, start=len(pieces)):
+        if special_tokens[text] != expected:
+            raise ConversionError(
+                f"the special token {text!r} has id {special_tokens[text]}, and tokenizers would give it "
+                f"{expected}: special tokens must follow the others without a gap"
+            )
+        _check_special_text(text, vocabulary=vocabulary)
+    return texts
+
+
+def _check_special_text(text: str, *, vocabulary: set[str]) -> None:
+    if not text:
+        raise ConversionError("a special token is empty, and tokenizers leaves it out")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ConversionError(f"the special token {text!r} has no UTF-8 form")
+    if text in vocabulary:
+        raise ConversionError(
+            f"the special token {text!r} is spelled like the piece of {from_byte_level(text)!r}, "
+            "and tokenizers would give it that id"
+        )
+    if not text.isascii() and all(character in _character_bytes() for character in text):
+        raise ConversionError(
+            f"the special token {text!r} is spelled like the bytes {from_byte_level(text)!r}, "
+            "and tokenizers would decode it as those"
+        )
+
+
+def _merged_pieces(merges: Sequence[tuple[int, int]], *, pieces: Sequence[str]) -> list[tuple[str, str]]:
+    vocabulary = set(pieces)
+    seen: set[tuple[int, int]] = set()
+    merged: list[tuple[str, str]] = []
+    for index, (left, right) in enumerate(merges):
+        if not (0 <= left < len(pieces) and 0 <= right < len(pieces)):
+            raise ConversionError(f"merge {index} is of ids {left} and {right}, which are not both tokens")
+        if (left, right) in seen:
+            raise ConversionError(f"merge {index} of ids {left} and {right} comes a second time")
+        if pieces[left] + pieces[right] not in vocabulary:
+            raise ConversionError(f"merge {index} of ids {left} and {right} gives bytes that are no token")
+        seen.add((left, right))
+        merged.append((pieces[left], pieces[right]))
+    return merged
+
+
+def _normalizer(normalization: str | None) -> dict[str, str] | None:
+    match normalization:
+        case None:
+            return None
+        case "nfc":
+            return {"type": "NFC"}
+        case _:
+            raise ConversionError(f"the normalization {normalization!r} is not known here")
+
+
+def _pre_tokenizer(pattern: str | None) -> dict[str, Any]:
+    if pattern is None:
+        return _BYTE_LEVEL
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    return {"type": "Sequence", "pretokenizers": [split, _BYTE_LEVEL]}
+
+
+def _dump_json(document: Mapping[str, Any]) -> bytes:
+    import orjson
+
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,265 @@
+"""How bytes become visible: nothing invisible stays so, and nothing that steers a terminal reaches it.
+
+Printable characters stand for themselves. Everything else gets a stand-in: `·` for a space, `⏎` for
+a newline, control pictures such as `␛`, a name in angle brackets (`⟨ZWSP⟩`, `⟨RLO⟩`, `⟨U+E000⟩`), and
+`⟨E2⟩` for a byte that is no complete character.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich.cells import get_character_cell_size
+
+from tokbench.graphemes import clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+DOTTED_CIRCLE = "◌"
+
+_PICTURES = {" ": "·", "\t": "→", "\n": "⏎", "\r": "␍", "\u00a0": "⍽", "\x7f": "␡"}
+
+_NAMES = {
+    "\u00ad": "SHY", "\u034f": "CGJ", "\u061c": "ALM", "\u180e": "MVS", "\u200b": "ZWSP", "\u200c": "ZWNJ",
+    "\u200d": "ZWJ", "\u200e": "LRM", "\u200f": "RLM", "\u2028": "LS", "\u2029": "PS", "\u202a": "LRE",
+    "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO", "\u202e": "RLO", "\u202f": "NNBSP", "\u2060": "WJ",
+    "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\ufeff": "BOM",
+    "\U0001f3fb": "FITZ1-2", "\U0001f3fc": "FITZ3", "\U0001f3fd": "FITZ4", "\U0001f3fe": "FITZ5", "\U0001f3ff": "FITZ6",
+}  # fmt: skip
+
+_NAMED_RANGES: tuple[tuple[int, int, Callable[[int], str]], ...] = (
+    (0xFE00, 0xFE0F, lambda code: f"VS{code - 0xFE00 + 1}"),
+    (0xE0100, 0xE01EF, lambda code: f"VS{code - 0xE0100 + 17}"),
+    (0xE0021, 0xE007E, lambda code: f"TAG-{chr(code - 0xE0000)}"),
+    (0x1F1E6, 0x1F1FF, lambda code: f"RI-{chr(code - 0x1F1E6 + ord('A'))}"),
+)
+
+# What has no look of its own: controls, format characters, surrogates, private and unassigned code
+# points, separators, ignorables, a blank Braille cell; and the halves of emoji, which a terminal
+# would join to whatever stands before them.
+_NEVER_RAW = r"[\p{C}\p{Z}\p{DI}\p{Emoji_Modifier}\p{Regional_Indicator}\u2800]"
+
+# What is drawn with the character before it: marks, and the vowels and finals of a Hangul syllable.
+_JOINS_BASE = rf"(?! {_NEVER_RAW} ) [\p{{M}} \p{{Hangul_Syllable_Type=V}} \p{{Hangul_Syllable_Type=T}} ]"
+
+# The clusters that are one picture although they hold invisible characters. It is narrower than
+# Unicode's grammar, so that nothing can hide in a cluster: no long chains, no stray selectors or tags.
+_ONE_PICTURE = r"""(?x)
+    \p{Regional_Indicator}{2}
+    | [0-9\#*] \uFE0F \u20E3
+    | \U0001F3F4 [\U000E0030-\U000E0039\U000E0061-\U000E007A]{1,6} \U000E007F
+    | (?<element> (?! [0-9\#*] | \p{Emoji_Modifier}) \p{Emoji} (?: \p{Emoji_Modifier} | [\uFE0E\uFE0F] )? )
+      (?: \u200D (?&element) ){0,3}
+"""
+
+_FIRST_ESCAPED_BYTE = 0xDC80
+_LAST_ESCAPED_BYTE = 0xDCFF
+_C0_END = 0x20
+_PICTURE_WIDTH = 2
+_MARKS_PER_GLYPH = 6  # more than any script stacks; terminals drop what goes beyond their cell
+
+
+class Glyph(NamedTuple):
+    """What is drawn as one, and never broken over two lines.
+
+    Attributes:
+        text: what the terminal gets.
+        width: its columns.
+        room: the columns it takes where a terminal draws each part of an emoji sequence on its own.
+        stand_in: whether it stands for something that cannot be shown itself.
+        cut: whether it is a part of a grapheme cluster that a token boundary cuts.
+        ends_line: whether the text's line ends here.
+    """
+
+    text: str
+    width: int
+    room: int
+    stand_in: bool = False
+    cut: bool = False
+    ends_line: bool = False
+
+
+class Run(NamedTuple):
+    """Neighbouring glyphs of one style."""
+
+    text: str
+    stand_in: bool
+    cut: bool
+
+
+class Strip(NamedTuple):
+    """Glyphs side by side, measured and gathered into runs."""
+
+    glyphs: tuple[Glyph, ...]
+    runs: tuple[Run, ...]
+    width: int
+    room: int
+
+
+def sign(text: str, *, ends_line: bool = False) -> Glyph:
+    """A stand-in of our own making: brackets, names, marks; every character is one column wide.
+
+    >>> sign("⟨ZWSP⟩").width
+    6
+    """
+    return Glyph(text, len(text), len(text), stand_in=True, ends_line=ends_line)
+
+
+def strip(glyphs: Iterable[Glyph]) -> Strip:
+    """Glyphs side by side.
+
+    >>> strip(glyphs_of(b"a b")).runs
+    (Run(text='a', stand_in=False, cut=False), Run(text='·', stand_in=True, cut=False), Run(text='b', stand_in=False, cut=False))
+    """
+    glyphs = tuple(glyphs)
+    runs = tuple(
+        Run("".join(glyph.text for glyph in group), *style)
+        for style, group in groupby(glyphs, key=lambda glyph: (glyph.stand_in, glyph.cut))
+    )
+    return Strip(
+        glyphs=glyphs,
+        runs=runs,
+        width=sum(glyph.width for glyph in glyphs),
+        room=sum(glyph.room for glyph in glyphs),
+    )
+
+
+def glyphs_of(data: bytes) -> tuple[Glyph, ...]:
+    """The glyphs of bytes that hold whole grapheme clusters.
+
+    >>> "".join(glyph.text for glyph in glyphs_of("👩‍👧 a\\u200bb\\n".encode()))
+    '👩\u200d👧·a⟨ZWSP⟩b⏎'
+    """
+    if data.isascii():
+        return tuple(map(_character, data.decode("ascii")))
+    return tuple(glyph for cluster in clusters(_decoded(data)) for glyph in _cluster(cluster))
+
+
+def spelled(data: bytes) -> tuple[Glyph, ...]:
+    """The glyphs of bytes that are a part of a grapheme cluster, character by character.
+
+    >>> "".join(glyph.text for glyph in spelled("\\u200d👧".encode()[:-1]))
+    '⟨ZWJ⟩⟨F0⟩⟨9F⟩⟨91⟩'
+    """
+    return tuple(_spelled(_decoded(data)))
+
+
+def cut_glyphs(data: bytes, *, head: int = 0, tail: int = 0) -> tuple[Glyph, ...]:
+    """The glyphs of bytes whose first `head` and last `tail` bytes belong to clusters cut by a boundary.
+
+    >>> "".join(glyph.text for glyph in cut_glyphs("👧, 👩\\u200d".encode(), tail=7))
+    '👧,·👩⟨ZWJ⟩'
+    """
+    if not head and not tail:
+        return glyphs_of(data)
+    stop = max(head, len(data) - tail)
+    return (
+        *(glyph._replace(cut=True) for glyph in spelled(data[:head])),
+        *glyphs_of(data[head:stop]),
+        *(glyph._replace(cut=True) for glyph in spelled(data[stop:])),
+    )
+
+
+def byte_glyphs(data: bytes) -> tuple[Glyph, ...]:
+    """The glyphs of byte-fallback tokens, spelled as their vocabulary entries are.
+
+    >>> "".join(glyph.text for glyph in byte_glyphs("é".encode()))
+    '⟨0xC3⟩⟨0xA9⟩'
+    """
+    return tuple(sign(f"⟨0x{byte:02X}⟩", ends_line=byte == ord("\n")) for byte in data)
+
+
+def visible(text: str) -> str:
+    """A text made visible, for names and messages.
+
+    >>> visible("a\\x1b[31m\\u202eb")
+    'a␛[31m⟨RLO⟩b'
+    """
+    return "".join(glyph.text for glyph in glyphs_of(text.encode(errors="surrogatepass")))
+
+
+def _decoded(data: bytes) -> str:
+    """Bytes that are no complete character become U+DC80 to U+DCFF."""
+    return data.decode(errors="surrogateescape")
+
+
+def _cluster(cluster: str) -> Iterator[Glyph]:
+    if len(cluster) > 1 and _compiled(_ONE_PICTURE).fullmatch(cluster):
+        yield _picture(cluster)
+    else:
+        yield from _spelled(cluster)
+
+
+def _picture(cluster: str) -> Glyph:
+    if len(cluster) == len("☺\ufe0e") and cluster.endswith("\ufe0e"):
+        width = get_character_cell_size(cluster[0])
+    else:
+        width = _PICTURE_WIDTH
+    parts = sum(not _compiled(r"[\p{DI}\p{M}]").match(character) for character in cluster)
+    return Glyph(cluster, width, max(width, _PICTURE_WIDTH * parts))
+
+
+def _spelled(characters: str) -> Iterator[Glyph]:
+    """Character by character, each combining mark with the base that it follows."""
+    base = ""
+    for character in characters:
+        if base and len(base) <= _MARKS_PER_GLYPH and _joins_base(character):
+            base += character
+            continue
+        if base:
+            yield _literal(base)
+        glyph = _character(character)
+        base = "" if glyph.stand_in else glyph.text
+        if glyph.stand_in:
+            yield glyph
+    if base:
+        yield _literal(base)
+
+
+def _literal(text: str) -> Glyph:
+    width = sum(map(get_character_cell_size, text))
+    return Glyph(text, width, width)
+
+
+@lru_cache(maxsize=1 << 16)
+def _character(character: str) -> Glyph:
+    """The glyph of a character that stands alone."""
+    code = ord(character)
+    if character in _PICTURES:
+        return sign(_PICTURES[character], ends_line=character == "\n")
+    if code < _C0_END:
+        return sign(chr(0x2400 + code))
+    if _FIRST_ESCAPED_BYTE <= code <= _LAST_ESCAPED_BYTE:
+        return sign(f"⟨{code - 0xDC00:02X}⟩")
+    if _compiled(_NEVER_RAW).match(character):
+        return sign(f"⟨{_name(character)}⟩")
+    if _compiled(r"\p{M}").match(character):
+        return _literal(DOTTED_CIRCLE + character)
+    if get_character_cell_size(character) == 0:
+        return sign(f"⟨{_name(character)}⟩")
+    return _literal(character)
+
+
+@lru_cache(maxsize=1 << 16)
+def _joins_base(character: str) -> bool:
+    return _compiled(rf"(?x){_JOINS_BASE}").match(character) is not None
+
+
+def _name(character: str) -> str:
+    if character in _NAMES:
+        return _NAMES[character]
+    code = ord(character)
+    for first, last, name in _NAMED_RANGES:
+        if first <= code <= last:
+            return name(code)
+    return f"U+{code:04X}"
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    import regex
+
+    return regex.compile(pattern)

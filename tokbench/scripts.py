@@ -1,0 +1,73 @@
+"""The Unicode script that a text is written in."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import regex
+
+COMMON = "Common"
+"""The script of a text without letters, and of letters that every script shares."""
+
+SAMPLE_CHARACTERS = 4096
+"""How much of a text is looked at."""
+
+# The scripts of Unicode 16; the ones most text is in come first, because they are tried in this order.
+SCRIPTS = (
+    "Latin Han Cyrillic Arabic Devanagari Hangul Hiragana Katakana Greek Hebrew Thai Bengali Tamil Telugu "
+    "Kannada Malayalam Gujarati Gurmukhi Oriya Sinhala Khmer Lao Myanmar Ethiopic Georgian Armenian Tibetan "
+    "Mongolian Adlam Ahom Anatolian_Hieroglyphs Avestan Balinese Bamum Bassa_Vah Batak Bhaiksuki Bopomofo "
+    "Brahmi Buginese Buhid Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham Cherokee Chorasmian "
+    "Coptic Cuneiform Cypriot Cypro_Minoan Deseret Dives_Akuru Dogra Duployan Egyptian_Hieroglyphs Elbasan "
+    "Elymaic Garay Glagolitic Gothic Grantha Gunjala_Gondi Gurung_Khema Hanifi_Rohingya Hanunoo Hatran "
+    "Imperial_Aramaic Inscriptional_Pahlavi Inscriptional_Parthian Javanese Kaithi Kawi Kayah_Li Kharoshthi "
+    "Khitan_Small_Script Khojki Khudawadi Kirat_Rai Lepcha Limbu Linear_A Linear_B Lisu Lycian Lydian "
+    "Mahajani Makasar Mandaic Manichaean Marchen Masaram_Gondi Medefaidrin Meetei_Mayek Mende_Kikakui "
+    "Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi Mro Multani Nabataean Nag_Mundari Nandinagari "
+    "New_Tai_Lue Newa Nko Nushu Nyiakeng_Puachue_Hmong Ogham Ol_Chiki Ol_Onal Old_Hungarian Old_Italic "
+    "Old_North_Arabian Old_Permic Old_Persian Old_Sogdian Old_South_Arabian Old_Turkic Old_Uyghur Osage "
+    "Osmanya Pahawh_Hmong Palmyrene Pau_Cin_Hau Phags_Pa Phoenician Psalter_Pahlavi Rejang Runic Samaritan "
+    "Saurashtra Sharada Shavian Siddham SignWriting Sogdian Sora_Sompeng Soyombo Sundanese Sunuwar "
+    "Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri Tangsa Tangut Thaana Tifinagh "
+    "Tirhuta Todhri Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square"
+).split()
+
+_ASCII_LETTER = re.compile("[A-Za-z]")
+
+
+def script_of(text: str) -> str:
+    r"""The Unicode script of most letters among a text's first 4096 characters, as `\p{Script=…}` names it.
+
+    Letters that scripts share (as the long mark ー of the kana) have no say. Of scripts with
+    equally many letters the one first in the alphabet is taken.
+
+    >>> script_of("Москва, 2026"), script_of("東京"), script_of("1 + 1 = 2")
+    ('Cyrillic', 'Han', 'Common')
+    """
+    sample = text[:SAMPLE_CHARACTERS]
+    if sample.isascii():
+        return "Latin" if _ASCII_LETTER.search(sample) else COMMON
+    letters: Counter[str] = Counter()
+    for character, count in Counter(sample).items():
+        letters[_script_of_letter(character)] += count
+    del letters[COMMON]
+    return min(letters, key=lambda script: (-letters[script], script), default=COMMON)
+
+
+@lru_cache(maxsize=1 << 16)
+def _script_of_letter(character: str) -> str:
+    """The script of one letter; Common for what is not a letter or belongs to no single script."""
+    match = _letter_pattern().match(character)
+    return (match and match.lastgroup) or COMMON
+
+
+@cache
+def _letter_pattern() -> regex.Pattern[str]:
+    import regex
+
+    scripts = "|".join(rf"(?P<{script}>\p{{Script={script}}})" for script in SCRIPTS)
+    return regex.compile(rf"(?=\p{{L}})(?:{scripts})")

@@ -1,0 +1,265 @@
+"""A saved tokenizer: a folder with a manifest, the backend's files and their checksums.
+
+Backends give `write` their files and a `Manifest`, and get both back from `read_manifest`
+and `read_files`; what the files mean is theirs to know. A folder is written whole or not at
+all, and what is read is what was written, or an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ModelFormatError, StoreError, TokbenchError
+from tokbench.folder import write_folder
+from tokbench.manifest import (
+    FORMAT_VERSION,
+    MANIFEST_NAME,
+    Manifest,
+    SelfTestSample,
+    dump_manifest,
+    is_file_name,
+    parse_manifest,
+)
+from tokbench.selftest import self_test, self_test_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = [
+    "FORMAT_VERSION",
+    "MANIFEST_NAME",
+    "Manifest",
+    "SavedTokenizer",
+    "SelfTestSample",
+    "is_saved_tokenizer",
+    "read_files",
+    "read_manifest",
+    "saved_tokenizers",
+    "self_test",
+    "self_test_texts",
+    "write",
+]
+
+_MAX_MANIFEST_BYTES = 64 * 2**20
+_MAX_FILE_BYTES = 4 * 2**30
+_DESKTOP_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}  # put there by file managers, not by people
+_HASH_DIGITS_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTokenizer:
+    """A folder that holds a saved tokenizer, readable or not.
+
+    Attributes:
+        directory: the folder.
+        manifest: what it says of itself, or None where that cannot be read.
+        error: why it cannot be read, or None.
+        num_bytes: size of its files.
+    """
+
+    directory: Path
+    manifest: Manifest | None
+    error: TokbenchError | None
+    num_bytes: int
+
+
+def write(
+    directory: Path, *, manifest: Manifest, files: Mapping[str, bytes], overwrite: bool = False
+) -> None:
+    """Save a tokenizer: afterwards the folder is there wholly, or nothing has changed.
+
+    Args:
+        directory: the folder to make; its parents are made where they are missing.
+        manifest: what the tokenizer says of itself; its `files` are filled in here.
+        files: plain file name → contents.
+        overwrite: whether to replace what is there; only a saved tokenizer or an empty folder is replaced.
+
+    Raises:
+        StoreError: the folder exists, holds files of somebody else, or cannot be written.
+        ModelFormatError: the manifest contradicts itself (an id that is not below `vocab_size`).
+        ValueError: a name in `files` is not a plain file name.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "mine"
+    >>> mine = Manifest("mine", "byte", "python", 256, {}, config={}, training=None, versions={})
+    >>> write(place, manifest=mine, files={"notes.txt": b"ids are bytes"})
+    >>> read_files(place, read_manifest(place))
+    {'notes.txt': b'ids are bytes'}
+    """
+    for name in files:
+        if not is_file_name(name):
+            raise ValueError(f"{name!r} is not a plain file name")
+    document = dump_manifest(replace(manifest, files={name: _sha256(files[name]) for name in files}))
+    parse_manifest(document, path=directory / MANIFEST_NAME)  # what cannot be read back is not written
+    _check_place(directory, overwrite=overwrite)
+    write_folder(directory, {**files, MANIFEST_NAME: document}, replace=overwrite)
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """What a saved tokenizer says of itself, every field checked.
+
+    Raises:
+        StoreError: there is no saved tokenizer.
+        ModelFormatError: the manifest is damaged, foreign, or of a newer format.
+    """
+    if not is_saved_tokenizer(directory):
+        raise StoreError(
+            f"{directory} is not a saved tokenizer: it has no {MANIFEST_NAME}"
+            if os.path.isdir(directory)  # noqa: PTH112 -- as below
+            else f"there is no tokenizer at {directory}",
+            hint="`tokbench list` shows the saved ones",
+        )
+    path = directory / MANIFEST_NAME
+    return parse_manifest(_read(directory, MANIFEST_NAME, limit=_MAX_MANIFEST_BYTES), path=path)
+
+
+def read_files(
+    directory: Path, manifest: Manifest, *, names: Iterable[str] | None = None
+) -> dict[str, bytes]:
+    """The files of a saved tokenizer, each with the sha256 that the manifest recorded.
+
+    Args:
+        directory: the folder.
+        manifest: as read from it.
+        names: the files wanted; None for all of them.
+
+    Raises:
+        ModelFormatError: a file is missing, is not recorded, is not in the folder, or was changed.
+    """
+    return {
+        name: _read_checked(directory, manifest, name)
+        for name in (manifest.files if names is None else names)
+    }
+
+
+def is_saved_tokenizer(directory: Path) -> bool:
+    """Whether a folder claims to be a saved tokenizer; only reading it tells whether it is a whole one."""
+    return os.path.isfile(directory / MANIFEST_NAME)  # noqa: PTH113 -- False, not an error, without permission
+
+
+def saved_tokenizers(root: Path = Path("tokenizers")) -> list[SavedTokenizer]:
+    """The saved tokenizers in a folder by name, unreadable ones with the reason; none where it is missing.
+
+    Hidden folders are left out: an interrupted `write` may have left them.
+
+    Raises:
+        StoreError: the folder cannot be listed.
+    """
+    try:
+        directories = sorted(path for path in root.iterdir() if not path.name.startswith("."))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(f"{root} cannot be listed: {error.strerror}") from error
+    return [_saved_tokenizer(directory) for directory in directories if is_saved_tokenizer(directory)]
+
+
+def _saved_tokenizer(directory: Path) -> SavedTokenizer:
+    try:
+        manifest, problem = read_manifest(directory), None
+    except TokbenchError as error:
+        manifest, problem = None, error
+    return SavedTokenizer(directory, manifest, problem, num_bytes=_size(directory))
+
+
+def _size(directory: Path) -> int:
+    try:
+        statuses = [path.lstat() for path in directory.iterdir()]
+    except OSError:  # it is being replaced, or may be searched but not listed
+        return 0
+    return sum(status.st_size for status in statuses if stat.S_ISREG(status.st_mode))
+
+
+def _check_place(directory: Path, *, overwrite: bool) -> None:
+    """Refuse a place where something would be lost that the user did not offer."""
+    try:
+        if not directory.exists():
+            return
+        if not directory.is_dir():
+            raise StoreError(f"{directory} is a file", hint="--out names a folder")
+        if not overwrite:
+            raise StoreError(f"{directory} exists", hint="--force replaces it, --out puts it elsewhere")
+        entries = list(directory.iterdir())
+        strangers = _strangers(directory, entries) if entries else []
+    except OSError as error:
+        raise StoreError(
+            f"{directory} cannot be looked into: {error.strerror}", hint="--out puts it elsewhere"
+        ) from error
+    if strangers:
+        raise StoreError(
+            f"{directory} will not be replaced: tokbench did not write {_listed(strangers)}",
+            hint="move that away, or let --out name another folder",
+        )
+
+
+def _strangers(directory: Path, entries: Iterable[Path]) -> list[str]:
+    """The entries of a folder that no saved tokenizer put there."""
+    try:
+        own = {MANIFEST_NAME, *read_manifest(directory).files} if is_saved_tokenizer(directory) else set()
+    except ModelFormatError as error:
+        raise StoreError(
+            f"{directory} will not be replaced: what is in it cannot be read ({error})",
+            hint="delete it yourself, or let --out name another folder",
+        ) from error
+    known = own | _DESKTOP_FILES
+    return sorted(
+        entry.name
+        for entry in entries
+        if entry.name not in known or (entry.is_dir() and not entry.is_symlink())
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _read_checked(directory: Path, manifest: Manifest, name: str) -> bytes:
+    recorded = manifest.files.get(name)
+    if recorded is None:
+        raise ModelFormatError(
+            directory / MANIFEST_NAME, f"the file {name!r} among its files", "none", hint="train again"
+        )
+    contents = _read(directory, name, limit=_MAX_FILE_BYTES)
+    found = _sha256(contents)
+    if found != recorded:
+        raise ModelFormatError(
+            directory / name,
+            f"the recorded sha256 {recorded[:_HASH_DIGITS_SHOWN]}…",
+            f"{found[:_HASH_DIGITS_SHOWN]}…",
+            hint="the file was edited or cut: restore it, or train again",
+        )
+    return contents
+
+
+def _read(directory: Path, name: str, *, limit: int) -> bytes:
+    """The contents of a regular file of a folder; a link out of it, a pipe or a huge file is refused."""
+    path = directory / name
+    if name != MANIFEST_NAME and not is_file_name(name):
+        raise ModelFormatError(path, "a plain file name", repr(name), hint="do not load this folder")
+    try:
+        real = path.resolve(strict=True)
+        if not real.is_relative_to(directory.resolve(strict=True)):
+            raise ModelFormatError(
+                path, "a file of this folder", f"a link to {real}", hint="copy the file here"
+            )
+        status = real.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelFormatError(path, "a regular file", "something else", hint="do not load this folder")
+        if status.st_size > limit:
+            raise ModelFormatError(path, f"at most {limit} bytes", f"{status.st_size}")
+        return real.read_bytes()
+    except FileNotFoundError as error:
+        raise ModelFormatError(
+            path, "the file", "none", hint="the folder is incomplete: restore it, or train again"
+        ) from error
+    except (OSError, RuntimeError) as error:  # RuntimeError: what Python < 3.13 makes of a loop of links
+        raise StoreError(f"{path} cannot be read: {error}") from error
+
+
+def _sha256(contents: bytes) -> str:
+    return hashlib.sha256(contents).hexdigest()
