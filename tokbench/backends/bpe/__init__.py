@@ -1,0 +1,49 @@
+"""Byte-level BPE, ours: split, count, merge, encode and decode, on a native kernel or its Python twin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tokbench.interfaces import Progress, no_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tokbench.backends.bpe.config import BpeConfig
+    from tokbench.backends.bpe.tokenizer import BpeTokenizer
+
+
+class BpeBackend:
+    """The registered backend "bpe"; see `tokbench.interfaces.Backend`."""
+
+    name: ClassVar[str] = "bpe"
+    summary: ClassVar[str] = "byte-level BPE, ours: exact, fast, opens in tiktoken and tokenizers"
+
+    @property
+    def config_type(self) -> type[BpeConfig]:
+        """The options it is trained with."""
+        from tokbench.backends.bpe.config import BpeConfig
+
+        return BpeConfig
+
+    @property
+    def kernel(self) -> str:
+        """What would run: "native" or "python"."""
+        from tokbench.backends.bpe.kernel import current_kernel
+
+        return current_kernel().name
+
+    def train(
+        self, documents: Iterable[str], config: BpeConfig, *, progress: Progress = no_progress
+    ) -> BpeTokenizer:
+        """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
+        from tokbench.backends.bpe.training import train
+
+        return train(documents, config, progress=progress)
+
+    def load(self, directory: Path) -> BpeTokenizer:
+        """Open a folder that `BpeTokenizer.save` wrote. Raises `ModelFormatError`."""
+        from tokbench.backends.bpe.saved import load
+
+        return load(directory)

@@ -7,6 +7,7 @@ is also the definition that the scanners are tested against.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,8 @@ _REGEXES: dict[str, str | None] = {
 PATTERN_NAMES = tuple(_REGEXES)
 """Every named pattern, in the order in which they are listed."""
 
+_POSSESSIVE_INTERVAL = re.compile(r"(?<!\\)(\{\d+(?:,\d*)?\})\+")
+
 _PROBE_CHARACTERS = "aAǅʰ亜\u0301\u0488٣5Ⅷ½ \t\r\n\v\u0085\u00a0\u3000'ſs.,_/-(€\u200d\x00👩\ue000\U0010ffff"
 
 
@@ -85,7 +88,7 @@ class SplitPattern:
         Oniguruma reads `{1,3}+` as a repeated group. Where nothing can follow an interval it
         need not be possessive, so plain `{1,3}` means the same.
         """
-        return None if self.regex is None else self.regex.replace("}+", "}")
+        return None if self.regex is None else _POSSESSIVE_INTERVAL.sub(r"\1", self.regex)
 
 
 def resolve_pattern(pattern: str) -> SplitPattern:

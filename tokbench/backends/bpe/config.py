@@ -1,0 +1,67 @@
+"""The options of the byte-level BPE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tokbench.backends.bpe.reference import NUM_BYTES
+from tokbench.backends.bpe.special import check_special_tokens
+from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern
+from tokbench.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BpeConfig:
+    """What a byte-level BPE is trained with; checked when it is made.
+
+    Raises:
+        ConfigError: an option that cannot be used, with the smallest change that works.
+    """
+
+    vocab_size: int | None = field(
+        default=None, metadata={"help": "entries, special tokens included; by default fitted to the text"}
+    )
+    pattern: str = field(
+        default="gpt4",
+        metadata={"help": f"how text is split: {', '.join(PATTERN_NAMES)}, or a regular expression"},
+    )
+    special_tokens: tuple[str, ...] = field(
+        default=(), metadata={"help": "texts with ids of their own, behind all others"}
+    )
+    min_frequency: int = field(
+        default=2, metadata={"help": "training stops when the most frequent pair is rarer than this"}
+    )
+    max_token_length: int | None = field(
+        default=None, metadata={"help": "bytes that a token may have; by default any number"}
+    )
+    threads: int | None = field(
+        default=None, metadata={"help": "threads that count; by default all. Never changes the result"}
+    )
+    seed: int = field(
+        default=0,
+        metadata={"help": "seeds the hash tables and draws the self-test; never changes the merges"},
+    )
+
+    def __post_init__(self) -> None:
+        check_special_tokens(self.special_tokens)
+        resolve_pattern(self.pattern)
+        smallest = NUM_BYTES + len(self.special_tokens)
+        if self.vocab_size is not None and self.vocab_size < smallest:
+            specials = f" and {len(self.special_tokens)} special tokens" if self.special_tokens else ""
+            raise ConfigError(
+                f"a vocabulary of {self.vocab_size} is too small: it holds the {NUM_BYTES} bytes{specials}",
+                hint=f"the smallest that works is {smallest}",
+            )
+        if self.vocab_size is not None and self.vocab_size > _MAX_VOCAB_SIZE:
+            raise ConfigError(f"a vocabulary of {self.vocab_size} is too large", hint=f"at most {_MAX_VOCAB_SIZE}")
+        self._check_range("min_frequency", self.min_frequency, smallest=1)
+        self._check_range("max_token_length", self.max_token_length, smallest=1)
+        self._check_range("threads", self.threads, smallest=1)
+        self._check_range("seed", self.seed, smallest=0)
+
+    def _check_range(self, name: str, value: int | None, *, smallest: int) -> None:
+        if value is not None and not smallest <= value < 2**63:
+            raise ConfigError(f"{name} is {value}", hint=f"it is at least {smallest}")
+
+
+_MAX_VOCAB_SIZE = 2**31

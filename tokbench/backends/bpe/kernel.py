@@ -1,0 +1,174 @@
+"""Which kernel runs: the compiled one, or its twin in Python.
+
+Both offer the same four things: a counter of pre-tokens, `train`, an encoder, `split`. The
+environment variable TOKBENCH_KERNEL chooses: "auto" (the compiled one where it is
+installed, the default), "native" (an error where it is not), "python".
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tokbench.errors import BackendUnavailableError, ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+CountProgress = Callable[[int], None]
+"""Told now and then how many bytes or merges are done."""
+
+
+class PretokenCounter(Protocol):
+    """Counts pre-tokens while documents arrive; `finish` ends that, then it can be read."""
+
+    def add_texts(self, texts: list[str]) -> None:
+        """Whole documents."""
+
+    def add_file(self, fd: int, documents: str, progress: CountProgress | None) -> int:
+        """A source of unchecked bytes, one document or one a line ("file", "lines"); returns its bytes."""
+
+    def begin_source(self, documents: str) -> None:
+        """The same in blocks, cut anywhere: begin, feed, end."""
+
+    def feed(self, block: bytes) -> None:
+        """The next block of the source."""
+
+    def end_source(self) -> None:
+        """The source is complete."""
+
+    def add_counted(self, pretoken: str, count: int) -> None:
+        """Occurrences of a pre-token that was split off elsewhere."""
+
+    def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
+        """What `add_counted` does not know."""
+
+    def finish(self) -> None:
+        """Everything has been added."""
+
+    def items(self) -> list[tuple[bytes, int]]:
+        """Each distinct pre-token and its count, in no order."""
+
+    @property
+    def invalid(self) -> tuple[int, int] | None:
+        """(number of the source, byte offset) of the first place that is not UTF-8."""
+
+    @property
+    def documents(self) -> int:
+        """Documents that were not empty."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Their bytes."""
+
+    @property
+    def pretokens(self) -> int:
+        """Pre-tokens seen."""
+
+    @property
+    def distinct_pretokens(self) -> int:
+        """Different ones among them."""
+
+
+class Encoder(Protocol):
+    """Turns text into ids and ids into bytes; knows no special tokens."""
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text. Raises UnicodeEncodeError for lone surrogates."""
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+
+    def encode_split(self, text: str, ends: list[int]) -> NDArray[np.uint32]:
+        """The ids of a text that was split elsewhere; `ends` in bytes."""
+
+    def decode(self, ids: NDArray[np.uint32]) -> bytes:
+        """The bytes of known ids. Raises ValueError for an unknown one."""
+
+    def tokens(self) -> list[bytes]:
+        """The bytes of each id."""
+
+    def __len__(self) -> int:
+        """How many ids there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel.
+
+    Attributes:
+        name: "native" or "python".
+        new_counter: keyword arguments pattern (a name, or None where pre-tokens come from elsewhere),
+            special_tokens, threads, seed.
+        train: a finished counter and keyword arguments → (uint32[n, 2] merges, int64[n] counts, tokens).
+        encoder_from_merges: uint32[n, 2] merges and a pattern name (or None) → an encoder.
+        encoder_from_ranks: token bytes by rank and a pattern name (or None) → an encoder.
+        split: a pattern name and UTF-8 bytes → int64 ends of the pre-tokens.
+    """
+
+    name: str
+    new_counter: Callable[..., PretokenCounter]
+    train: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64], int]]
+    encoder_from_merges: Callable[[NDArray[np.uint32], str | None], Encoder]
+    encoder_from_ranks: Callable[[list[bytes], str | None], Encoder]
+    split: Callable[[str, bytes], NDArray[np.int64]]
+
+
+def current_kernel() -> Kernel:
+    """The kernel that TOKBENCH_KERNEL asks for.
+
+    Raises:
+        ConfigError: the variable holds another word.
+        BackendUnavailableError: the native kernel is demanded and not installed.
+    """
+    choice = os.environ.get("TOKBENCH_KERNEL", "auto") or "auto"
+    if choice not in ("auto", "native", "python"):
+        raise ConfigError(f"TOKBENCH_KERNEL is {choice!r}", hint="it may be auto, native or python")
+    return _load(choice)
+
+
+def has_native_kernel() -> bool:
+    """Whether the compiled kernel is installed."""
+    return _import_native() is not None
+
+
+@cache
+def _load(choice: str) -> Kernel:
+    native = None if choice == "python" else _import_native()
+    if native is not None:
+        return _kernel("native", native)
+    if choice == "native":
+        raise BackendUnavailableError(
+            "TOKBENCH_KERNEL=native, but the compiled kernel is not installed",
+            hint="install a C++20 compiler, then: pip install --force-reinstall --no-cache-dir tokbench",
+        )
+    from tokbench.backends.bpe import fallback
+
+    reason = "TOKBENCH_KERNEL=python" if choice == "python" else "the compiled kernel is not installed"
+    print(f"tokbench: running the slow Python kernel ({reason})", file=sys.stderr)
+    return _kernel("python", fallback)
+
+
+def _kernel(name: str, module: Any) -> Kernel:
+    return Kernel(
+        name=name,
+        new_counter=module.PretokenCounter,
+        train=module.train,
+        encoder_from_merges=module.Encoder,
+        encoder_from_ranks=module.Encoder.from_ranks,
+        split=module.split,
+    )
+
+
+@cache
+def _import_native() -> Any | None:
+    try:
+        from tokbench.backends.bpe import _native
+    except ImportError:
+        return None
+    return _native

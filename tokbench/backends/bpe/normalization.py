@@ -1,0 +1,86 @@
+"""NFC before splitting, and the way back: which bytes of the text became which of its NFC form."""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+from tokbench.tokens import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def normalize(text: str, form: str | None) -> str:
+    """The text in a normalisation form ("nfc"), or as it is for None.
+
+    >>> normalize("e\\u0301", "nfc")
+    'é'
+    """
+    return text if form is None else unicodedata.normalize(form.upper(), text)
+
+
+class NfcAlignment:
+    """Maps byte spans of a text's NFC form to byte spans of the text.
+
+    The text falls into the smallest runs of characters that are normalised each on its own;
+    inside a run that changed, nothing finer than the run can be told.
+
+    >>> NfcAlignment("ae\\u0301b").original(Span(1, 3))  # the é of "aéb"
+    Span(start=1, stop=4)
+    """
+
+    def __init__(self, text: str) -> None:
+        self._changed: list[tuple[Span, Span]] = []  # runs that changed: (in the NFC form, in the text)
+        position = normal_position = 0
+        for run in _runs(text):
+            size = len(run.encode())
+            normal_size = len(unicodedata.normalize("NFC", run).encode())
+            if not unicodedata.is_normalized("NFC", run):
+                normal = Span(normal_position, normal_position + normal_size)
+                self._changed.append((normal, Span(position, position + size)))
+            position += size
+            normal_position += normal_size
+        self._normal_starts = [normal.start for normal, _ in self._changed]
+        self._normal_stops = [normal.stop for normal, _ in self._changed]
+
+    def original(self, span: Span) -> Span:
+        """The bytes of the text that a span of its NFC form came from: whole runs where they changed."""
+        return Span(self._start(span.start), self._stop(span.stop))
+
+    def _start(self, offset: int) -> int:
+        before = bisect_right(self._normal_starts, offset) - 1  # the last changed run that begins by here
+        if before < 0:
+            return offset
+        normal, original = self._changed[before]
+        return original.start if offset < normal.stop else offset + original.stop - normal.stop
+
+    def _stop(self, offset: int) -> int:
+        behind = bisect_left(self._normal_stops, offset)  # the first changed run that ends from here on
+        if behind < len(self._changed):
+            normal, original = self._changed[behind]
+            return original.stop if offset > normal.start else offset + original.start - normal.start
+        if not self._changed:
+            return offset
+        normal, original = self._changed[-1]
+        return offset + original.stop - normal.stop
+
+
+def _runs(text: str) -> Iterator[str]:
+    """Cut before each starter that does not compose with what stands before it."""
+    start = 0
+    for index in range(1, len(text)):
+        character = text[index]
+        if character < "\u0300" or (
+            unicodedata.combining(character) == 0 and not _composes(text[start:index], character)
+        ):
+            yield text[start:index]
+            start = index
+    if text:
+        yield text[start:]
+
+
+def _composes(run: str, starter: str) -> bool:
+    joined = unicodedata.normalize("NFC", run + starter)
+    return joined != unicodedata.normalize("NFC", run) + unicodedata.normalize("NFC", starter)

@@ -1,0 +1,193 @@
+"""A byte-level BPE as a folder: the manifest, its merges, and the files that other tools open.
+
+    tokbench.json           the manifest (see `tokbench.store`)
+    merges.npy              int64[n, 3]: left id, right id, count of each merge, in order
+    ranks.tiktoken          base64 token and rank, a line each: for tiktoken
+    tokenizer.json          for tokenizers and transformers
+    tokenizer_config.json   for transformers' AutoTokenizer
+"""
+
+from __future__ import annotations
+
+import io
+import platform
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench import store
+from tokbench.backends.bpe.config import BpeConfig
+from tokbench.backends.bpe.kernel import current_kernel
+from tokbench.backends.bpe.reference import NUM_BYTES, Merge
+from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
+from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.errors import ConfigError, ConversionError, ModelFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokbench.store import Manifest
+
+MERGES_NAME = "merges.npy"
+
+_DESCRIPTION = {"descr": "<i8", "fortran_order": False}
+
+
+def save(tokenizer: BpeTokenizer, directory: Path, *, overwrite: bool) -> None:
+    """Write a tokenizer's folder. Raises `StoreError`, `ConversionError`."""
+    if tokenizer.merges is None:
+        raise ConversionError("a tokenizer made from ranks does not know how its merges were learned")
+    seed = int(tokenizer.config.get("seed", 0))
+    files = _files(tokenizer, tokenizer.merges)
+    info, training = tokenizer.info, tokenizer.training
+    manifest = store.Manifest(
+        name=directory.name,
+        backend=info.backend,
+        kernel=info.kernel,
+        vocab_size=info.vocab_size,
+        special_tokens=info.special_tokens,
+        config=tokenizer.config,
+        training=None
+        if training is None
+        else {
+            "documents": training.documents,
+            "num_bytes": training.num_bytes,
+            "pretokens": training.pretokens,
+            "distinct_pretokens": training.distinct_pretokens,
+            "tokens": training.tokens,
+            "fingerprint": training.fingerprint,
+        },
+        versions=_versions(),
+        files={},
+        self_test=tuple(
+            store.SelfTestSample(text=text, ids=tuple(tokenizer.encode(text)))
+            for text in store.self_test_texts(seed=seed)
+        ),
+    )
+    store.write(directory, manifest=manifest, files=files, overwrite=overwrite)
+
+
+def load(directory: Path) -> BpeTokenizer:
+    """Open a folder that `save` wrote, checked in every part. Raises `ModelFormatError`, `SelfTestError`."""
+    manifest = store.read_manifest(directory)
+    files = store.read_files(directory, manifest)
+    if MERGES_NAME not in files:
+        raise ModelFormatError(directory, f"a file {MERGES_NAME}", "none in the manifest", hint=_RETRAIN)
+    merges = _parse_merges(files[MERGES_NAME], path=directory / MERGES_NAME)
+    pattern = _pattern(manifest, directory)
+    kernel = current_kernel()
+    encoder = kernel.encoder_from_merges(
+        np.ascontiguousarray(merges[:, :2], dtype=np.uint32), None if pattern.is_custom else pattern.name
+    )
+    _check_special_ids(manifest, first=NUM_BYTES + len(merges), path=directory / store.MANIFEST_NAME)
+    tokenizer = BpeTokenizer(
+        name=manifest.name,
+        pattern=pattern,
+        encoder=encoder,
+        kernel=kernel,
+        special_tokens=manifest.special_tokens,
+        merges=tuple(Merge(*row) for row in merges.tolist()),
+        config=manifest.config,
+    )
+    store.self_test(tokenizer, manifest, path=directory)
+    return tokenizer
+
+
+def _files(tokenizer: BpeTokenizer, merges: tuple[Merge, ...]) -> dict[str, bytes]:
+    from tokbench.formats import tiktoken, tokenizer_json
+
+    specials, pattern = tokenizer.info.special_tokens, tokenizer.pattern
+    tokens = [tokenizer.token_bytes(id) for id in range(NUM_BYTES + len(merges))]
+    return {
+        MERGES_NAME: _dump_merges(merges),
+        "ranks.tiktoken": tiktoken.dump_ranks(tokens),
+        "tokenizer.json": tokenizer_json.dump_byte_level_bpe(
+            tokens=tokens,
+            merges=[(merge.left, merge.right) for merge in merges],
+            special_tokens=specials,
+            pattern=pattern.oniguruma,
+            normalization=pattern.normalization,
+        ),
+        "tokenizer_config.json": tokenizer_json.dump_tokenizer_config(special_tokens=specials),
+    }
+
+
+def _versions() -> dict[str, str]:
+    import regex
+
+    from tokbench import __version__
+
+    return {"tokbench": __version__, "python": platform.python_version(), "regex": regex.__version__}
+
+
+def _pattern(manifest: Manifest, directory: Path) -> SplitPattern:
+    """The saved pattern: its name and its text must still belong together."""
+    path = directory / store.MANIFEST_NAME
+    name, text = manifest.config.get("pattern"), manifest.config.get("pattern_regex")
+    try:
+        if not isinstance(name, str):
+            raise ConfigError(f"the pattern is {name!r}")
+        pattern = resolve_pattern(name)
+    except ConfigError as error:
+        raise ModelFormatError(path, "a split pattern", error.message, hint=_RETRAIN) from None
+    if pattern.regex != text:
+        raise ModelFormatError(
+            path,
+            f"the pattern {name!r} as this tokbench knows it",
+            f"another text: {text!r}",
+            hint="it was saved by a version that split differently: use that one, or train again",
+        )
+    return pattern
+
+
+def _check_special_ids(manifest: Manifest, *, first: int, path: Path) -> None:
+    ids = sorted(manifest.special_tokens.values())
+    if ids != list(range(first, first + len(ids))) or manifest.vocab_size != first + len(ids):
+        raise ModelFormatError(path, f"special tokens with the ids from {first} on", f"{ids}", hint=_RETRAIN)
+
+
+def _dump_merges(merges: tuple[Merge, ...]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.array(merges, dtype="<i8").reshape(-1, 3), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _parse_merges(data: bytes, *, path: Path) -> NDArray[np.int64]:
+    """The array of `merges.npy`; its shape is held against the size of the file before anything is allocated."""
+    stream = io.BytesIO(data)
+    try:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ValueError("another version of the format")
+        shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
+    except ValueError as error:
+        raise ModelFormatError(path, "a NumPy array", str(error), hint=_RETRAIN) from None
+    num_bytes = len(data) - stream.tell()
+    found = f"{dtype} {shape} in {num_bytes} bytes"
+    if dtype != np.dtype("<i8") or fortran_order or shape != (num_bytes // 24, 3) or num_bytes % 24:
+        raise ModelFormatError(path, "int64[n, 3]", found, hint=_RETRAIN)
+    merges = np.frombuffer(data, dtype="<i8", offset=stream.tell()).reshape(shape)
+    made = np.arange(NUM_BYTES, NUM_BYTES + len(merges))[:, None]
+    if ((merges[:, :2] < 0) | (merges[:, :2] >= made)).any() or (merges[:, 2] < 1).any():
+        raise ModelFormatError(
+            path, "merges of ids made before, with counts", "others", hint=_RETRAIN
+        )
+    return merges
+
+
+def config_as_saved(config: BpeConfig, pattern: SplitPattern) -> Mapping[str, Any]:
+    """The options that decide what a tokenizer does, with the pattern's text; threads are not among them."""
+    return {
+        "vocab_size": config.vocab_size,
+        "pattern": config.pattern,
+        "pattern_regex": pattern.regex,
+        "special_tokens": list(config.special_tokens),
+        "min_frequency": config.min_frequency,
+        "max_token_length": config.max_token_length,
+        "seed": config.seed,
+    }
+
+
+_RETRAIN = "the folder is damaged: restore it, or train again"

@@ -1,0 +1,234 @@
+"""Training a byte-level BPE: documents are counted, the counts are merged."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from tokbench.backends.bpe.kernel import current_kernel
+from tokbench.backends.bpe.normalization import normalize
+from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tokens
+from tokbench.backends.bpe.saved import config_as_saved
+from tokbench.backends.bpe.split import resolve_pattern, split
+from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.errors import CorpusError, TextError, TrainingError
+from tokbench.interfaces import ByteDocuments, ByteSource, Progress, TrainingRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.backends.bpe.config import BpeConfig
+    from tokbench.backends.bpe.kernel import CountProgress, PretokenCounter
+    from tokbench.backends.bpe.split import SplitPattern
+
+_BATCH_CHARACTERS = 1 << 20
+_NATIVE_DOCUMENTS = ("file", "lines")
+_DEFAULT_SIZES = [1 << power for power in range(9, 17)]
+_PRETOKENS_FOR_AN_ENTRY = 8
+
+
+def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) -> BpeTokenizer:
+    """Learn a tokenizer from documents.
+
+    Raises:
+        CorpusError: a document that cannot be read.
+        TrainingError: no text at all.
+    """
+    kernel = current_kernel()
+    pattern = resolve_pattern(config.pattern)
+    threads = config.threads or os.cpu_count() or 1
+    counter = kernel.new_counter(
+        pattern=None if pattern.is_custom else pattern.name,
+        special_tokens=list(config.special_tokens),
+        threads=threads,
+        seed=config.seed,
+    )
+    started = time.perf_counter()
+    _count(counter, documents, config=config, pattern=pattern, progress=progress)
+    counter.finish()
+    counted = time.perf_counter()
+    if not counter.pretokens:
+        raise TrainingError("there is no text to train on", hint="name files with text, or leave out --special")
+
+    vocab_size = config.vocab_size or default_vocab_size(counter.distinct_pretokens)
+    num_merges = vocab_size - NUM_BYTES - len(config.special_tokens)
+    progress("merging", 0, num_merges, "merges")
+    pairs, counts, num_tokens = kernel.train(
+        counter,
+        num_merges=num_merges,
+        min_frequency=config.min_frequency,
+        max_token_length=config.max_token_length or 0,
+        seed=config.seed,
+        progress=lambda done: progress("merging", done, num_merges, "merges"),
+    )
+    merges = tuple(Merge(left, right, count) for (left, right), count in zip(pairs.tolist(), counts.tolist(), strict=True))
+    progress("merging", len(merges), num_merges, "merges")
+    first_special = NUM_BYTES + len(merges)
+    return BpeTokenizer(
+        name=f"bpe-{first_special + len(config.special_tokens)}",
+        pattern=pattern,
+        encoder=kernel.encoder_from_merges(pairs, None if pattern.is_custom else pattern.name),
+        kernel=kernel,
+        special_tokens={text: first_special + i for i, text in enumerate(config.special_tokens)},
+        merges=merges,
+        config=config_as_saved(config, pattern),
+        training=TrainingRecord(
+            documents=counter.documents,
+            num_bytes=counter.num_bytes,
+            pretokens=counter.pretokens,
+            distinct_pretokens=counter.distinct_pretokens,
+            tokens=num_tokens,
+            seconds={"counting": counted - started, "merging": time.perf_counter() - counted},
+            threads=threads,
+            kernel=kernel.name,
+            requested_vocab_size=config.vocab_size,
+            stopped_early=_why_early(num_learned=len(merges), num_merges=num_merges, config=config),
+        ),
+    )
+
+
+def default_vocab_size(distinct_pretokens: int) -> int:
+    """A vocabulary that the text can fill: about one entry for eight distinct pre-tokens, a power of two.
+
+    Between 512 and 65,536. A merge worth having serves several words: on the bundled text and on
+    100 MB of web text, larger vocabularies spend most of their last entries on single words.
+
+    >>> default_vocab_size(300_000)
+    32768
+    """
+    wanted = distinct_pretokens / _PRETOKENS_FOR_AN_ENTRY
+    return min(_DEFAULT_SIZES, key=lambda size: abs(size - wanted))
+
+
+def _why_early(*, num_learned: int, num_merges: int, config: BpeConfig) -> str | None:
+    if num_learned == num_merges:
+        return None
+    length = f" in at most {config.max_token_length} bytes" if config.max_token_length else ""
+    return (
+        f"no pair is left that occurs {config.min_frequency} times or more{length}: "
+        f"{num_learned} of {num_merges} merges were learned"
+    )
+
+
+# --- counting ---------------------------------------------------------------------------------
+
+
+def _count(
+    counter: PretokenCounter,
+    documents: Iterable[str],
+    *,
+    config: BpeConfig,
+    pattern: SplitPattern,
+    progress: Progress,
+) -> None:
+    if isinstance(documents, str | bytes):
+        raise TrainingError(
+            "documents is one text, where an iterable of texts is needed", hint="pass [text], or open_corpus(path)"
+        )
+    splits_natively = not pattern.is_custom and pattern.normalization is None
+    if splits_natively and isinstance(documents, ByteDocuments):
+        sources = list(documents.byte_sources())
+        if all(source.documents in _NATIVE_DOCUMENTS for source in sources):
+            _count_sources(counter, sources, progress=progress)
+            return
+    for batch in _batches(documents, progress=progress):
+        if pattern.is_custom:
+            _count_split(counter, batch, config=config, pattern=pattern)
+        else:
+            _add_texts(counter, [normalize(text, pattern.normalization) for text in batch])
+
+
+def _count_sources(counter: PretokenCounter, sources: list[ByteSource], *, progress: Progress) -> None:
+    sizes = [source.path.stat().st_size if source.path else 0 for source in sources]
+    total = sum(sizes) if all(source.path for source in sources) else None
+    done = 0
+    for source in sources:
+        before = done
+        done += _count_source(
+            counter, source, progress=lambda size, before=before: progress("counting", before + size, total, "bytes")
+        )
+        progress("counting", done, total, "bytes")
+        _check_utf8(counter, sources)
+    counter.finish()
+    _check_utf8(counter, sources)
+
+
+def _count_source(counter: PretokenCounter, source: ByteSource, *, progress: CountProgress) -> int:
+    if source.path is not None:
+        try:
+            with source.path.open("rb", buffering=0) as file:
+                return counter.add_file(file.fileno(), source.documents, progress)
+        except OSError as error:
+            raise CorpusError(f"{source.name} cannot be read: {error.strerror or error}") from None
+    size = 0
+    counter.begin_source(source.documents)
+    for block in source.blocks or ():
+        counter.feed(block)
+        size += len(block)
+        progress(size)
+    counter.end_source()
+    return size
+
+
+def _check_utf8(counter: PretokenCounter, sources: list[ByteSource]) -> None:
+    if counter.invalid is not None:
+        number, offset = counter.invalid
+        raise CorpusError(
+            f"{sources[number].name}: not UTF-8 at byte {offset}",
+            hint="--errors replace puts U+FFFD there, --errors skip leaves the document out",
+        )
+
+
+def _count_split(
+    counter: PretokenCounter, texts: list[str], *, config: BpeConfig, pattern: SplitPattern
+) -> None:
+    from collections import Counter
+
+    counts: Counter[str] = Counter()
+    for text in texts:
+        for piece in cut_at_special_tokens(text, config.special_tokens):
+            if not piece.is_special:
+                counts.update(split(pattern, piece.text))
+    try:
+        for pretoken, count in counts.items():
+            counter.add_counted(pretoken, count)
+        counter.add_totals(
+            documents=sum(1 for text in texts if text),
+            num_bytes=sum(len(text.encode()) for text in texts),
+            pretokens=counts.total(),
+        )
+    except UnicodeEncodeError as error:
+        raise _surrogate(error) from None
+
+
+def _add_texts(counter: PretokenCounter, texts: list[str]) -> None:
+    try:
+        counter.add_texts(texts)
+    except UnicodeEncodeError as error:
+        raise _surrogate(error) from None
+
+
+def _batches(documents: Iterable[str], *, progress: Progress) -> Iterator[list[str]]:
+    """Documents in lists of about a million characters."""
+    batch: list[str] = []
+    size = done = 0
+    for number, text in enumerate(documents):
+        if not isinstance(text, str):
+            raise TrainingError(f"document {number} is a {type(text).__name__}, where a string is needed")
+        batch.append(text)
+        size += len(text)
+        if size >= _BATCH_CHARACTERS:
+            yield batch
+            done += size
+            progress("counting", done, None, "characters")
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _surrogate(error: UnicodeEncodeError) -> TextError:
+    return TextError(
+        f"a document has a lone surrogate at character {error.start}: it has no UTF-8 form",
+        hint='read the text again with errors="replace", or drop the character',
+    )
