@@ -30,7 +30,7 @@ _MAGIC: dict[Compression, tuple[bytes, ...]] = {
 _ZSTD_MAX_WINDOW_LOG = 31
 """Large text collections are often packed with `zstd --long=31`."""
 _ZSTD_STEP = 1024
-"""Bytes unpacked at once: four bytes can stand for 128 KiB, so this bounds a block of a hostile file to 32 MiB."""
+"""Bytes unpacked at once: four can stand for 128 KiB, so this keeps a hostile file's blocks below 32 MiB."""
 
 
 def read_blocks(file: CorpusFile) -> Iterator[bytes]:
@@ -38,7 +38,10 @@ def read_blocks(file: CorpusFile) -> Iterator[bytes]:
 
     Raises:
         CorpusError: a file that cannot be read, or whose compressed data is cut off or damaged.
+        BackendUnavailableError: a `.zst` file where zstandard is not installed.
     """
+    if file.compression == "zst":
+        require_zstd(file.name)
     try:
         if file.is_stdin:
             yield from _blocks(_standard_input().read)
@@ -58,7 +61,7 @@ def read_blocks(file: CorpusFile) -> Iterator[bytes]:
 
 
 def looks_binary(file: CorpusFile) -> bool:
-    """Whether a file has a NUL byte within its first 8 KiB; one that cannot be read is left for the reading to tell."""
+    """Whether a file has a NUL byte within its first 8 KiB; no, for one that fails: reading it will tell."""
     head = b""
     try:
         for block in read_blocks(file):
@@ -131,7 +134,7 @@ if sys.version_info >= (3, 14):
     def _zstd_blocks(stream: BinaryIO) -> Iterator[bytes]:
         from compression import zstd
 
-        options = {zstd.DecompressionParameter.window_log_max: _ZSTD_MAX_WINDOW_LOG}
+        options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _ZSTD_MAX_WINDOW_LOG}
         try:
             yield from _blocks(zstd.ZstdFile(stream, options=options).read)
         except zstd.ZstdError as error:
@@ -155,7 +158,7 @@ else:
             yield bytes(block)
 
     def _zstd_pieces(stream: BinaryIO) -> Iterator[bytes]:
-        """Frame after frame; raises EOFError where the last one does not end, which zstandard's reader passes over."""
+        """Frame after frame. Raises EOFError for one without its end, which zstandard's reader hides."""
         import zstandard
 
         decompressor = zstandard.ZstdDecompressor(max_window_size=1 << _ZSTD_MAX_WINDOW_LOG)

@@ -24,7 +24,7 @@ STDIN = "<stdin>"
 _KINDS: dict[str, Kind] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
 _KNOWN_SUFFIXES = frozenset({".txt", ".text", ".md", ".rst", ".csv", ".tsv", *_KINDS})
-"""Never taken for binary in a folder: a NUL or a UTF-16 text in one of these should be told, not passed over."""
+"""Never taken for binary in a folder: UTF-16 in one of these should be told, not passed over."""
 _WILDCARDS = frozenset("*?[")
 
 
@@ -83,7 +83,7 @@ class LeftOut:
 def find_files(
     paths: Iterable[str | Path], *, is_binary: Callable[[CorpusFile], bool]
 ) -> tuple[tuple[CorpusFile, ...], LeftOut]:
-    """The files that paths, folders, patterns and "-" come to, sorted by name, each once; and what was left out.
+    """The files that paths, folders, patterns and "-" come to, each once, sorted; and what was left out.
 
     Folders are walked with everything below them, links to other folders too. A pattern
     (`docs/**/*.md`) means what a shell makes of it: its matches, as though each had been named;
@@ -118,7 +118,9 @@ class _Finder:
     def add(self, named: str | Path) -> None:
         text = os.fspath(named)
         if not text:
-            raise CorpusError("an empty path was named", hint='name a file or folder; "." is the current folder')
+            raise CorpusError(
+                "an empty path was named", hint='name a file or folder; "." is the current folder'
+            )
         if text == "-":
             self._files.setdefault(STDIN, CorpusFile(Path(text), STDIN, 0, "text", None, (), stream=True))
             return
@@ -220,7 +222,7 @@ def _status(path: Path) -> os.stat_result | None:
     except ValueError as error:
         raise CorpusError(f"{str(path)!r} cannot be a path: {error}") from None
     except OSError as error:
-        if path.is_symlink():  # a link that leads to itself
+        if error.errno == errno.ELOOP:  # a link that leads to itself
             return None
         raise unreadable(str(path), error) from error
 
@@ -303,7 +305,7 @@ def _expand(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
 def _missing(path: Path) -> CorpusError:
     """The error for a path that is not there, with the nearest names that are."""
     if path.is_symlink():
-        return CorpusError(f"{path}: a link that leads nowhere", hint=f"it points to {os.readlink(path)}")
+        return CorpusError(f"{path}: a link that leads nowhere", hint=f"it points to {path.readlink()}")
     lost = path
     while lost.parent != lost and not lost.parent.is_dir():
         lost = lost.parent
@@ -314,7 +316,9 @@ def _missing(path: Path) -> CorpusError:
         return CorpusError(f"{path} does not exist", hint="did you mean " + _alternatives(lost.parent, close))
     if lost != path:
         return CorpusError(f"{path} does not exist", hint=f"there is no folder {lost}")
-    return CorpusError(f"{path} does not exist", hint=f"there is nothing of that name in {lost.parent.resolve()}")
+    return CorpusError(
+        f"{path} does not exist", hint=f"there is nothing of that name in {lost.parent.resolve()}"
+    )
 
 
 def _alternatives(folder: Path, names: list[str]) -> str:

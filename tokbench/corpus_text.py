@@ -96,7 +96,7 @@ def decoded(stream: Utf8Stream, *, errors: ErrorPolicy, problems: Problems) -> I
     """
     decoder = codecs.getincrementaldecoder("utf-8")(_HANDLERS[errors])
     offset = stream.start
-    for block in chain(stream.blocks, [b""]):
+    for block in chain(filter(None, stream.blocks), [b""]):
         data = decoder.getstate()[0] + block
         try:
             text = decoder.decode(block, final=not block)
@@ -110,25 +110,54 @@ def decoded(stream: Utf8Stream, *, errors: ErrorPolicy, problems: Problems) -> I
             yield text
 
 
-def decode_record(data: bytes, name: str, *, offset: int | None = None, errors: ErrorPolicy, problems: Problems) -> str:
-    """The text of bytes that are all there; under "skip" with surrogates in place of bad bytes, as `decoded` does.
+def decode_record(
+    data: bytes, name: str, *, offset: int = 0, errors: ErrorPolicy, problems: Problems
+) -> str | None:
+    """The text of one document's bytes; None for a document to be skipped.
 
     Args:
         data: what ought to be UTF-8.
         name: what messages call it.
-        offset: where it starts in its file; None for one without byte offsets of its own.
+        offset: where it starts in the file that messages count bytes in.
         errors: what to do about bytes that are not UTF-8.
-        problems: where replaced bytes are counted.
+        problems: where replaced bytes and skipped documents are counted.
+
+    Raises:
+        CorpusError: a byte that is not UTF-8, under errors="strict".
     """
     try:
-        return data.decode(errors="strict")
+        return data.decode()
     except UnicodeDecodeError as error:
         if errors == "strict":
-            raise not_utf8(name, (offset or 0) + error.start, data[error.start]) from None
-    text = data.decode(errors=_HANDLERS[errors])
-    if errors == "replace":
-        problems.replaced_bytes += _replaced(data, text)
+            raise not_utf8(name, offset + error.start, data[error.start]) from None
+    if errors == "skip":
+        problems.skipped_documents += 1
+        return None
+    text = data.decode(errors="replace")
+    problems.replaced_bytes += _replaced(data, text)
     return text
+
+
+def text_documents(
+    stream: Utf8Stream, unit: DocumentUnit, *, errors: ErrorPolicy, problems: Problems
+) -> Iterator[tuple[int, str]]:
+    """The documents of a text, as `documents_of` cuts them; under "skip" without those that are not UTF-8.
+
+    Raises:
+        CorpusError: a byte that is not UTF-8, under errors="strict".
+    """
+    documents = documents_of(decoded(stream, errors=errors, problems=problems), unit)
+    if errors == "skip":
+        return _without_bad_ones(documents, problems)
+    return documents
+
+
+def _without_bad_ones(documents: Iterable[tuple[int, str]], problems: Problems) -> Iterator[tuple[int, str]]:
+    for number, text in documents:
+        if whole(text):
+            yield number, text
+        else:
+            problems.skipped_documents += 1
 
 
 def whole(text: str) -> bool:
@@ -151,7 +180,9 @@ def not_utf8(name: str, offset: int, byte: int, *, head: bytes = b"") -> CorpusE
     if compression is not None:
         return CorpusError(f"{message}; it looks compressed", hint=f"rename it to end in .{compression}")
     if b"\0" in head:
-        return CorpusError(f"{message}; it looks like a binary file", hint="leave it out, or extract its text first")
+        return CorpusError(
+            f"{message}; it looks like a binary file", hint="leave it out, or extract its text first"
+        )
     return CorpusError(
         message,
         hint='--errors replace (errors="replace") puts U+FFFD in its place, '
@@ -160,7 +191,7 @@ def not_utf8(name: str, offset: int, byte: int, *, head: bytes = b"") -> CorpusE
 
 
 def documents_of(blocks: Iterable[str], unit: DocumentUnit) -> Iterator[tuple[int, str]]:
-    r"""Cut a text, given in blocks, into documents: (the line it starts on, its text); empty ones are left out.
+    r"""Cut a text into documents: (the line it starts on, its text); empty ones are left out.
 
     "file" is the whole text. "lines" are its lines without their ends ("\n" or "\r\n"; nothing
     else ends a line), blank ones left out. "paragraphs" are the runs of lines between blank ones,
@@ -174,7 +205,9 @@ def documents_of(blocks: Iterable[str], unit: DocumentUnit) -> Iterator[tuple[in
             text = "".join(blocks)
             return iter([(1, text)] if text else [])
         case "lines":
-            return ((number, line) for number, line in enumerate(_lines(blocks), 1) if line and not line.isspace())
+            return (
+                (number, line) for number, line in enumerate(_lines(blocks), 1) if line and not line.isspace()
+            )
         case "paragraphs":
             return _paragraphs(_lines(blocks))
 

@@ -84,6 +84,6 @@ def _utf8(text: str) -> bytes:
     except UnicodeEncodeError as error:
         surrogate = f"U+{ord(text[error.start]):04X}"
         raise TextError(
-            f"a document has no UTF-8 form: it holds the lone surrogate {surrogate} at character {error.start}",
+            f"a document has no UTF-8 form: it has a lone {surrogate} at character {error.start}",
             hint='decode it with errors="replace", or take the surrogate out',
         ) from None

@@ -52,7 +52,7 @@ def corpora_directory() -> Path:
 
 
 def bundled_files() -> list[BundledFile]:
-    """The bundled texts, in the order of `corpora/MANIFEST.toml`. Raises `TokbenchError` where one is missing.
+    """The bundled texts, in the order of `MANIFEST.toml`. Raises `TokbenchError` where one is missing.
 
     Usage:
 
@@ -83,7 +83,7 @@ def _bundled(name: str) -> Path:
 
 def _bundled_file(directory: Path, entry: dict[str, Any]) -> BundledFile:
     name = str(entry["path"])
-    kind = name.split("/")[0]
+    kind = name.partition("/")[0]
     if kind not in get_args(BundledKind):
         raise ValueError(f"{name} is in none of the folders {', '.join(get_args(BundledKind))}")
     path = directory / name
@@ -102,4 +102,6 @@ def _bundled_file(directory: Path, entry: dict[str, Any]) -> BundledFile:
 
 
 def _incomplete(message: str) -> TokbenchError:
-    return TokbenchError(message, hint="the installation is incomplete: pip install --force-reinstall tokbench")
+    return TokbenchError(
+        message, hint="the installation is incomplete: pip install --force-reinstall tokbench"
+    )

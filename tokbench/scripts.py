@@ -17,7 +17,7 @@ SAMPLE_CHARACTERS = 4096
 """How much of a text is looked at."""
 
 # The scripts of Unicode 16; the ones most text is in come first, because they are tried in this order.
-SCRIPTS = (
+_SCRIPT_NAMES = (
     "Latin Han Cyrillic Arabic Devanagari Hangul Hiragana Katakana Greek Hebrew Thai Bengali Tamil Telugu "
     "Kannada Malayalam Gujarati Gurmukhi Oriya Sinhala Khmer Lao Myanmar Ethiopic Georgian Armenian Tibetan "
     "Mongolian Adlam Ahom Anatolian_Hieroglyphs Avestan Balinese Bamum Bassa_Vah Batak Bhaiksuki Bopomofo "
@@ -34,7 +34,8 @@ SCRIPTS = (
     "Saurashtra Sharada Shavian Siddham SignWriting Sogdian Sora_Sompeng Soyombo Sundanese Sunuwar "
     "Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri Tangsa Tangut Thaana Tifinagh "
     "Tirhuta Todhri Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square"
-).split()
+)
+SCRIPTS = tuple(_SCRIPT_NAMES.split())
 
 _ASCII_LETTER = re.compile("[A-Za-z]")
 

@@ -1,0 +1,375 @@
+"""Documents from files, folders and standard input, read as a stream.
+
+A document is a text file, or one of its lines or paragraphs; a record of a `.jsonl` or `.ndjson`
+file; a row of a `.parquet` file. Files that end in `.gz`, `.bz2`, `.xz` or `.zst` are unpacked as
+they are read. Text is UTF-8; a byte order mark at the start of a file is not part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b, sha256
+from typing import TYPE_CHECKING, TypeVar, get_args
+
+from tokbench.corpus_bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
+from tokbench.corpus_files import CorpusFile, LeftOut, find_files, unreadable
+from tokbench.corpus_groups import check_group_by, file_group, group_field
+from tokbench.corpus_records import RecordFields, jsonl_records, parquet_records, require_pyarrow
+from tokbench.corpus_text import (
+    DocumentUnit,
+    ErrorPolicy,
+    Problems,
+    Utf8Stream,
+    decoded,
+    mark_length,
+    text_documents,
+    utf8_stream,
+)
+from tokbench.errors import ConfigError, CorpusError
+from tokbench.fingerprint import Fingerprint
+from tokbench.interfaces import ByteSource
+from tokbench.resources import BundledFile, bundled_files, corpora_directory
+from tokbench.scripts import script_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+__all__ = [
+    "BundledFile",
+    "Corpus",
+    "CorpusFile",
+    "CorpusOptions",
+    "Document",
+    "DocumentUnit",
+    "ErrorPolicy",
+    "Fingerprint",
+    "LeftOut",
+    "Problems",
+    "bundled_corpus",
+    "bundled_files",
+    "open_corpus",
+]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text of a corpus.
+
+    Attributes:
+        text: never empty.
+        group: a language, script, extension or whatever else the corpus is grouped by.
+        source: what messages call it: "docs/a.txt", or "data.jsonl:17" for a part of a file, by its
+            first line or its row.
+    """
+
+    text: str
+    group: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusOptions:
+    """How the files of a corpus are read; see `open_corpus`."""
+
+    documents: DocumentUnit = "file"
+    text_field: str = "text"
+    group_by: str = "auto"
+    errors: ErrorPolicy = "strict"
+
+    def __post_init__(self) -> None:
+        _check_choice("documents", self.documents, get_args(DocumentUnit))
+        _check_choice("errors", self.errors, get_args(ErrorPolicy))
+        check_group_by(self.group_by)
+
+
+def open_corpus(
+    *paths: str | Path,
+    documents: DocumentUnit = "file",
+    text_field: str = "text",
+    group_by: str = "auto",
+    errors: ErrorPolicy = "strict",
+) -> Corpus:
+    r"""The documents of files, folders and patterns, or of standard input ("-").
+
+    The files are found now and read when the corpus is iterated, each time anew.
+
+    Args:
+        paths: files are read whatever they are; folders with everything below them but hidden and
+            binary files; patterns (`docs/**/*.md`) as a shell expands them.
+        documents: what a text file falls into: the whole "file"; its "lines" without their ends
+            ("\n" or "\r\n"), blank ones left out; or its "paragraphs" between blank lines.
+        text_field: the field of a JSON record, or column of a Parquet file, that holds the text.
+        group_by: "auto" (what follows a folder `parallel` or `code`, else the Unicode script of most
+            letters), "path" (what follows the folder that was named), "script", "extension" or
+            "field:NAME".
+        errors: what to do about bytes that are not UTF-8: "strict" is an error, "replace" puts
+            U+FFFD in their place, "skip" leaves the document out; `Corpus.problems` counts both.
+
+    Raises:
+        CorpusError: a path that is missing or cannot be read, or a folder without a text file.
+        ConfigError: an option that cannot be used.
+        BackendUnavailableError: a file whose format needs a package that is not installed.
+
+    Usage:
+
+        corpus = open_corpus("docs", "data/*.jsonl.zst", documents="paragraphs")
+        for document in corpus.documents():
+            print(document.source, document.group, len(document.text))
+    """
+    options = CorpusOptions(documents, text_field, group_by, errors)
+    if not paths:
+        raise CorpusError("no file or folder was named", hint='name at least one, or "-" for standard input')
+    files, left_out = find_files(paths, is_binary=looks_binary)
+    for file in files:
+        _check_readable(file, options)
+    return Corpus(files, options=options, left_out=left_out)
+
+
+def bundled_corpus() -> Corpus:
+    """The texts that come with tokbench, in groups by language; without the hard cases of `edge`.
+
+    >>> "python" in {document.group for document in bundled_corpus().documents()}
+    True
+    """
+    directory = corpora_directory()
+    return open_corpus(directory / "parallel", directory / "code")
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One side of a split: a document is held out whose keyed hash is below the threshold."""
+
+    key: bytes
+    threshold: int
+    held_out: bool
+
+    def has(self, text: str) -> bool:
+        digest = blake2b(text.encode(), digest_size=8, key=self.key).digest()
+        return (int.from_bytes(digest, "big") < self.threshold) == self.held_out
+
+
+@dataclass(slots=True, eq=False)
+class Corpus:
+    """Documents that are read from files each time they are asked for, never all in memory.
+
+    Every way of reading ends with a `CorpusError` where there was no document at all. Standard
+    input and pipes can be read once.
+
+    Attributes:
+        files: the files it reads, sorted by name.
+        options: how it reads them.
+        left_out: what the named folders hold besides.
+        problems: what the latest reading went on in spite of.
+    """
+
+    files: tuple[CorpusFile, ...]
+    options: CorpusOptions = field(kw_only=True)
+    left_out: LeftOut = field(kw_only=True)
+    problems: Problems = field(default_factory=Problems, init=False)
+    _sides: tuple[_Side, ...] = field(default=(), kw_only=True, repr=False)
+    _streams_read: set[str] = field(default_factory=set, kw_only=True, repr=False)
+
+    @property
+    def num_bytes(self) -> int:
+        """The size of its files on disk, of both sides of a split together."""
+        return sum(file.size for file in self.files)
+
+    def __iter__(self) -> Iterator[str]:
+        """The texts. Raises `CorpusError` for one that cannot be read."""
+        problems = self._begin()
+        return self._at_least_one(text for file in self.files for _, text, _ in self._read(file, problems))
+
+    def documents(self) -> Iterator[Document]:
+        """The texts with their groups and sources. Raises `CorpusError` for one that cannot be read."""
+        problems = self._begin()
+        return self._at_least_one(
+            document for file in self.files for document in self._documents_of(file, problems)
+        )
+
+    def byte_sources(self) -> Iterator[ByteSource]:
+        """The same documents in the same order as UTF-8, for backends that read bytes.
+
+        A plain text file that needs no care is given by its path, unchecked and perhaps without a
+        document in it; everything else as blocks of good UTF-8 without a byte order mark, to be
+        used before the next source is asked for.
+        """
+        problems = self._begin()
+        return self._at_least_one(
+            source for file in self.files for source in self._byte_sources_of(file, problems)
+        )
+
+    def fingerprint(self) -> str:
+        """Identifies the documents whatever their order; see `Fingerprint`. Reads the whole corpus."""
+        problems = self._begin()
+        fingerprint = Fingerprint()
+        for file in self.files:
+            if self.options.documents == "file" and self._reads_as_blocks(file):
+                fingerprint.update_blocks(self._utf8_blocks(file, problems))
+            else:
+                for _, text, _ in self._read(file, problems):
+                    fingerprint.update(text)
+        if not fingerprint.documents:
+            raise self._no_document()
+        return fingerprint.hexdigest()
+
+    def split(self, held_out: float = 0.1, *, seed: int = 0) -> tuple[Corpus, Corpus]:
+        """Two corpora that share no text: one to train on, and a held-out one of about that share.
+
+        A document's bytes and the seed alone decide its side, so neither the order of documents nor
+        the files they are in matter, and equal documents stay together.
+        """
+        if not 0 < held_out < 1:
+            raise ConfigError(
+                f"held_out={held_out} is not a share", hint="choose one between 0 and 1, as 0.1"
+            )
+        # A second split must cut elsewhere than the first, even with the same seed.
+        key = sha256(f"{len(self._sides)}:{seed}".encode()).digest()
+        threshold = int(held_out * (1 << 64))
+        return self._part(_Side(key, threshold, held_out=False)), self._part(
+            _Side(key, threshold, held_out=True)
+        )
+
+    def _part(self, side: _Side) -> Corpus:
+        return Corpus(
+            self.files,
+            options=self.options,
+            left_out=self.left_out,
+            _sides=(*self._sides, side),
+            _streams_read=self._streams_read,
+        )
+
+    def _begin(self) -> Problems:
+        self.problems = Problems()
+        return self.problems
+
+    def _at_least_one(self, items: Iterator[_T]) -> Iterator[_T]:
+        for first in items:
+            yield first
+            yield from items
+            return
+        raise self._no_document()
+
+    def _no_document(self) -> CorpusError:
+        if self._sides:
+            side = "held-out" if self._sides[-1].held_out else "training"
+            return CorpusError(
+                f"the {side} part of the corpus has no document",
+                hint="cut files into smaller documents (--documents lines), or choose another share or seed",
+            )
+        first, *others = [file.name for file in self.files]
+        names = f"{first} and {len(others)} more" if others else first
+        if self.problems.skipped_documents:
+            return CorpusError(
+                f"no document of {names} is UTF-8", hint="--errors replace keeps what can be read"
+            )
+        return CorpusError(f"there is no text in {names}", hint="name a file with text")
+
+    def _documents_of(self, file: CorpusFile, problems: Problems) -> Iterator[Document]:
+        group_of_file = file_group(file, self.options.group_by)
+        is_one = file.kind == "text" and self.options.documents == "file"
+        for number, text, group_of_record in self._read(file, problems):
+            group = group_of_file if group_of_record is None else group_of_record
+            source = file.name if is_one else f"{file.name}:{number}"
+            yield Document(text, script_of(text) if group is None else group, source)
+
+    def _read(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
+        """A file's documents on this side of all splits: line or row, text, and the group a record names."""
+        sides = self._sides
+        for record in self._read_all(file, problems):
+            text = record[1]
+            if text and (not sides or all(side.has(text) for side in sides)):
+                yield record
+
+    def _read_all(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
+        errors = self.options.errors
+        fields = RecordFields(self.options.text_field, group_field(self.options.group_by))
+        match file.kind:
+            case "parquet":
+                yield from parquet_records(file, fields, errors=errors, problems=problems)
+            case "jsonl":
+                yield from jsonl_records(self._open(file), fields, errors=errors, problems=problems)
+            case "text":
+                unit = self.options.documents
+                for number, text in text_documents(self._open(file), unit, errors=errors, problems=problems):
+                    yield number, text, None
+
+    def _open(self, file: CorpusFile) -> Utf8Stream:
+        if file.stream:
+            if file.name in self._streams_read:
+                raise CorpusError(
+                    f"{file.name} can be read only once", hint="save it to a file and name that"
+                )
+            self._streams_read.add(file.name)
+        return utf8_stream(file.name, read_blocks(file))
+
+    def _reads_as_blocks(self, file: CorpusFile) -> bool:
+        """Whether all of a file goes into the corpus, so that no document needs to be looked at."""
+        if self.options.documents == "paragraphs":  # their lines are joined anew
+            return False
+        return file.kind == "text" and self.options.errors != "skip" and not self._sides
+
+    def _utf8_blocks(self, file: CorpusFile, problems: Problems) -> Iterator[bytes]:
+        for text in decoded(self._open(file), errors=self.options.errors, problems=problems):
+            yield text.encode()
+
+    def _byte_sources_of(self, file: CorpusFile, problems: Problems) -> Iterator[ByteSource]:
+        unit = self.options.documents
+        if not self._reads_as_blocks(file):
+            yield from _packed(file.name, (text for _, text, _ in self._read(file, problems)))
+        elif not self._is_plain(file):
+            yield ByteSource(file.name, None, self._utf8_blocks(file, problems), unit)
+        elif file.size:
+            yield ByteSource(file.name, file.path, None, unit)
+
+    def _is_plain(self, file: CorpusFile) -> bool:
+        """Whether a file's bytes are its text as they are, so far as can be told without reading it."""
+        if self.options.errors != "strict" or file.compression is not None or file.stream:
+            return False
+        try:
+            with file.path.open("rb") as stream:
+                return mark_length(file.name, stream.read(4)) == 0
+        except OSError as error:
+            raise unreadable(file.name, error) from error
+
+
+def _packed(name: str, texts: Iterable[str]) -> Iterator[ByteSource]:
+    """Documents as sources: those of one line share sources of about 1 MiB, each other one has its own."""
+    lines: list[bytes] = []
+    size = 0
+    for text in texts:
+        is_line = "\n" not in text and not text.endswith("\r") and not text.isspace()
+        if is_line:
+            lines.append(text.encode())
+            size += len(lines[-1])
+        if lines and (size >= BLOCK_BYTES or not is_line):
+            yield ByteSource(name, None, [b"\n".join(lines)], "lines")
+            lines.clear()
+            size = 0
+        if not is_line:
+            yield ByteSource(name, None, [text.encode()], "file")
+    if lines:
+        yield ByteSource(name, None, [b"\n".join(lines)], "lines")
+
+
+def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigError(f"unknown {option} {value!r}", hint=f"choose {', '.join(choices)} (--{option})")
+
+
+def _check_readable(file: CorpusFile, options: CorpusOptions) -> None:
+    """Raise now for what would stop the reading of a file later."""
+    if file.compression == "zst":
+        require_zstd(file.name)
+    if file.kind == "parquet":
+        require_pyarrow(file.name)
+    if file.kind == "parquet" and (file.compression or file.stream):
+        raise CorpusError(
+            f"{file.name}: Parquet is read from plain files only", hint="unpack it to a file first"
+        )
+    if file.kind == "text" and group_field(options.group_by):
+        raise ConfigError(
+            f"{file.name} is text and has no fields to group by", hint="name .jsonl or .parquet files only"
+        )
