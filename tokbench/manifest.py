@@ -292,4 +292,4 @@ def _describe(value: object) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:39]}…"  # noqa: PLR2004 -- a line's worth
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -36,6 +36,7 @@ __all__ = [
     "Manifest",
     "SavedTokenizer",
     "SelfTestSample",
+    "check_place",
     "is_saved_tokenizer",
     "read_files",
     "read_manifest",
@@ -96,8 +97,38 @@ def write(
             raise ValueError(f"{name!r} is not a plain file name")
     document = dump_manifest(replace(manifest, files={name: _sha256(files[name]) for name in files}))
     parse_manifest(document, path=directory / MANIFEST_NAME)  # what cannot be read back is not written
-    _check_place(directory, overwrite=overwrite)
+    check_place(directory, overwrite=overwrite)
     write_folder(directory, {**files, MANIFEST_NAME: document}, replace=overwrite)
+
+
+def check_place(directory: Path, *, overwrite: bool = False) -> None:
+    """Refuse what `write` would refuse, without writing: ask before a long training, not after.
+
+    Args:
+        directory: the folder to make.
+        overwrite: whether to replace what is there; only a saved tokenizer or an empty folder is replaced.
+
+    Raises:
+        StoreError: the folder exists, or something would be lost that tokbench did not write.
+    """
+    try:
+        if not directory.exists():
+            return
+        if not directory.is_dir():
+            raise StoreError(f"{directory} is a file", hint="--out names a folder")
+        if not overwrite:
+            raise StoreError(f"{directory} exists", hint="--force replaces it, --out puts it elsewhere")
+        entries = list(directory.iterdir())
+        strangers = _strangers(directory, entries) if entries else []
+    except OSError as error:
+        raise StoreError(
+            f"{directory} cannot be looked into: {error.strerror}", hint="--out puts it elsewhere"
+        ) from error
+    if strangers:
+        raise StoreError(
+            f"{directory} will not be replaced: tokbench did not write {_listed(strangers)}",
+            hint="move that away, or let --out name another folder",
+        )
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -173,28 +204,6 @@ def _size(directory: Path) -> int:
     except OSError:  # it is being replaced, or may be searched but not listed
         return 0
     return sum(status.st_size for status in statuses if stat.S_ISREG(status.st_mode))
-
-
-def _check_place(directory: Path, *, overwrite: bool) -> None:
-    """Refuse a place where something would be lost that the user did not offer."""
-    try:
-        if not directory.exists():
-            return
-        if not directory.is_dir():
-            raise StoreError(f"{directory} is a file", hint="--out names a folder")
-        if not overwrite:
-            raise StoreError(f"{directory} exists", hint="--force replaces it, --out puts it elsewhere")
-        entries = list(directory.iterdir())
-        strangers = _strangers(directory, entries) if entries else []
-    except OSError as error:
-        raise StoreError(
-            f"{directory} cannot be looked into: {error.strerror}", hint="--out puts it elsewhere"
-        ) from error
-    if strangers:
-        raise StoreError(
-            f"{directory} will not be replaced: tokbench did not write {_listed(strangers)}",
-            hint="move that away, or let --out name another folder",
-        )
 
 
 def _strangers(directory: Path, entries: Iterable[Path]) -> list[str]:

@@ -138,7 +138,7 @@ def _check_for_tiktoken(
     missing = _missing_bytes(mergeable)
     if missing:
         raise ConversionError(f"there is no token for {_listed(missing)}, and tiktoken panics on such a byte")
-    for text, id in special_tokens.items():  # noqa: A001 -- the field's word
+    for text, id in special_tokens.items():
         if not text:
             raise ConversionError("a special token is empty")
         if id in ids:

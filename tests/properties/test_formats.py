@@ -1,0 +1,181 @@
+"""The formats under Hypothesis: round trips, noise, and every library giving the ids of the law."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import regex
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tokbench.errors import ModelFormatError
+from tokbench.formats.tiktoken import dump_ranks, parse_ranks, to_encoding
+from tokbench.formats.tokenizer_json import dump_byte_level_bpe, from_byte_level, to_byte_level
+
+if TYPE_CHECKING:
+    import tiktoken
+
+PATH = Path("ranks.tiktoken")
+BYTES = [bytes([byte]) for byte in range(256)]
+GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+
+
+def settled(character: str) -> bool:
+    """Whether Unicode 3.2 and today's agree on a character, so that no library's table is behind."""
+    category = unicodedata.ucd_3_2_0.category(character)
+    return category == unicodedata.category(character) and category not in {"Cn", "Co", "Cs"}
+
+
+SETTLED = [character for character in map(chr, range(0x30000)) if settled(character)]
+texts = st.text(
+    st.sampled_from("aab the\n\r\t '.,1290éСд東京\u3000\u0301🙂") | st.sampled_from(SETTLED), max_size=60
+)
+
+
+@settings(deadline=None)
+@given(piece=st.binary(max_size=50))
+def test_the_byte_level_alphabet_goes_both_ways(piece: bytes) -> None:
+    text = to_byte_level(piece)
+    assert len(text) == len(piece)
+    assert not any(character.isspace() for character in text)
+    assert from_byte_level(text) == piece
+
+
+# Rank files
+
+
+@settings(deadline=None)
+@given(tokens=st.lists(st.binary(max_size=12), min_size=1, unique=True))
+def test_a_rank_file_comes_back_as_it_was(tokens: list[bytes]) -> None:
+    data = dump_ranks(tokens)
+    assert parse_ranks(data, path=PATH) == [(token, rank) for rank, token in enumerate(tokens)]
+    assert parse_ranks(data.replace(b"\n", b"\r\n"), path=PATH) == parse_ranks(data, path=PATH)
+
+
+@settings(deadline=None)
+@given(data=st.binary() | st.text("YQ= \r\n0123456789+/-", max_size=60).map(str.encode))
+def test_noise_is_refused_or_says_what_it_says(data: bytes) -> None:
+    try:
+        ranks = parse_ranks(data, path=PATH)
+    except ModelFormatError:
+        return
+    lines = data.replace(b"\r\n", b"\n").rstrip(b"\r\n").split(b"\n")
+    assert len(lines) == len(ranks) == len(dict(ranks)) == len({rank for _, rank in ranks})
+    for line, (token, rank) in zip(lines, ranks, strict=True):
+        assert line == dump_ranks([token]).removesuffix(b" 0\n") + b" %d" % rank
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_a_rank_file_with_one_byte_changed_is_refused_or_another(data: st.DataObject) -> None:
+    whole = dump_ranks([b"a", b"b", b"ab", b"abc", b"\xff\xfe"])
+    changed = bytearray(whole)
+    position = data.draw(st.integers(0, len(whole) - 1))
+    changed[position] ^= data.draw(st.integers(1, 255))
+    try:
+        ranks = parse_ranks(bytes(changed), path=PATH)
+    except ModelFormatError:
+        return
+    same_by_line_end = position == len(whole) - 1 and changed[-1] in b"\r\n"
+    assert same_by_line_end or ranks != parse_ranks(whole, path=PATH)
+
+
+# The same ids everywhere
+
+Pair = tuple[int, int]
+
+
+def merged(ids: list[int], pair: Pair, new: int) -> list[int]:
+    """One merge, left to right without overlap."""
+    result: list[int] = []
+    for id in ids:
+        result.append(id)
+        if result[-2:] == list(pair):
+            result[-2:] = [new]
+    return result
+
+
+@cache
+def trained() -> list[Pair]:
+    """The textbook loop on a few words: the most frequent pair, ties to the smallest ids."""
+    text = "aab the\nthe abba 1290 129 12 東京 東京 éé Сд aaaa aaaaa '' .. 🙂🙂   \n\n  a \r\n\r\n  " * 2
+    words = [list(word.encode()) for word in regex.findall(GPT2, text)]
+    merges: list[Pair] = []
+    for new in range(256, 296):
+        pairs = [pair for word in words for pair in pairwise(word)]
+        merges.append(min(set(pairs), key=lambda pair: (-pairs.count(pair), pair)))
+        words = [merged(word, merges[-1], new) for word in words]
+    return merges
+
+
+@cache
+def tokens() -> list[bytes]:
+    result = list(BYTES)
+    for left, right in trained():
+        result.append(result[left] + result[right])
+    return result
+
+
+def encode(text: str) -> list[int]:
+    """The law: in every pre-token, the merges one after another."""
+    ids: list[int] = []
+    for word in regex.findall(GPT2, text):
+        piece = list(word.encode())
+        for new, pair in enumerate(trained(), start=256):
+            piece = merged(piece, pair, new)
+        ids += piece
+    return ids
+
+
+@cache
+def in_tokenizers(normalization: str | None) -> tokenizers.Tokenizer:
+    data = dump_byte_level_bpe(
+        tokens=tokens(),
+        merges=trained(),
+        special_tokens={"<|end|>": 296},
+        pattern=GPT2,
+        normalization=normalization,
+    )
+    return tokenizers.Tokenizer.from_str(data.decode())
+
+
+@cache
+def in_tiktoken() -> tiktoken.Encoding:
+    ranks = parse_ranks(dump_ranks(tokens()), path=PATH)
+    return to_encoding("test", pattern=GPT2, ranks=ranks, special_tokens={"<|end|>": 296})
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=texts)
+def test_every_library_gives_the_ids_of_the_law(text: str) -> None:
+    expected = encode(text)
+    assert in_tokenizers(None).encode(text).ids == expected
+    assert in_tiktoken().encode_ordinary(text) == expected
+    assert in_tokenizers(None).decode(expected) == text
+    assert in_tiktoken().decode(expected) == text
+
+
+@settings(deadline=None)
+@given(text=texts)
+def test_normalised_ids_are_those_of_the_normalised_text(text: str) -> None:
+    assert in_tokenizers("nfc").encode(text).ids == encode(unicodedata.normalize("NFC", text))
+
+
+@settings(deadline=None)
+@given(parts=st.lists(texts, min_size=2, max_size=4))
+def test_a_special_token_cuts_the_text(parts: list[str]) -> None:
+    expected = [id for part in parts for id in [*encode(part), 296]][:-1]
+    text = "<|end|>".join(parts)
+    assert in_tokenizers(None).encode(text).ids == expected
+    assert in_tiktoken().encode(text, allowed_special="all") == expected
+
+
+def test_every_kind_of_character() -> None:
+    for character in SETTLED[:: len(SETTLED) // 2000]:
+        text = f"{character}a {character}{character}\n{character} 1{character}"
+        assert in_tokenizers(None).encode(text).ids == encode(text) == in_tiktoken().encode_ordinary(text)

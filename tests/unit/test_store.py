@@ -1,0 +1,441 @@
+"""A saved tokenizer: what is read is what was written, and nothing of anybody else is lost."""
+
+from __future__ import annotations
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tokbench import store
+from tokbench.errors import ModelFormatError, SelfTestError, StoreError, TextError
+from tokbench.interfaces import Encoded, TokenizerInfo
+from tokbench.store import (
+    MANIFEST_NAME,
+    Manifest,
+    SelfTestSample,
+    check_place,
+    is_saved_tokenizer,
+    read_files,
+    read_manifest,
+    saved_tokenizers,
+    self_test,
+    self_test_texts,
+    write,
+)
+from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+FILES = {"ranks.tiktoken": b"YQ== 0\n", "tokenizer.json": b"{}\n"}
+
+
+@dataclass(frozen=True)
+class ByteTokenizer:
+    """The smallest tokenizer there is: a text's ids are its bytes."""
+
+    info = TokenizerInfo("bytes", "byte", 256, {}, lossless=True, kernel="python")
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        return list(text.encode())
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        rows = [self.encode(text) for text in texts]
+        offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        return Encoded(np.array(list(chain.from_iterable(rows)), dtype=np.uint32), offsets)
+
+    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
+        bytes_with_places = enumerate(self.encode(text))
+        return Segmentation(
+            text,
+            tuple(
+                Token(byte, bytes([byte]), Span(start, start + 1), TokenKind.NORMAL)
+                for start, byte in bytes_with_places
+            ),
+        )
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        return bytes(ids)
+
+    def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
+        return bytes(ids).decode(errors=errors)
+
+    def token_bytes(self, id: int) -> bytes:
+        return bytes([id])
+
+    def token_id(self, piece: bytes) -> int | None:
+        return piece[0] if len(piece) == 1 else None
+
+    def save(self, directory: Path, *, overwrite: bool = False) -> None:
+        write(directory, manifest=MANIFEST, files=FILES, overwrite=overwrite)
+
+
+MANIFEST = Manifest(
+    name="bytes",
+    backend="byte",
+    kernel="python",
+    vocab_size=256,
+    special_tokens={},
+    config={"seed": 1},
+    training=None,
+    versions={"tokbench": "0.1.0", "regex": "2025.9.1"},
+    self_test=tuple(SelfTestSample(text, tuple(text.encode())) for text in self_test_texts(seed=1)),
+)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A folder with a saved tokenizer, alone in its parent."""
+    directory = tmp_path / "tokenizers" / "bytes"
+    ByteTokenizer().save(directory)
+    return directory
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+# Writing and reading
+
+
+def test_what_is_read_is_what_was_written(saved: Path) -> None:
+    manifest = read_manifest(saved)
+    assert replace(manifest, files={}) == MANIFEST
+    assert list(manifest.files) == sorted(FILES)
+    assert read_files(saved, manifest) == FILES
+    assert read_files(saved, manifest, names=["tokenizer.json"]) == {"tokenizer.json": b"{}\n"}
+    self_test(ByteTokenizer(), manifest, path=saved)
+
+
+def test_the_same_tokenizer_gives_the_same_bytes(tmp_path: Path) -> None:
+    write(tmp_path / "one", manifest=MANIFEST, files=FILES)
+    write(tmp_path / "two", manifest=MANIFEST, files=dict(reversed(FILES.items())))
+    assert (tmp_path / "one" / MANIFEST_NAME).read_bytes() == (tmp_path / "two" / MANIFEST_NAME).read_bytes()
+
+
+def test_a_tokenizer_without_files_is_one_too(tmp_path: Path) -> None:
+    write(tmp_path / "bare", manifest=MANIFEST, files={})
+    assert read_files(tmp_path / "bare", read_manifest(tmp_path / "bare")) == {}
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", MANIFEST_NAME, ".hidden"])
+def test_a_name_that_leads_elsewhere_is_a_mistake_of_the_backend(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="is not a plain file name"):
+        write(tmp_path / "mine", manifest=MANIFEST, files={name: b""})
+    assert names(tmp_path) == []
+
+
+def test_a_manifest_that_could_not_be_read_back_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ModelFormatError, match="from 0 to 255 as special_tokens"):
+        write(tmp_path / "mine", manifest=replace(MANIFEST, special_tokens={"<s>": 256}), files={})
+    with pytest.raises(StoreError, match="no JSON form"):
+        write(tmp_path / "mine", manifest=replace(MANIFEST, config={"x": {1}}), files={})
+    assert names(tmp_path) == []
+
+
+# Places that are taken
+
+
+def test_a_saved_tokenizer_is_not_replaced_unasked(saved: Path) -> None:
+    with pytest.raises(StoreError, match=f"^{re.escape(str(saved))} exists$") as caught:
+        write(saved, manifest=MANIFEST, files={})
+    assert caught.value.hint == "--force replaces it, --out puts it elsewhere"
+    assert names(saved.parent) == ["bytes"]
+
+
+def test_an_empty_folder_is_not_replaced_unasked_either(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="exists"):
+        write(tmp_path, manifest=MANIFEST, files=FILES)
+    write(tmp_path, manifest=MANIFEST, files=FILES, overwrite=True)
+    assert is_saved_tokenizer(tmp_path)
+
+
+def test_a_saved_tokenizer_is_replaced_wholly(saved: Path) -> None:
+    write(saved, manifest=replace(MANIFEST, name="other"), files={"vocab.txt": b"a\n"}, overwrite=True)
+    assert read_manifest(saved).name == "other"
+    assert names(saved) == [MANIFEST_NAME, "vocab.txt"]
+    assert names(saved.parent) == ["bytes"]
+
+
+def test_overwrite_is_no_error_where_nothing_is(tmp_path: Path) -> None:
+    write(tmp_path / "mine", manifest=MANIFEST, files=FILES, overwrite=True)
+    assert is_saved_tokenizer(tmp_path / "mine")
+
+
+def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_bytes(b"precious")
+    for overwrite in (False, True):
+        with pytest.raises(StoreError, match="is a file"):
+            write(tmp_path / "mine", manifest=MANIFEST, files=FILES, overwrite=overwrite)
+    assert (tmp_path / "mine").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("precious", ["notes.md", ".git/config", "tokenizers/x/y", "ranks.tiktoken"])
+def test_a_folder_that_tokbench_did_not_write_is_never_replaced(tmp_path: Path, precious: str) -> None:
+    (tmp_path / precious).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / precious).write_bytes(b"precious")
+    with pytest.raises(StoreError, match="will not be replaced: tokbench did not write"):
+        write(tmp_path, manifest=MANIFEST, files=FILES, overwrite=True)
+    assert (tmp_path / precious).read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("precious", ["notes.md", "sub/notes.md"])
+def test_a_saved_tokenizer_with_somebodys_files_in_it_is_not_replaced(saved: Path, precious: str) -> None:
+    (saved / precious).parent.mkdir(exist_ok=True)
+    (saved / precious).write_bytes(b"precious")
+    with pytest.raises(StoreError, match=r"did not write (notes\.md|sub)$"):
+        write(saved, manifest=MANIFEST, files=FILES, overwrite=True)
+    assert (saved / precious).read_bytes() == b"precious"
+
+
+def test_a_folder_under_the_name_of_a_file_is_somebodys(saved: Path) -> None:
+    (saved / "tokenizer.json").unlink()
+    (saved / "tokenizer.json").mkdir()
+    with pytest.raises(StoreError, match=r"did not write tokenizer\.json"):
+        write(saved, manifest=MANIFEST, files=FILES, overwrite=True)
+
+
+def test_what_a_file_manager_left_is_nobodys(saved: Path) -> None:
+    (saved / ".DS_Store").write_bytes(b"\0")
+    write(saved, manifest=MANIFEST, files=FILES, overwrite=True)
+    assert names(saved) == ["ranks.tiktoken", MANIFEST_NAME, "tokenizer.json"]
+
+
+def test_an_unreadable_tokenizer_is_not_replaced_by_guess(saved: Path) -> None:
+    (saved / MANIFEST_NAME).write_bytes(b'{"tokbench": "somebody else"}')
+    with pytest.raises(StoreError, match="what is in it cannot be read") as caught:
+        write(saved, manifest=MANIFEST, files=FILES, overwrite=True)
+    assert caught.value.hint is not None
+    assert "delete it yourself" in caught.value.hint
+
+
+def test_a_place_can_be_asked_for_without_writing(saved: Path) -> None:
+    check_place(saved.parent / "none")
+    check_place(saved, overwrite=True)
+    for place, overwrite in ((saved, False), (saved.parent, True)):
+        with pytest.raises(StoreError):
+            check_place(place, overwrite=overwrite)
+    assert names(saved.parent) == ["bytes"]
+
+
+# Folders that are damaged, foreign or hostile
+
+
+def test_a_missing_folder_and_a_foreign_one_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no tokenizer at"):
+        read_manifest(tmp_path / "none")
+    with pytest.raises(StoreError, match=f"is not a saved tokenizer: it has no {MANIFEST_NAME}"):
+        read_manifest(tmp_path)
+
+
+def test_a_changed_file_is_named_with_both_hashes(saved: Path) -> None:
+    (saved / "ranks.tiktoken").write_bytes(b"YQ== 1\n")
+    with pytest.raises(ModelFormatError) as caught:
+        read_files(saved, read_manifest(saved))
+    assert re.fullmatch(
+        rf"{re.escape(str(saved))}/ranks.tiktoken: expected the recorded sha256 \w{{8}}…, found \w{{8}}…",
+        caught.value.message,
+    )
+    assert caught.value.hint == "the file was edited or cut: restore it, or train again"
+    assert read_files(saved, read_manifest(saved), names=["tokenizer.json"])
+
+
+def test_a_missing_file_is_named(saved: Path) -> None:
+    (saved / "ranks.tiktoken").unlink()
+    with pytest.raises(ModelFormatError, match=r"ranks\.tiktoken: expected the file, found none"):
+        read_files(saved, read_manifest(saved))
+
+
+def test_a_file_that_the_manifest_does_not_record(saved: Path) -> None:
+    (saved / "extra.txt").write_bytes(b"")
+    with pytest.raises(ModelFormatError, match=r"expected the file 'extra\.txt' among its files, found none"):
+        read_files(saved, read_manifest(saved), names=["extra.txt"])
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "a/../b", "..", MANIFEST_NAME + "/x"])
+def test_names_that_lead_out_of_the_folder_are_refused(saved: Path, name: str) -> None:
+    manifest = replace(read_manifest(saved), files={name: "0" * 64})
+    with pytest.raises(ModelFormatError, match="expected a plain file name"):
+        read_files(saved, manifest)
+
+
+def test_a_link_out_of_the_folder_is_refused(saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(FILES["ranks.tiktoken"])
+    (saved / "ranks.tiktoken").unlink()
+    (saved / "ranks.tiktoken").symlink_to(tmp_path / "secret")
+    with pytest.raises(ModelFormatError, match="expected a file of this folder, found a link to"):
+        read_files(saved, read_manifest(saved))
+
+
+def test_a_linked_manifest_is_refused(saved: Path, tmp_path: Path) -> None:
+    (saved / MANIFEST_NAME).rename(tmp_path / "elsewhere.json")
+    (saved / MANIFEST_NAME).symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(ModelFormatError, match="found a link to"):
+        read_manifest(saved)
+
+
+def test_a_link_within_the_folder_and_a_linked_folder_are_read(saved: Path, tmp_path: Path) -> None:
+    (saved / "ranks.tiktoken").rename(saved / "real")
+    (saved / "ranks.tiktoken").symlink_to("real")
+    (tmp_path / "link").symlink_to(saved)
+    assert read_files(tmp_path / "link", read_manifest(tmp_path / "link")) == FILES
+
+
+def loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes and links of POSIX")
+@pytest.mark.parametrize("obstacle", [os.mkfifo, Path.mkdir, loop], ids=["pipe", "folder", "loop"])
+def test_what_is_no_regular_file_is_refused_without_waiting(
+    saved: Path, obstacle: Callable[[Path], None]
+) -> None:
+    (saved / "ranks.tiktoken").unlink()
+    obstacle(saved / "ranks.tiktoken")
+    with pytest.raises((ModelFormatError, StoreError), match=r"expected a regular file|cannot be read"):
+        read_files(saved, read_manifest(saved))
+    (saved / MANIFEST_NAME).unlink()
+    obstacle(saved / MANIFEST_NAME)
+    with pytest.raises(StoreError, match="is not a saved tokenizer"):
+        read_manifest(saved)
+
+
+def test_a_huge_manifest_is_refused_before_it_is_read(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (saved / MANIFEST_NAME).open("r+b") as file:
+        file.truncate(10 * 2**30)  # a hole: it takes no room on the disk
+    monkeypatch.setattr(Path, "read_bytes", None)
+    with pytest.raises(ModelFormatError, match=f"expected at most {64 * 2**20} bytes, found {10 * 2**30}"):
+        read_manifest(saved)
+
+
+def test_a_reader_beside_a_writer_gets_one_tokenizer_or_an_error(saved: Path) -> None:
+    versions = [dict.fromkeys(FILES, b"%d" % number * 100) for number in range(2)]
+    write(saved, manifest=MANIFEST, files=versions[0], overwrite=True)
+
+    def replace_many_times() -> None:
+        for turn in range(30):
+            write(saved, manifest=MANIFEST, files=versions[turn % 2], overwrite=True)
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(replace_many_times)
+        while not writing.done():
+            try:
+                assert read_files(saved, read_manifest(saved)) in versions
+            except (ModelFormatError, StoreError):
+                continue  # a mixture of two, or a folder on its way out: noticed
+        writing.result()
+
+
+# The self-test
+
+
+@dataclass(frozen=True)
+class Changed(ByteTokenizer):
+    """As if a library had changed: other ids for one character."""
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        return list(text.replace("東", "东").encode())
+
+
+@dataclass(frozen=True)
+class Broken(ByteTokenizer):
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        raise TextError("no text is good enough")
+
+
+def test_the_first_text_with_other_ids_is_named(saved: Path) -> None:
+    with pytest.raises(SelfTestError) as caught:
+        self_test(Changed(), read_manifest(saved), path=saved)
+    assert caught.value.expected == (
+        "ids [230, 157, 177, 228, 186, 172, 227, 130 …] for the text "
+        "'東京タワーは高い。价格：¥１２３，안녕하세요 세계'"
+    )
+    assert caught.value.found == "ids [228, 184, 156, 228, 186, 172, 227, 130 …]"
+    assert caught.value.hint is not None
+    assert "saved with regex 2025.9.1, tokbench 0.1.0" in caught.value.hint
+
+
+def test_a_difference_far_into_a_text_is_shown(saved: Path) -> None:
+    manifest = replace(MANIFEST, self_test=(SelfTestSample("x" * 1000, (120,) * 999 + (121,)),))
+    with pytest.raises(SelfTestError) as caught:
+        self_test(ByteTokenizer(), manifest, path=saved)
+    assert caught.value.expected == f"ids [… 120, 120, 121] for the text '{'x' * 39}…'"
+    assert caught.value.found == "ids [… 120, 120, 120]"
+
+
+def test_ids_that_are_cut_off_are_a_difference(saved: Path) -> None:
+    manifest = replace(MANIFEST, self_test=(SelfTestSample("abc", (97, 98)),))
+    with pytest.raises(SelfTestError, match=re.escape("found ids [97, 98, 99]")):
+        self_test(ByteTokenizer(), manifest, path=saved)
+
+
+def test_a_tokenizer_that_cannot_encode_fails_its_self_test(saved: Path) -> None:
+    with pytest.raises(SelfTestError, match="found no text is good enough"):
+        self_test(Broken(), MANIFEST, path=saved)
+
+
+def test_self_test_texts_are_many_kinds_and_depend_on_the_seed_alone() -> None:
+    texts = self_test_texts(seed=7)
+    assert texts == self_test_texts(seed=7)
+    assert texts[:8] == self_test_texts(seed=8)[:8]
+    assert texts[8:] != self_test_texts(seed=8)[8:]
+    assert len(set(texts)) == 12
+    for seed in range(50):
+        "".join(self_test_texts(seed=seed)).encode()  # raises for a surrogate
+    everything = "".join(texts)
+    for awkward in ("\n\t\t", "\r\n", "東", "\u200d", "\u0301", "\u3000", "٣", "ſ", "🇩🇪", "'"):
+        assert awkward in everything
+
+
+# The list of saved tokenizers
+
+
+def test_the_saved_tokenizers_by_name(saved: Path) -> None:
+    root = saved.parent
+    write(root / "another", manifest=replace(MANIFEST, name="another"), files=FILES)
+    (root / "broken").mkdir()
+    (root / "broken" / MANIFEST_NAME).write_bytes(b"{")
+    (root / "not one").mkdir()
+    (root / "file").write_bytes(b"")
+    write(root / ".bytes.tmp-0123456789ab", manifest=MANIFEST, files=FILES)
+    listed = saved_tokenizers(root)
+    assert [(found.directory.name, found.manifest is None) for found in listed] == [
+        ("another", False),
+        ("broken", True),
+        ("bytes", False),
+    ]
+    assert isinstance(listed[1].error, ModelFormatError)
+    assert listed[2].error is None
+    assert listed[2].num_bytes == sum(path.stat().st_size for path in saved.iterdir())
+
+
+def test_no_folder_no_tokenizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert saved_tokenizers(tmp_path / "none") == []
+    monkeypatch.chdir(tmp_path)
+    assert saved_tokenizers() == []
+
+
+def test_a_list_of_what_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StoreError, match="cannot be listed"):
+        saved_tokenizers(tmp_path / "file")
+
+
+def test_is_saved_tokenizer(saved: Path) -> None:
+    assert is_saved_tokenizer(saved)
+    assert not is_saved_tokenizer(saved.parent)
+    assert not is_saved_tokenizer(saved / MANIFEST_NAME)
+    assert not is_saved_tokenizer(saved / "none")
+
+
+def test_every_public_name_is_there() -> None:
+    assert all(hasattr(store, name) for name in store.__all__)
