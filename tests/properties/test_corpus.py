@@ -13,8 +13,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tokbench.corpus import Fingerprint, Problems, open_corpus
-from tokbench.corpus_records import RecordFields, jsonl_records
-from tokbench.corpus_text import decoded, documents_of, text_documents, utf8_stream
+from tokbench.corpus.records import RecordFields, jsonl_records
+from tokbench.corpus.text import decoded, documents_of, text_documents, utf8_stream
 from tokbench.errors import CorpusError
 
 UNITS = ("file", "lines", "paragraphs")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokbench.errors import ModelFormatError
-from tokbench.manifest import Manifest, SelfTestSample, dump_manifest, is_file_name, parse_manifest
+from tokbench.store.manifest import Manifest, SelfTestSample, dump_manifest, is_file_name, parse_manifest
 from tokbench.store import MANIFEST_NAME, read_files, read_manifest, self_test_texts, write
 
 PATH = Path("tokenizers/mine/tokbench.json")

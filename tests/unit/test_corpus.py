@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from tokbench import corpus_bytes
+from tokbench.corpus import bytes as corpus_bytes
 from tokbench.corpus import Corpus, CorpusFile, Document, Fingerprint, LeftOut, Problems, open_corpus
 from tokbench.errors import BackendUnavailableError, ConfigError, CorpusError, TextError
 from tokbench.interfaces import ByteDocuments, ByteSource

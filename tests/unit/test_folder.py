@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tokbench import folder
+from tokbench.store import folder
 from tokbench.errors import StoreError
-from tokbench.folder import write_folder
+from tokbench.store.folder import write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -313,7 +313,7 @@ def test_writers_that_replace_leave_one_of_them_whole(tmp_path: Path, way: str) 
 KILLED_WRITER = """
 import os, signal, sys
 from pathlib import Path
-from tokbench import folder
+from tokbench.store import folder
 
 at, steps = int(sys.argv[2]), 0
 
@@ -357,7 +357,7 @@ def test_a_write_that_the_system_cuts_off_changes_nothing(tmp_path: Path) -> Non
 import resource, sys
 from pathlib import Path
 from tokbench.errors import StoreError
-from tokbench.folder import write_folder
+from tokbench.store.folder import write_folder
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:

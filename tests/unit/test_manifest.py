@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tokbench.errors import ModelFormatError, StoreError
-from tokbench.manifest import Manifest, SelfTestSample, dump_manifest, is_file_name, parse_manifest
+from tokbench.store.manifest import Manifest, SelfTestSample, dump_manifest, is_file_name, parse_manifest
 
 PATH = Path("tokenizers/mine/tokbench.json")
 MANIFEST = Manifest(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.corpus_bytes import HEAD_BYTES, compression_of
+from tokbench.corpus.bytes import HEAD_BYTES, compression_of
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -34,6 +34,14 @@ class Problems:
 
     replaced_bytes: int = 0
     skipped_documents: int = 0
+
+    def __str__(self) -> str:
+        told = []
+        if self.replaced_bytes:
+            told.append(f"{self.replaced_bytes:,} bytes that are not UTF-8 were replaced by U+FFFD")
+        if self.skipped_documents:
+            told.append(f"{self.skipped_documents:,} documents that are not UTF-8 were left out")
+        return "; ".join(told)
 
 
 @dataclass(frozen=True, slots=True)

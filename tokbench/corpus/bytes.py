@@ -10,7 +10,7 @@ import zlib
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO
 
-from tokbench.corpus_files import STDIN, Compression, CorpusFile, unreadable
+from tokbench.corpus.files import STDIN, Compression, CorpusFile, unreadable
 from tokbench.errors import BackendUnavailableError, CorpusError
 
 if TYPE_CHECKING:

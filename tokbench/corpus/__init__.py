@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, TypeVar, get_args
 
-from tokbench.corpus_bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
-from tokbench.corpus_files import CorpusFile, LeftOut, find_files, unreadable
-from tokbench.corpus_groups import check_group_by, file_group, group_field
-from tokbench.corpus_records import RecordFields, jsonl_records, parquet_records, require_pyarrow
-from tokbench.corpus_text import (
+from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
+from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
+from tokbench.corpus.groups import check_group_by, file_group, group_field
+from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records, require_pyarrow
+from tokbench.corpus.text import (
     DocumentUnit,
     ErrorPolicy,
     Problems,
@@ -26,10 +26,10 @@ from tokbench.corpus_text import (
     utf8_stream,
 )
 from tokbench.errors import ConfigError, CorpusError
-from tokbench.fingerprint import Fingerprint
+from tokbench.corpus.fingerprint import Fingerprint
 from tokbench.interfaces import ByteSource
 from tokbench.resources import BundledFile, bundled_files, corpora_directory
-from tokbench.scripts import script_of
+from tokbench.corpus.scripts import script_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

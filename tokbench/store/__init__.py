@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
-from tokbench.folder import write_folder
-from tokbench.manifest import (
+from tokbench.store.folder import write_folder
+from tokbench.store.manifest import (
     FORMAT_VERSION,
     MANIFEST_NAME,
     Manifest,
@@ -25,7 +25,7 @@ from tokbench.manifest import (
     is_file_name,
     parse_manifest,
 )
-from tokbench.selftest import self_test, self_test_texts
+from tokbench.store.selftest import self_test, self_test_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

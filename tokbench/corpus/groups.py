@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tokbench.corpus_files import CorpusFile
+    from tokbench.corpus.files import CorpusFile
 
 BUNDLED_FOLDERS = frozenset({"parallel", "code"})
 NO_EXTENSION = "(none)"

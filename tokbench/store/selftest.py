@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.interfaces import Tokenizer
-    from tokbench.manifest import Manifest
+    from tokbench.store.manifest import Manifest
 
 _FIXED_TEXTS = (
     "The quick brown fox doesn't jump; it's 'asleep' — WE'LL see, naïve façade.",

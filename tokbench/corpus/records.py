@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.corpus_text import decode_record, whole
+from tokbench.corpus.text import decode_record, whole
 from tokbench.errors import BackendUnavailableError, CorpusError
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import pyarrow
 
-    from tokbench.corpus_files import CorpusFile
-    from tokbench.corpus_text import ErrorPolicy, Problems, Utf8Stream
+    from tokbench.corpus.files import CorpusFile
+    from tokbench.corpus.text import ErrorPolicy, Problems, Utf8Stream
 
 _ROWS = 256
 """Parquet rows held at once."""

@@ -82,7 +82,7 @@ def dump_manifest(manifest: Manifest) -> bytes:
     Raises:
         StoreError: a value has no JSON form (an infinity, an object, a lone surrogate).
 
-    >>> from tokbench.manifest import Manifest, dump_manifest
+    >>> from tokbench.store.manifest import Manifest, dump_manifest
     >>> plain = Manifest("m", "byte", "python", 256, {}, config={}, training=None, versions={})
     >>> dump_manifest(plain).decode().splitlines()[1:4]
     ['  "schema": "tokbench.tokenizer/1",', '  "format_version": 1,', '  "name": "m",']
