@@ -1,1 +1,75 @@
-"""tokbench: a workbench for tokenizers."""
+"""tokbench: a workbench for tokenizers.
+
+    import tokbench
+
+    tok = tokbench.train(["some text", "more text"], vocab_size=300, pattern="gpt4")
+    ids = tok.encode("some text")
+    tok.save("tokenizers/mine")
+    tok = tokbench.load("tokenizers/mine")
+
+The names below are the public ones. Each is imported when it is first used, so that
+`import tokbench` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Corpus": "tokbench.corpus",
+    "Document": "tokbench.corpus",
+    "Encoded": "tokbench.interfaces",
+    "Segmentation": "tokbench.tokens",
+    "Span": "tokbench.tokens",
+    "SpecialPolicy": "tokbench.tokens",
+    "Token": "tokbench.tokens",
+    "TokenKind": "tokbench.tokens",
+    "TokbenchError": "tokbench.errors",
+    "Tokenizer": "tokbench.interfaces",
+    "TokenizerInfo": "tokbench.interfaces",
+    "bundled_corpus": "tokbench.corpus",
+    "load": "tokbench.workbench",
+    "open_corpus": "tokbench.corpus",
+    "train": "tokbench.workbench",
+}
+
+if TYPE_CHECKING:
+    from tokbench.corpus import Corpus, Document, bundled_corpus, open_corpus
+    from tokbench.errors import TokbenchError
+    from tokbench.interfaces import Encoded, Tokenizer, TokenizerInfo
+    from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+    from tokbench.workbench import load, train
+
+__all__ = [
+    "Corpus",
+    "Document",
+    "Encoded",
+    "Segmentation",
+    "Span",
+    "SpecialPolicy",
+    "TokbenchError",
+    "Token",
+    "TokenKind",
+    "Tokenizer",
+    "TokenizerInfo",
+    "__version__",
+    "bundled_corpus",
+    "load",
+    "open_corpus",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tokbench' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

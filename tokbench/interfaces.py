@@ -6,13 +6,13 @@ tokenizer than what stands here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tokbench.tokens import Segmentation, SpecialPolicy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -117,12 +117,12 @@ class TrainingRecord:
         pretokens: pre-tokens seen, or None where the algorithm has none.
         distinct_pretokens: different ones among them.
         tokens: tokens the training text becomes under the result.
+        learned_ids: the entries that were learned, in the order in which they were.
         seconds: phase → wall seconds.
         threads: threads used.
         kernel: what trained: "native", "python", or a library with its version.
         requested_vocab_size: as asked for, or None where the default was taken.
         stopped_early: why fewer entries were learned than asked for, else None.
-        fingerprint: identifies the text whatever its order (see `tokbench.corpus`), or None.
     """
 
     documents: int
@@ -130,12 +130,12 @@ class TrainingRecord:
     pretokens: int | None
     distinct_pretokens: int | None
     tokens: int | None
+    learned_ids: range
     seconds: Mapping[str, float]
     threads: int
     kernel: str
     requested_vocab_size: int | None = None
     stopped_early: str | None = None
-    fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +160,25 @@ class BackendInfo:
 class Backend(Protocol):
     """An algorithm family: trains tokenizers and loads the ones it saved.
 
-    `config_type` is a frozen dataclass; its fields are the backend's options, and each
-    field's metadata may carry `help`. A class of this shape, named by an entry point in the
-    group `tokbench.backends`, is all that a new backend needs.
+    A class of this shape, named by an entry point in the group `tokbench.backends`, is all that
+    a new backend needs.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    config_type: ClassVar[type[Any]]
+    @property
+    def name(self) -> str:
+        """How it is called: the name of its entry point."""
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a line."""
+
+    @property
+    def kernel(self) -> str:
+        """What runs it: "native", "python", or a library with its version."""
+
+    @property
+    def config_type(self) -> type[Any]:
+        """A frozen dataclass whose fields are its options; a field's metadata may carry `help`."""
 
     def train(self, documents: Iterable[str], config: Any, *, progress: Progress = no_progress) -> Tokenizer:
         """Learn a tokenizer from documents. Raises `TrainingError`, `ConfigError`, `CorpusError`."""
@@ -186,8 +197,15 @@ class ByteDocuments(Protocol):
     def __iter__(self) -> Iterator[str]:
         """The documents as strings."""
 
+    @property
+    def num_bytes(self) -> int:
+        """Their size, as far as it is known before they are read: for progress."""
+
+    def fingerprint(self) -> str:
+        """Identifies the documents whatever their order. Raises `CorpusError` for what is read only once."""
+
     def byte_sources(self) -> Iterator[ByteSource]:
-        """The same documents as files or blocks of bytes, in the same order."""
+        """The same documents as files or blocks of bytes, in the same order; each is used before the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +216,8 @@ class ByteSource:
         name: what error messages call it.
         path: a plain file to be read and checked as it is, or None.
         blocks: where `path` is None, the UTF-8 bytes in order, cut anywhere.
-        documents: how the bytes fall into documents: "file" (one), "lines" or "paragraphs".
+        documents: how the bytes fall into documents: "file" (one), or "lines" (without their ends, blank
+            ones left out).
     """
 
     name: str

@@ -1,15 +1,19 @@
-"""What the use cases return: frozen dataclasses that know their figures, and nothing of how they are shown."""
+"""What the use cases return: frozen dataclasses that know their figures, not how they are shown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench import graphemes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tokbench.config import Preset
     from tokbench.graphemes import CutCluster
-    from tokbench.interfaces import TokenizerInfo
+    from tokbench.interfaces import BackendInfo, TokenizerInfo, TrainingRecord
     from tokbench.tokens import Segmentation
 
 
@@ -51,3 +55,320 @@ class VizResult:
 
     text: str
     views: tuple[VizTokenizer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult:
+    """A tokenizer that was trained and saved."""
+
+    info: TokenizerInfo
+    training: TrainingRecord
+    directory: Path
+    first_learned: tuple[bytes, ...]
+    last_learned: tuple[bytes, ...]
+    saving_seconds: float
+    fingerprint: str | None
+    left_out: Mapping[str, str]
+
+    @property
+    def seconds(self) -> float:
+        """Wall seconds from the first byte read to the saved folder."""
+        return sum(self.training.seconds.values()) + self.saving_seconds
+
+    @property
+    def megabytes_per_second(self) -> float | None:
+        """Millions of bytes of text per second of training, without the saving; None where it took no time."""
+        seconds = sum(self.training.seconds.values())
+        return self.training.num_bytes / seconds / 1e6 if seconds > 0 else None
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """UTF-8 bytes of the training text over its tokens; None where the backend does not tell."""
+        tokens = self.training.tokens
+        return self.training.num_bytes / tokens if tokens else None
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        training = self.training
+        return {
+            "schema": "tokbench.train/1",
+            **_described(self.info),
+            "directory": str(self.directory),
+            "left_out": dict(self.left_out),
+            "special_tokens": dict(self.info.special_tokens),
+            "requested_vocab_size": training.requested_vocab_size,
+            "merges": len(training.learned_ids),
+            "stopped_early": training.stopped_early,
+            "documents": training.documents,
+            "bytes": training.num_bytes,
+            "pretokens": training.pretokens,
+            "distinct_pretokens": training.distinct_pretokens,
+            "tokens": training.tokens,
+            "bytes_per_token": self.bytes_per_token,
+            "fingerprint": self.fingerprint,
+            "threads": training.threads,
+            "seconds": {**training.seconds, "saving": self.saving_seconds, "total": self.seconds},
+            "megabytes_per_second": self.megabytes_per_second,
+            "first_learned": [piece_document(piece) for piece in self.first_learned],
+            "last_learned": [piece_document(piece) for piece in self.last_learned],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeResult:
+    """One text as tokens."""
+
+    source: str
+    info: TokenizerInfo
+    segmentation: Segmentation
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        tokens = self.segmentation.tokens
+        return {
+            "schema": "tokbench.encode/1",
+            "source": self.source,
+            **_described(self.info),
+            "ids": self.segmentation.ids,
+            "pieces": [token.piece.decode(errors="replace") for token in tokens],
+            "spans": [list(token.span) for token in tokens],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeResult:
+    """The bytes that ids stand for."""
+
+    info: TokenizerInfo
+    tokens: int
+    data: bytes
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "schema": "tokbench.decode/1",
+            **_described(self.info),
+            "tokens": self.tokens,
+            "bytes": len(self.data),
+            "text": self.data.decode(errors="replace"),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How long a text is, in every unit."""
+
+    source: str
+    tokens: int
+    num_bytes: int
+    characters: int
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """UTF-8 bytes over tokens; None where there are no tokens."""
+        return self.num_bytes / self.tokens if self.tokens else None
+
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            "source": self.source,
+            "tokens": self.tokens,
+            "bytes": self.num_bytes,
+            "characters": self.characters,
+            "bytes_per_token": self.bytes_per_token,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CountResult:
+    """The lengths of several texts."""
+
+    info: TokenizerInfo
+    counts: tuple[Count, ...]
+
+    @property
+    def total(self) -> Count:
+        """All of them together."""
+        return Count(
+            source="total",
+            tokens=sum(count.tokens for count in self.counts),
+            num_bytes=sum(count.num_bytes for count in self.counts),
+            characters=sum(count.characters for count in self.counts),
+        )
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        total = self.total.document()
+        del total["source"]
+        return {
+            "schema": "tokbench.count/1",
+            **_described(self.info),
+            "files": [count.document() for count in self.counts],
+            "total": total,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusGroup:
+    """The texts of one group."""
+
+    group: str
+    kind: str | None
+    title: str | None
+    files: int
+    documents: int
+    num_bytes: int
+    characters: int
+    lines: int
+    licence: str | None
+
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            "group": self.group,
+            "kind": self.kind,
+            "title": self.title,
+            "files": self.files,
+            "documents": self.documents,
+            "bytes": self.num_bytes,
+            "characters": self.characters,
+            "lines": self.lines,
+            "licence": self.licence,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusResult:
+    """A corpus by group."""
+
+    place: str
+    groups: tuple[CorpusGroup, ...]
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        sums = ("files", "documents", "bytes", "characters", "lines")
+        groups = [group.document() for group in self.groups]
+        return {
+            "schema": "tokbench.corpus/1",
+            "place": self.place,
+            "groups": groups,
+            "total": {name: sum(group[name] for group in groups) for name in sums},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTokenizer:
+    """A tokenizer that `-t NAME` finds."""
+
+    name: str
+    place: str
+    backend: str | None
+    vocab_size: int | None
+    num_bytes: int | None
+    note: str
+    error: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            "name": self.name,
+            "place": self.place,
+            "backend": self.backend,
+            "vocab_size": self.vocab_size,
+            "bytes": self.num_bytes,
+            "note": self.note,
+            "error": self.error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ListResult:
+    """Every tokenizer that can be named."""
+
+    tokenizers: tuple[ListedTokenizer, ...]
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {"schema": "tokbench.list/1", "tokenizers": [entry.document() for entry in self.tokenizers]}
+
+
+@dataclass(frozen=True, slots=True)
+class BackendsResult:
+    """Every backend and preset."""
+
+    backends: tuple[BackendInfo, ...]
+    presets: tuple[Preset, ...]
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "schema": "tokbench.backends/1",
+            "backends": [
+                {
+                    "name": backend.name,
+                    "summary": backend.summary,
+                    "kernel": backend.kernel,
+                    "options": [
+                        {"name": option.name, "default": option.default, "help": option.help}
+                        for option in backend.options
+                    ],
+                }
+                for backend in self.backends
+            ],
+            "presets": [
+                {
+                    "name": preset.name,
+                    "backend": preset.backend,
+                    "description": preset.description,
+                    "options": dict(preset.options),
+                }
+                for preset in self.presets
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that `doctor` looked at; `passed` is None for what is only told."""
+
+    subject: str
+    found: str
+    passed: bool | None = None
+    hint: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {"subject": self.subject, "found": self.found, "passed": self.passed, "hint": self.hint}
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorResult:
+    """What is installed, what runs, and whether it does what it should."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed."""
+        return all(check.passed is not False for check in self.checks)
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "schema": "tokbench.doctor/1",
+            "passed": self.passed,
+            "checks": [check.document() for check in self.checks],
+        }
+
+
+def piece_document(piece: bytes) -> dict[str, str]:
+    """A token's bytes as JSON: as text, U+FFFD where it is incomplete, and in hexadecimal.
+
+    >>> piece_document(b" a")
+    {'piece': ' a', 'bytes': '2061'}
+    """
+    return {"piece": piece.decode(errors="replace"), "bytes": piece.hex()}
+
+
+def _described(info: TokenizerInfo) -> dict[str, Any]:
+    return {"name": info.name, "backend": info.backend, "vocab_size": info.vocab_size, "kernel": info.kernel}

@@ -12,9 +12,9 @@ import pytest
 
 from tokbench import resources
 from tokbench.corpus import bundled_corpus, bundled_files
+from tokbench.corpus.scripts import COMMON, script_of
 from tokbench.errors import TokbenchError
 from tokbench.resources import configs_directory, corpora_directory
-from tokbench.scripts import COMMON, script_of
 
 KINDS = ("parallel", "code", "edge")
 

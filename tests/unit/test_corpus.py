@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import bz2
 import codecs
-import doctest
 import gzip
 import hashlib
-import importlib
 import io
 import json
 import lzma
@@ -21,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from tokbench.corpus import bytes as corpus_bytes
 from tokbench.corpus import Corpus, CorpusFile, Document, Fingerprint, LeftOut, Problems, open_corpus
+from tokbench.corpus import bytes as corpus_bytes
 from tokbench.errors import BackendUnavailableError, ConfigError, CorpusError, TextError
 from tokbench.interfaces import ByteDocuments, ByteSource
 
@@ -914,16 +912,6 @@ class TestByteSources:
         sources = list(open_corpus("*.gz").byte_sources())
         assert len(list(descriptors.iterdir())) == before
         assert texts_of(sources) == ["x"] * 3
-
-
-@pytest.mark.parametrize(
-    "module",
-    ["corpus", "corpus_bytes", "corpus_files", "corpus_groups", "corpus_text", "fingerprint", "scripts"],
-)
-def test_examples_in_docstrings(module):
-    results = doctest.testmod(importlib.import_module(f"tokbench.{module}"))
-    assert results.attempted > 0
-    assert results.failed == 0
 
 
 @pytest.mark.slow

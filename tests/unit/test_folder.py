@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tokbench.store import folder
 from tokbench.errors import StoreError
+from tokbench.store import folder
 from tokbench.store.folder import write_folder
 
 if TYPE_CHECKING:

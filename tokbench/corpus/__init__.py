@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 
 from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
 from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
+from tokbench.corpus.fingerprint import Fingerprint
 from tokbench.corpus.groups import check_group_by, file_group, group_field
 from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records, require_pyarrow
+from tokbench.corpus.scripts import script_of
 from tokbench.corpus.text import (
     DocumentUnit,
     ErrorPolicy,
@@ -26,10 +28,8 @@ from tokbench.corpus.text import (
     utf8_stream,
 )
 from tokbench.errors import ConfigError, CorpusError
-from tokbench.corpus.fingerprint import Fingerprint
 from tokbench.interfaces import ByteSource
 from tokbench.resources import BundledFile, bundled_files, corpora_directory
-from tokbench.corpus.scripts import script_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

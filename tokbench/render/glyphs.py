@@ -27,7 +27,8 @@ _NAMES = {
     "\u200d": "ZWJ", "\u200e": "LRM", "\u200f": "RLM", "\u2028": "LS", "\u2029": "PS", "\u202a": "LRE",
     "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO", "\u202e": "RLO", "\u202f": "NNBSP", "\u2060": "WJ",
     "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\ufeff": "BOM",
-    "\U0001f3fb": "FITZ1-2", "\U0001f3fc": "FITZ3", "\U0001f3fd": "FITZ4", "\U0001f3fe": "FITZ5", "\U0001f3ff": "FITZ6",
+    "\U0001f3fb": "FITZ1-2", "\U0001f3fc": "FITZ3", "\U0001f3fd": "FITZ4", "\U0001f3fe": "FITZ5",
+    "\U0001f3ff": "FITZ6",
 }  # fmt: skip
 
 _NAMED_RANGES: tuple[tuple[int, int, Callable[[int], str]], ...] = (
@@ -91,12 +92,23 @@ class Run(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """Glyphs side by side, measured and gathered into runs."""
+    """Glyphs side by side.
+
+    Attributes:
+        glyphs: one after another.
+        runs: the same, gathered by style.
+        width: their columns.
+        room: their columns at most, see `Glyph`.
+        ends_line: whether the text's line ends behind them.
+        breaks_inside: whether it ends before the last one.
+    """
 
     glyphs: tuple[Glyph, ...]
     runs: tuple[Run, ...]
     width: int
     room: int
+    ends_line: bool
+    breaks_inside: bool
 
 
 def sign(text: str, *, ends_line: bool = False) -> Glyph:
@@ -111,8 +123,8 @@ def sign(text: str, *, ends_line: bool = False) -> Glyph:
 def strip(glyphs: Iterable[Glyph]) -> Strip:
     """Glyphs side by side.
 
-    >>> strip(glyphs_of(b"a b")).runs
-    (Run(text='a', stand_in=False, cut=False), Run(text='·', stand_in=True, cut=False), Run(text='b', stand_in=False, cut=False))
+    >>> [run.text for run in strip(glyphs_of(b"two words")).runs]
+    ['two', '·', 'words']
     """
     glyphs = tuple(glyphs)
     runs = tuple(
@@ -124,14 +136,16 @@ def strip(glyphs: Iterable[Glyph]) -> Strip:
         runs=runs,
         width=sum(glyph.width for glyph in glyphs),
         room=sum(glyph.room for glyph in glyphs),
+        ends_line=bool(glyphs) and glyphs[-1].ends_line,
+        breaks_inside=any(glyph.ends_line for glyph in glyphs[:-1]),
     )
 
 
 def glyphs_of(data: bytes) -> tuple[Glyph, ...]:
-    """The glyphs of bytes that hold whole grapheme clusters.
+    r"""The glyphs of bytes that hold whole grapheme clusters.
 
-    >>> "".join(glyph.text for glyph in glyphs_of("👩‍👧 a\\u200bb\\n".encode()))
-    '👩\u200d👧·a⟨ZWSP⟩b⏎'
+    >>> [glyph.text for glyph in glyphs_of("é \u200b\n".encode())]
+    ['é', '·', '⟨ZWSP⟩', '⏎']
     """
     if data.isascii():
         return tuple(map(_character, data.decode("ascii")))
@@ -139,19 +153,19 @@ def glyphs_of(data: bytes) -> tuple[Glyph, ...]:
 
 
 def spelled(data: bytes) -> tuple[Glyph, ...]:
-    """The glyphs of bytes that are a part of a grapheme cluster, character by character.
+    r"""The glyphs of bytes that are a part of a grapheme cluster, character by character.
 
-    >>> "".join(glyph.text for glyph in spelled("\\u200d👧".encode()[:-1]))
-    '⟨ZWJ⟩⟨F0⟩⟨9F⟩⟨91⟩'
+    >>> [glyph.text for glyph in spelled("\u200d👧".encode()[:-1])]
+    ['⟨ZWJ⟩', '⟨F0⟩', '⟨9F⟩', '⟨91⟩']
     """
     return tuple(_spelled(_decoded(data)))
 
 
 def cut_glyphs(data: bytes, *, head: int = 0, tail: int = 0) -> tuple[Glyph, ...]:
-    """The glyphs of bytes whose first `head` and last `tail` bytes belong to clusters cut by a boundary.
+    r"""The glyphs of bytes whose first `head` and last `tail` bytes belong to clusters cut by a boundary.
 
-    >>> "".join(glyph.text for glyph in cut_glyphs("👧, 👩\\u200d".encode(), tail=7))
-    '👧,·👩⟨ZWJ⟩'
+    >>> [glyph.text for glyph in cut_glyphs("é👩\u200d".encode(), tail=7)]
+    ['é', '👩', '⟨ZWJ⟩']
     """
     if not head and not tail:
         return glyphs_of(data)
@@ -173,9 +187,9 @@ def byte_glyphs(data: bytes) -> tuple[Glyph, ...]:
 
 
 def visible(text: str) -> str:
-    """A text made visible, for names and messages.
+    r"""A text made visible, for names and messages.
 
-    >>> visible("a\\x1b[31m\\u202eb")
+    >>> visible("a\x1b[31m\u202eb")
     'a␛[31m⟨RLO⟩b'
     """
     return "".join(glyph.text for glyph in glyphs_of(text.encode(errors="surrogatepass")))
@@ -194,10 +208,11 @@ def _cluster(cluster: str) -> Iterator[Glyph]:
 
 
 def _picture(cluster: str) -> Glyph:
-    if len(cluster) == len("☺\ufe0e") and cluster.endswith("\ufe0e"):
-        width = get_character_cell_size(cluster[0])
-    else:
-        width = _PICTURE_WIDTH
+    width = (
+        get_character_cell_size(cluster[0])
+        if len(cluster) == len("☺︎") and cluster.endswith("︎")
+        else _PICTURE_WIDTH
+    )
     parts = sum(not _compiled(r"[\p{DI}\p{M}]").match(character) for character in cluster)
     return Glyph(cluster, width, max(width, _PICTURE_WIDTH * parts))
 
@@ -227,20 +242,27 @@ def _literal(text: str) -> Glyph:
 @lru_cache(maxsize=1 << 16)
 def _character(character: str) -> Glyph:
     """The glyph of a character that stands alone."""
-    code = ord(character)
-    if character in _PICTURES:
-        return sign(_PICTURES[character], ends_line=character == "\n")
-    if code < _C0_END:
-        return sign(chr(0x2400 + code))
-    if _FIRST_ESCAPED_BYTE <= code <= _LAST_ESCAPED_BYTE:
-        return sign(f"⟨{code - 0xDC00:02X}⟩")
-    if _compiled(_NEVER_RAW).match(character):
-        return sign(f"⟨{_name(character)}⟩")
+    if stand_in := _stand_in(character):
+        return sign(stand_in, ends_line=character == "\n")
     if _compiled(r"\p{M}").match(character):
         return _literal(DOTTED_CIRCLE + character)
-    if get_character_cell_size(character) == 0:
-        return sign(f"⟨{_name(character)}⟩")
     return _literal(character)
+
+
+def _stand_in(character: str) -> str | None:
+    """What is shown instead of a character that has no look of its own."""
+    code = ord(character)
+    if character in _PICTURES:
+        return _PICTURES[character]
+    if code < _C0_END:
+        return chr(0x2400 + code)
+    if _FIRST_ESCAPED_BYTE <= code <= _LAST_ESCAPED_BYTE:
+        return f"⟨{code - 0xDC00:02X}⟩"
+    if _compiled(_NEVER_RAW).match(character) or (
+        get_character_cell_size(character) == 0 and not _compiled(r"\p{M}").match(character)
+    ):
+        return f"⟨{_name(character)}⟩"
+    return None
 
 
 @lru_cache(maxsize=1 << 16)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 from tokbench.interfaces import Progress, no_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
+    from tokbench.results import Check
 
 
 class BpeBackend:
@@ -47,3 +48,9 @@ class BpeBackend:
         from tokbench.backends.bpe.saved import load
 
         return load(directory)
+
+    def examine(self) -> Iterator[Check]:
+        """What `tokbench doctor` asks of it: which kernel runs, and whether it keeps to the textbook."""
+        from tokbench.backends.bpe.examination import examine
+
+        return examine()

@@ -53,7 +53,9 @@ class BpeConfig:
                 hint=f"the smallest that works is {smallest}",
             )
         if self.vocab_size is not None and self.vocab_size > _MAX_VOCAB_SIZE:
-            raise ConfigError(f"a vocabulary of {self.vocab_size} is too large", hint=f"at most {_MAX_VOCAB_SIZE}")
+            raise ConfigError(
+                f"a vocabulary of {self.vocab_size} is too large", hint=f"at most {_MAX_VOCAB_SIZE}"
+            )
         self._check_range("min_frequency", self.min_frequency, smallest=1)
         self._check_range("max_token_length", self.max_token_length, smallest=1)
         self._check_range("threads", self.threads, smallest=1)

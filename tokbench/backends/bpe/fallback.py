@@ -116,12 +116,10 @@ class PretokenCounter:
                 self._counts.update(pretokens)
 
 
-def _lines(text: str) -> Iterator[str]:
-    from tokbench.backends.bpe.split import is_blank
-
+def _lines(text: str) -> list[str]:
     *terminated, last = text.split("\n")
-    lines = [line.removesuffix("\r") for line in terminated] + [last]
-    return (line for line in lines if not is_blank(line))
+    lines = [*(line.removesuffix("\r") for line in terminated), last]
+    return [line for line in lines if line and not line.isspace()]
 
 
 def train(

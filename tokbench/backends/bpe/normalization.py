@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tokbench.tokens import Span
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def normalize(text: str, form: str | None) -> str:
-    """The text in a normalisation form ("nfc"), or as it is for None.
+def normalize(text: str, form: Literal["nfc"] | None) -> str:
+    r"""The text in a normalisation form, or as it is for None.
 
-    >>> normalize("e\\u0301", "nfc")
+    >>> normalize("e\u0301", "nfc")
     'é'
     """
-    return text if form is None else unicodedata.normalize(form.upper(), text)
+    return text if form is None else unicodedata.normalize("NFC", text)
 
 
 class NfcAlignment:
-    """Maps byte spans of a text's NFC form to byte spans of the text.
+    r"""Maps byte spans of a text's NFC form to byte spans of the text.
 
     The text falls into the smallest runs of characters that are normalised each on its own;
     inside a run that changed, nothing finer than the run can be told.
 
-    >>> NfcAlignment("ae\\u0301b").original(Span(1, 3))  # the é of "aéb"
+    >>> NfcAlignment("ae\u0301b").original(Span(1, 3))  # the é of "aéb"
     Span(start=1, stop=4)
     """
 

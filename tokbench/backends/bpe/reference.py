@@ -11,6 +11,7 @@ The example that goes through this page is Philip Gage's (1994) "aaabdaaabac".
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Merge(NamedTuple):
 
     left: int
     right: int
-    count: int
+    count: int  # type: ignore[assignment]  # tuple.count is not missed here
 
 
 # --- training ---------------------------------------------------------------------------------
@@ -45,7 +46,7 @@ def count_pairs(words: Mapping[tuple[int, ...], int]) -> Counter[Pair]:
     """
     counts: Counter[Pair] = Counter()
     for word, count in words.items():
-        for pair in zip(word, word[1:], strict=False):
+        for pair in pairwise(word):
             counts[pair] += count
     return counts
 
@@ -147,7 +148,7 @@ def encode(pretoken: bytes, merges: Mapping[Pair, int]) -> list[int]:
     [258, 100, 258, 97, 99]
     """
     word = tuple(pretoken)
-    while learned := [pair for pair in zip(word, word[1:], strict=False) if pair in merges]:
+    while learned := [pair for pair in pairwise(word) if pair in merges]:
         pair = min(learned, key=merges.__getitem__)
         word = merge_pair(word, pair, merges[pair])
     return list(word)

@@ -1,10 +1,10 @@
 """A byte-level BPE as a folder: the manifest, its merges, and the files that other tools open.
 
-    tokbench.json           the manifest (see `tokbench.store`)
-    merges.npy              int64[n, 3]: left id, right id, count of each merge, in order
-    ranks.tiktoken          base64 token and rank, a line each: for tiktoken
-    tokenizer.json          for tokenizers and transformers
-    tokenizer_config.json   for transformers' AutoTokenizer
+tokbench.json           the manifest (see `tokbench.store`)
+merges.npy              int64[n, 3]: left id, right id, count of each merge, in order
+ranks.tiktoken          base64 token and rank, a line each: for tiktoken
+tokenizer.json          for tokenizers and transformers
+tokenizer_config.json   for transformers' AutoTokenizer
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench import store
-from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.reference import NUM_BYTES, Merge
 from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.errors import ConfigError, ConversionError, ModelFormatError
+from tokbench.errors import ConfigError, ConversionError, CorpusError, ModelFormatError
+from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokbench.backends.bpe.config import BpeConfig
     from tokbench.store import Manifest
 
 MERGES_NAME = "merges.npy"
@@ -41,7 +42,7 @@ def save(tokenizer: BpeTokenizer, directory: Path, *, overwrite: bool) -> None:
     if tokenizer.merges is None:
         raise ConversionError("a tokenizer made from ranks does not know how its merges were learned")
     seed = int(tokenizer.config.get("seed", 0))
-    files = _files(tokenizer, tokenizer.merges)
+    files, left_out = _files(tokenizer, tokenizer.merges)
     info, training = tokenizer.info, tokenizer.training
     manifest = store.Manifest(
         name=directory.name,
@@ -49,7 +50,7 @@ def save(tokenizer: BpeTokenizer, directory: Path, *, overwrite: bool) -> None:
         kernel=info.kernel,
         vocab_size=info.vocab_size,
         special_tokens=info.special_tokens,
-        config=tokenizer.config,
+        config={**tokenizer.config, "left_out": left_out},
         training=None
         if training is None
         else {
@@ -58,7 +59,7 @@ def save(tokenizer: BpeTokenizer, directory: Path, *, overwrite: bool) -> None:
             "pretokens": training.pretokens,
             "distinct_pretokens": training.distinct_pretokens,
             "tokens": training.tokens,
-            "fingerprint": training.fingerprint,
+            "fingerprint": _fingerprint(tokenizer),
         },
         versions=_versions(),
         files={},
@@ -90,29 +91,63 @@ def load(directory: Path) -> BpeTokenizer:
         kernel=kernel,
         special_tokens=manifest.special_tokens,
         merges=tuple(Merge(*row) for row in merges.tolist()),
-        config=manifest.config,
+        config={key: value for key, value in manifest.config.items() if key != "left_out"},
     )
     store.self_test(tokenizer, manifest, path=directory)
     return tokenizer
 
 
-def _files(tokenizer: BpeTokenizer, merges: tuple[Merge, ...]) -> dict[str, bytes]:
+def _files(tokenizer: BpeTokenizer, merges: tuple[Merge, ...]) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The files of the folder, and why those are left out that would not be exact."""
     from tokbench.formats import tiktoken, tokenizer_json
 
     specials, pattern = tokenizer.info.special_tokens, tokenizer.pattern
     tokens = [tokenizer.token_bytes(id) for id in range(NUM_BYTES + len(merges))]
-    return {
-        MERGES_NAME: _dump_merges(merges),
-        "ranks.tiktoken": tiktoken.dump_ranks(tokens),
-        "tokenizer.json": tokenizer_json.dump_byte_level_bpe(
+    files = {MERGES_NAME: _dump_merges(merges), "ranks.tiktoken": tiktoken.dump_ranks(tokens)}
+    try:
+        document = tokenizer_json.dump_byte_level_bpe(
             tokens=tokens,
             merges=[(merge.left, merge.right) for merge in merges],
             special_tokens=specials,
             pattern=pattern.oniguruma,
             normalization=pattern.normalization,
-        ),
-        "tokenizer_config.json": tokenizer_json.dump_tokenizer_config(special_tokens=specials),
-    }
+        )
+        if pattern.is_custom:
+            _check_same_ids(tokenizer, document)
+    except ConversionError as error:
+        return files, {"tokenizer.json": error.reason}
+    files["tokenizer.json"] = document
+    files["tokenizer_config.json"] = tokenizer_json.dump_tokenizer_config(special_tokens=specials)
+    return files, {}
+
+
+def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:
+    """Hold a `tokenizer.json` to the tokenizer: Oniguruma may read a custom pattern in another way.
+
+    Raises:
+        ConversionError: a text of the self-test or of the hard cases has other ids there.
+    """
+    import tokenizers
+
+    from tokbench.resources import bundled_files
+
+    try:
+        exported = tokenizers.Tokenizer.from_buffer(document)
+    except Exception as error:  # the library raises nothing finer
+        raise ConversionError(f"tokenizers does not take the split pattern: {error}") from None
+    hard_cases = (file.path.read_bytes().decode() for file in bundled_files() if file.kind == "edge")
+    for text in (*store.self_test_texts(seed=0), *hard_cases):
+        if exported.encode(text, add_special_tokens=False).ids != tokenizer.encode(
+            text, special=SpecialPolicy.ENCODE
+        ):
+            raise ConversionError("tokenizers splits by this pattern in another way")
+
+
+def _fingerprint(tokenizer: BpeTokenizer) -> str | None:
+    try:
+        return tokenizer.fingerprint() if tokenizer.fingerprint is not None else None
+    except CorpusError:  # standard input is gone, or the files have changed under it
+        return None
 
 
 def _versions() -> dict[str, str]:
@@ -171,9 +206,7 @@ def _parse_merges(data: bytes, *, path: Path) -> NDArray[np.int64]:
     merges = np.frombuffer(data, dtype="<i8", offset=stream.tell()).reshape(shape)
     made = np.arange(NUM_BYTES, NUM_BYTES + len(merges))[:, None]
     if ((merges[:, :2] < 0) | (merges[:, :2] >= made)).any() or (merges[:, 2] < 1).any():
-        raise ModelFormatError(
-            path, "merges of ids made before, with counts", "others", hint=_RETRAIN
-        )
+        raise ModelFormatError(path, "merges of ids made before, with counts", "others", hint=_RETRAIN)
     return merges
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.errors import ConfigError
 
@@ -74,7 +74,7 @@ class SplitPattern:
 
     name: str
     regex: str | None
-    normalization: str | None = None
+    normalization: Literal["nfc"] | None = None
 
     @property
     def is_custom(self) -> bool:
@@ -92,14 +92,14 @@ class SplitPattern:
 
 
 def resolve_pattern(pattern: str) -> SplitPattern:
-    """The pattern of a name, or of a regular expression, checked.
+    r"""The pattern of a name, or of a regular expression, checked.
 
     Raises:
         ConfigError: it does not compile, matches the empty string, or leaves gaps.
 
     >>> resolve_pattern("gpt4").is_custom
     False
-    >>> resolve_pattern(r"\\w+|\\W+").name
+    >>> resolve_pattern(r"\w+|\W+").name
     'custom'
     """
     if pattern in _REGEXES:

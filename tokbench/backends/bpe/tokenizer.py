@@ -17,7 +17,7 @@ from tokbench.interfaces import Encoded, TokenizerInfo
 from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import tiktoken
@@ -37,6 +37,7 @@ class BpeTokenizer:
         merges: the learned merges in order; None for one that was made from ranks alone.
         config: the options it was trained with, as plain data.
         training: what its training saw and did; None for one that was opened.
+        fingerprint: identifies the text it was trained on, read once more; None where that cannot be.
     """
 
     def __init__(
@@ -50,11 +51,13 @@ class BpeTokenizer:
         merges: tuple[Merge, ...] | None = None,
         config: Mapping[str, Any] | None = None,
         training: TrainingRecord | None = None,
+        fingerprint: Callable[[], str] | None = None,
     ) -> None:
         self.pattern = pattern
         self.merges = merges
         self.config = dict(config or {})
         self.training = training
+        self.fingerprint = fingerprint
         self._encoder = encoder
         self._kernel = kernel
         self._num_ordinary = len(encoder)
@@ -149,7 +152,10 @@ class BpeTokenizer:
         prepared = normalize(text, self.pattern.normalization)
         try:
             if self.pattern.is_custom:
-                return self._encoder.encode_split(prepared, split_offsets(self.pattern, prepared)).tolist()
+                ids: list[int] = self._encoder.encode_split(
+                    prepared, split_offsets(self.pattern, prepared)
+                ).tolist()
+                return ids
             return self._encoder.encode(prepared)
         except UnicodeEncodeError as error:
             raise _surrogate(error) from None

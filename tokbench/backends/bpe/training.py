@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.kernel import current_kernel
@@ -13,7 +14,7 @@ from tokbench.backends.bpe.saved import config_as_saved
 from tokbench.backends.bpe.split import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import CorpusError, TextError, TrainingError
-from tokbench.interfaces import ByteDocuments, ByteSource, Progress, TrainingRecord
+from tokbench.interfaces import ByteDocuments, TrainingRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.kernel import CountProgress, PretokenCounter
     from tokbench.backends.bpe.split import SplitPattern
+    from tokbench.interfaces import ByteSource, Progress
 
 _BATCH_CHARACTERS = 1 << 20
-_NATIVE_DOCUMENTS = ("file", "lines")
 _DEFAULT_SIZES = [1 << power for power in range(9, 17)]
 _PRETOKENS_FOR_AN_ENTRY = 8
 
@@ -49,7 +50,9 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
     counter.finish()
     counted = time.perf_counter()
     if not counter.pretokens:
-        raise TrainingError("there is no text to train on", hint="name files with text, or leave out --special")
+        raise TrainingError(
+            "there is no text to train on", hint="name files with text, or leave out --special"
+        )
 
     vocab_size = config.vocab_size or default_vocab_size(counter.distinct_pretokens)
     num_merges = vocab_size - NUM_BYTES - len(config.special_tokens)
@@ -62,7 +65,10 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
         seed=config.seed,
         progress=lambda done: progress("merging", done, num_merges, "merges"),
     )
-    merges = tuple(Merge(left, right, count) for (left, right), count in zip(pairs.tolist(), counts.tolist(), strict=True))
+    merges = tuple(
+        Merge(left, right, count)
+        for (left, right), count in zip(pairs.tolist(), counts.tolist(), strict=True)
+    )
     progress("merging", len(merges), num_merges, "merges")
     first_special = NUM_BYTES + len(merges)
     return BpeTokenizer(
@@ -73,12 +79,14 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
         special_tokens={text: first_special + i for i, text in enumerate(config.special_tokens)},
         merges=merges,
         config=config_as_saved(config, pattern),
+        fingerprint=documents.fingerprint if isinstance(documents, ByteDocuments) else None,
         training=TrainingRecord(
             documents=counter.documents,
             num_bytes=counter.num_bytes,
             pretokens=counter.pretokens,
             distinct_pretokens=counter.distinct_pretokens,
             tokens=num_tokens,
+            learned_ids=range(NUM_BYTES, first_special),
             seconds={"counting": counted - started, "merging": time.perf_counter() - counted},
             threads=threads,
             kernel=kernel.name,
@@ -124,14 +132,13 @@ def _count(
 ) -> None:
     if isinstance(documents, str | bytes):
         raise TrainingError(
-            "documents is one text, where an iterable of texts is needed", hint="pass [text], or open_corpus(path)"
+            "documents is one text, where an iterable of texts is needed",
+            hint="pass [text], or open_corpus(path)",
         )
-    splits_natively = not pattern.is_custom and pattern.normalization is None
-    if splits_natively and isinstance(documents, ByteDocuments):
-        sources = list(documents.byte_sources())
-        if all(source.documents in _NATIVE_DOCUMENTS for source in sources):
-            _count_sources(counter, sources, progress=progress)
-            return
+    reads_bytes = not pattern.is_custom and pattern.normalization is None
+    if reads_bytes and isinstance(documents, ByteDocuments):
+        _count_sources(counter, documents, progress=progress)
+        return
     for batch in _batches(documents, progress=progress):
         if pattern.is_custom:
             _count_split(counter, batch, config=config, pattern=pattern)
@@ -139,19 +146,18 @@ def _count(
             _add_texts(counter, [normalize(text, pattern.normalization) for text in batch])
 
 
-def _count_sources(counter: PretokenCounter, sources: list[ByteSource], *, progress: Progress) -> None:
-    sizes = [source.path.stat().st_size if source.path else 0 for source in sources]
-    total = sum(sizes) if all(source.path for source in sources) else None
+def _count_sources(counter: PretokenCounter, documents: ByteDocuments, *, progress: Progress) -> None:
+    total = documents.num_bytes
     done = 0
-    for source in sources:
-        before = done
-        done += _count_source(
-            counter, source, progress=lambda size, before=before: progress("counting", before + size, total, "bytes")
-        )
-        progress("counting", done, total, "bytes")
-        _check_utf8(counter, sources)
+
+    def report(size: int) -> None:
+        progress("counting", done + size, total if done + size <= total else None, "bytes")
+
+    for source in documents.byte_sources():
+        done += _count_source(counter, source, progress=report)
+        _check_utf8(counter, documents)
     counter.finish()
-    _check_utf8(counter, sources)
+    _check_utf8(counter, documents)
 
 
 def _count_source(counter: PretokenCounter, source: ByteSource, *, progress: CountProgress) -> int:
@@ -171,13 +177,11 @@ def _count_source(counter: PretokenCounter, source: ByteSource, *, progress: Cou
     return size
 
 
-def _check_utf8(counter: PretokenCounter, sources: list[ByteSource]) -> None:
+def _check_utf8(counter: PretokenCounter, documents: ByteDocuments) -> None:
+    """Raise for a source that is not UTF-8; reading the documents as strings tells it best."""
     if counter.invalid is not None:
-        number, offset = counter.invalid
-        raise CorpusError(
-            f"{sources[number].name}: not UTF-8 at byte {offset}",
-            hint="--errors replace puts U+FFFD there, --errors skip leaves the document out",
-        )
+        deque(documents, maxlen=0)
+        raise CorpusError(f"a text is not UTF-8 at byte {counter.invalid[1]}", hint="was it being written?")
 
 
 def _count_split(

@@ -106,8 +106,10 @@ class PretokenCounter {
     submit_source_part(source_bytes_.size());
   }
 
-  // Waits for the workers and joins their tables. Nothing can be added behind it.
+  // Waits for the workers and joins their tables; once more, it does nothing. Nothing is added behind it.
   void finish() {
+    if (finished_) return;
+    finished_ = true;
     if (!documents_.bytes.empty()) submit(std::exchange(documents_, {}));
     {
       const std::lock_guard lock(mutex_);
@@ -263,13 +265,24 @@ class PretokenCounter {
       const std::size_t stop = newline ? static_cast<std::size_t>(static_cast<const Byte*>(newline) - text.data()) : text.size();
       Bytes line = text.subspan(start, stop - start);
       if (newline && !line.empty() && line.back() == '\r') line = line.first(line.size() - 1);
-      const Byte* const end = line.data() + line.size();
-      if (skip_while(line.data(), end, is_space) != end) {
+      if (!is_blank(line)) {
         count_document(state, line);
         state.totals.documents += 1;
       }
       start = stop + 1;
     }
+  }
+
+  // Empty or white space alone, in Python's sense: U+001C to U+001F are some.
+  static bool is_blank(Bytes line) {
+    const Byte* p = line.data();
+    const Byte* const end = p + line.size();
+    while (p < end) {
+      const Character character = character_at(p, end);
+      if (!is_space(character.kind) && (*p < 0x1C || *p > 0x1F)) return false;
+      p += character.length;
+    }
+    return true;
   }
 
   void count_document(State& state, Bytes text) {
@@ -294,6 +307,7 @@ class PretokenCounter {
   std::vector<State> states_;  // one for each worker; one without workers
   PretokenTable counted_{0};
   CounterTotals extra_;
+  bool finished_ = false;
 
   Batch documents_;  // whole documents that wait to fill a batch
 

@@ -1,0 +1,79 @@
+"""The commands that tell what there is: corpus, list, backends, doctor."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tokbench.cli.options import ColorChoice, ColorOption, JsonFlag
+
+
+def corpus(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders or patterns. By default the texts that come with tokbench."),
+    ] = None,
+    *,
+    group_by: Annotated[
+        str, typer.Option(help="auto, path, script, extension, or field:NAME of JSONL records.")
+    ] = "auto",
+    json: JsonFlag = False,
+    color: ColorOption = ColorChoice.auto,
+) -> None:
+    """List text by group: the bundled texts with their licence, or yours."""
+    from tokbench import workbench
+    from tokbench.corpus import open_corpus
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.tables import render_corpus
+
+    if paths:
+        opened = open_corpus(*paths, group_by=group_by)
+        result = workbench.describe_corpus(opened, place=" ".join(paths))
+    else:
+        result = workbench.describe_bundled_corpus()
+    if json:
+        print_json(result.document())
+    else:
+        render_corpus(result, console=make_console(color=color.value))
+
+
+def list_(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
+    """List the tokenizers that -t finds by name."""
+    from tokbench import workbench
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.tables import render_list
+
+    result = workbench.list_tokenizers()
+    if json:
+        print_json(result.document())
+    else:
+        render_list(result, console=make_console(color=color.value))
+
+
+def backends(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
+    """List the algorithms with their options, and the presets."""
+    from tokbench import workbench
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.tables import render_backends
+
+    result = workbench.list_backends()
+    if json:
+        print_json(result.document())
+    else:
+        render_backends(result, console=make_console(color=color.value))
+
+
+def doctor(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
+    """Tell what is installed and which kernel runs, and check that it does what it should."""
+    from tokbench.doctor import examine
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.tables import render_doctor
+
+    result = examine()
+    if json:
+        print_json(result.document())
+    else:
+        render_doctor(result, console=make_console(color=color.value))
+    if not result.passed:
+        raise typer.Exit(3)

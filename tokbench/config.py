@@ -1,0 +1,131 @@
+"""Presets, and options as a backend's configuration: an unknown key is an error with a suggestion."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import tomllib
+import types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+
+from tokbench.errors import ConfigError
+from tokbench.resources import configs_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_PRESET_KEYS = ("backend", "description", "options")
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Options under a name: a TOML file with `backend`, `description` and a table `[options]`."""
+
+    name: str
+    backend: str
+    description: str
+    options: Mapping[str, Any]
+
+
+def preset_names() -> list[str]:
+    """The presets that come with tokbench.
+
+    >>> "gpt4" in preset_names()
+    True
+    """
+    return sorted(path.stem for path in configs_directory().glob("*.toml"))
+
+
+def load_preset(name: str) -> Preset:
+    """The preset of a name, or of a path to a TOML file.
+
+    Raises:
+        ConfigError: there is none, or it is not a preset.
+
+    >>> load_preset("gpt2").backend
+    'bpe'
+    """
+    path = Path(name) if name.endswith(".toml") or "/" in name else configs_directory() / f"{name}.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(
+            f"there is no preset {name!r}",
+            hint=_suggestion(
+                name, preset_names(), otherwise="the presets are {}; a path to a .toml file works too"
+            ),
+        ) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"the preset {path} cannot be read: {error}") from None
+    _check_keys(table, _PRESET_KEYS, where=f"the preset {path}")
+    options = table.get("options", {})
+    if not isinstance(table.get("backend"), str) or not isinstance(options, dict):
+        raise ConfigError(f'the preset {path} needs backend = "…" and a table [options]')
+    return Preset(
+        name=path.stem,
+        backend=table["backend"],
+        description=str(table.get("description", "")),
+        options=options,
+    )
+
+
+def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: str) -> Any:
+    """Options as a backend's configuration.
+
+    Args:
+        config_type: a frozen dataclass.
+        options: field → value; lists stand for tuples, as TOML has no other.
+        where: what error messages call the place the options come from.
+
+    Raises:
+        ConfigError: an unknown option, or a value of another type.
+    """
+    _check_keys(options, [field.name for field in dataclasses.fields(config_type)], where=where)
+    hints = get_type_hints(config_type)
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+    for name, value in values.items():
+        if not _fits(value, hints[name]):
+            raise ConfigError(f"{where}: {name} is {value!r}, where {_described(hints[name])} is needed")
+    return config_type(**values)
+
+
+def _check_keys(given: Iterable[str], known: Iterable[str], *, where: str) -> None:
+    known = list(known)
+    for key in given:
+        if key not in known:
+            raise ConfigError(
+                f"{where} has no option {key!r}", hint=_suggestion(key, known, otherwise="the options are {}")
+            )
+
+
+def _suggestion(name: str, known: list[str], *, otherwise: str) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else otherwise.format(", ".join(known))
+
+
+def _fits(value: object, hint: Any) -> bool:
+    if get_origin(hint) in (Union, types.UnionType):
+        return any(_fits(value, choice) for choice in get_args(hint))
+    if get_origin(hint) is tuple:
+        return isinstance(value, tuple) and all(_fits(item, get_args(hint)[0]) for item in value)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, hint)
+
+
+def _described(hint: Any) -> str:
+    if get_origin(hint) in (Union, types.UnionType):
+        return " or ".join(_described(choice) for choice in get_args(hint))
+    if get_origin(hint) is tuple:
+        return f"a list of {_described(get_args(hint)[0])}"
+    return {
+        int: "a whole number",
+        float: "a number",
+        str: "a text",
+        bool: "true or false",
+        type(None): "nothing",
+    }.get(hint, str(hint))

@@ -1,0 +1,113 @@
+"""What is installed, which kernel runs, and whether it all does what it should."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from tokbench import __version__
+from tokbench.defaults import default_directory
+from tokbench.errors import TokbenchError
+from tokbench.registry import backend_names, get_backend
+from tokbench.resources import bundled_files, configs_directory, corpora_directory
+from tokbench.results import Check, DoctorResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_REQUIRED = (
+    "numpy",
+    "orjson",
+    "platformdirs",
+    "regex",
+    "rich",
+    "sentencepiece",
+    "tiktoken",
+    "tokenizers",
+    "typer",
+)
+_OPTIONAL = {"pyarrow": "parquet", "transformers": "transformers", "zstandard": "zstd"}
+
+
+def examine() -> DoctorResult:
+    """Look at everything; nothing is changed, and only the imports of the backends are heavy."""
+    return DoctorResult(checks=(*_machine(), *_libraries(), *_bundled(), *_backends(), *_places()))
+
+
+def _machine() -> Iterator[Check]:
+    yield Check(
+        "tokbench", f"{__version__} on Python {platform.python_version()}, {platform.platform(terse=True)}"
+    )
+    yield Check("processors", f"{os.cpu_count()} ({platform.machine()})")
+    encoding = sys.stdout.encoding or "?"
+    is_utf8 = encoding.lower().replace("-", "") == "utf8"
+    yield Check("output", encoding, passed=is_utf8, hint="set PYTHONUTF8=1 to see every script")
+
+
+def _libraries() -> Iterator[Check]:
+    for name in _REQUIRED:
+        found = _version(name)
+        yield Check(name, found or "missing", passed=found is not None, hint="pip install tokbench")
+    for name, extra in _OPTIONAL.items():
+        found = _version(name)
+        yield Check(
+            name,
+            found or "not installed",
+            hint=None if found else f"optional: pip install 'tokbench[{extra}]'",
+        )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name) if find_spec(name) else None
+    except PackageNotFoundError:
+        return None
+
+
+def _bundled() -> Iterator[Check]:
+    import tomllib
+
+    try:
+        presets = sorted(path.stem for path in configs_directory().glob("*.toml"))
+        yield Check("presets", ", ".join(presets), passed=bool(presets))
+        table = tomllib.loads((corpora_directory() / "MANIFEST.toml").read_text(encoding="utf-8"))
+        sums = {entry["path"]: entry["sha256"] for entry in table["file"]}
+        files = bundled_files()
+        wrong = [
+            file.name
+            for file in files
+            if hashlib.sha256(file.path.read_bytes()).hexdigest() != sums[file.name]
+        ]
+    except (TokbenchError, OSError, KeyError, ValueError) as error:
+        yield Check("bundled texts", str(error), passed=False, hint="pip install --force-reinstall tokbench")
+        return
+    size = sum(file.bytes for file in files)
+    found = (
+        f"changed: {', '.join(wrong)}"
+        if wrong
+        else f"{len(files)} files, {size:,} bytes, as they were written"
+    )
+    yield Check("bundled texts", found, passed=not wrong, hint="pip install --force-reinstall tokbench")
+
+
+def _backends() -> Iterator[Check]:
+    for name in backend_names():
+        try:
+            backend = get_backend(name)
+            yield Check(f"backend {name}", f"runs on {backend.kernel}", passed=True)
+            examine_backend = getattr(backend, "examine", None)
+            if examine_backend is not None:
+                yield from examine_backend()
+        except TokbenchError as error:
+            yield Check(f"backend {name}", error.message, passed=False, hint=error.hint)
+
+
+def _places() -> Iterator[Check]:
+    directory = default_directory()
+    state = "kept" if directory.is_dir() else "made at its first use, to be kept"
+    yield Check("default tokenizer", f"{state} in {directory}")

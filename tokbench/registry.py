@@ -1,0 +1,59 @@
+"""Backends by name, loaded when they are used.
+
+Those that come with tokbench are known here by name alone; others are found through the
+entry points of the group `tokbench.backends` of whatever is installed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, cast
+
+from tokbench.errors import BackendUnavailableError, UnknownBackendError
+
+if TYPE_CHECKING:
+    from tokbench.interfaces import Backend
+
+ENTRY_POINT_GROUP = "tokbench.backends"
+
+_BUILT_IN = {"bpe": "tokbench.backends.bpe:BpeBackend"}
+
+
+def backend_names() -> list[str]:
+    """Every registered backend, those of tokbench first.
+
+    >>> backend_names()[0]
+    'bpe'
+    """
+    return [*_BUILT_IN, *sorted(set(_installed()) - set(_BUILT_IN))]
+
+
+def get_backend(name: str) -> Backend:
+    """The backend of a name.
+
+    Raises:
+        UnknownBackendError: there is none; the hint names those there are.
+        BackendUnavailableError: it cannot be imported.
+    """
+    target = _BUILT_IN.get(name) or _installed().get(name)
+    if target is None:
+        names = backend_names()
+        close = difflib.get_close_matches(name, names, n=1)
+        raise UnknownBackendError(
+            f"there is no backend {name!r}",
+            hint=f"did you mean {close[0]!r}?" if close else f"the backends are {', '.join(names)}",
+        )
+    module, _, attribute = target.partition(":")
+    try:
+        return cast("Backend", getattr(import_module(module), attribute)())
+    except (ImportError, AttributeError) as error:
+        raise BackendUnavailableError(
+            f"the backend {name!r} ({target}) cannot be loaded: {error}",
+            hint="install what it needs, or reinstall the package that brings it",
+        ) from error
+
+
+def _installed() -> dict[str, str]:
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}

@@ -1,0 +1,47 @@
+"""Where output goes: consoles that print text as it is, and JSON on stdout."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ColorChoice = Literal["auto", "always", "never"]
+
+_WIDTH_OF_FILES = 160
+"""Columns where the output is no terminal and COLUMNS does not say: a table in a file should not fold at 80."""
+
+
+def make_console(*, color: ColorChoice = "auto", stderr: bool = False) -> Console:
+    """A console that never reads markup in what it prints.
+
+    Args:
+        color: "auto" is colour on a terminal, unless NO_COLOR is set.
+        stderr: whether it prints to stderr.
+    """
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or os.environ.get("COLUMNS") else _WIDTH_OF_FILES
+    never = color == "never" or (color == "auto" and bool(os.environ.get("NO_COLOR")))
+    return Console(
+        file=stream,
+        color_system=None if never else ("truecolor" if color == "always" else "auto"),
+        force_terminal=True if color == "always" else None,
+        no_color=never,
+        width=width,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """One JSON document on a line of stdout."""
+    import orjson
+
+    sys.stdout.buffer.write(orjson.dumps(document) + b"\n")
+    sys.stdout.buffer.flush()

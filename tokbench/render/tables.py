@@ -1,0 +1,227 @@
+"""Results as tables and short lists for the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from tokbench.render.glyphs import spelled
+from tokbench.render.glyphs import visible as visible_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+
+    from tokbench.interfaces import BackendInfo
+    from tokbench.results import (
+        BackendsResult,
+        CorpusResult,
+        Count,
+        CountResult,
+        DoctorResult,
+        ListResult,
+        TrainResult,
+    )
+
+
+def visible(text: str) -> str:
+    r"""A label in which nothing is hidden but spaces stay spaces.
+
+    >>> visible("my \x1b[31m file")
+    'my ␛[31m file'
+    """
+    return " ".join(map(visible_word, text.split(" ")))
+
+
+_BOLD = "bold"
+_FAINT = "dim"
+
+
+def render_train(result: TrainResult, *, console: Console) -> None:
+    """What was trained, from what, how fast, where it is and what to do next."""
+    training = result.training
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style=_FAINT, no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, value in _training_rows(result):
+        table.add_row(Text(label), value)
+    console.print(table)
+    if training.stopped_early:
+        console.print(Text(f"stopped early: {training.stopped_early}", style="yellow"))
+    for name, reason in result.left_out.items():
+        console.print(Text(f"without {name}: {reason}", style="yellow"))
+    console.print()
+    console.print(
+        Text.assemble("try: ", (f'tokbench viz -t {_quoted(str(result.directory))} "your text"', _BOLD))
+    )
+
+
+def _training_rows(result: TrainResult) -> Iterable[tuple[str, Text]]:
+    info, training = result.info, result.training
+    chosen = "" if training.requested_vocab_size else " (chosen to fit the text)"
+    specials = f", {len(info.special_tokens)} special" if info.special_tokens else ""
+    yield (
+        "vocabulary",
+        Text(f"{info.vocab_size:,} entries{chosen}: {len(training.learned_ids):,} merges{specials}"),
+    )
+    yield "text", Text(f"{training.num_bytes:,} bytes in {_counted(training.documents, 'document')}")
+    if training.pretokens is not None and training.distinct_pretokens is not None:
+        yield "pre-tokens", Text(f"{training.pretokens:,}, {training.distinct_pretokens:,} distinct")
+    yield "compression", Text(f"{_decimal(result.bytes_per_token)} bytes per token on this text")
+    yield "time", Text(_time(result))
+    if result.first_learned:
+        yield "first", _pieces(result.first_learned)
+    if result.last_learned:
+        yield "last", _pieces(result.last_learned)
+    yield "saved in", Text(visible(str(result.directory)), style=_BOLD)
+
+
+def _time(result: TrainResult) -> str:
+    training = result.training
+    rate = "" if result.megabytes_per_second is None else f", {result.megabytes_per_second:,.1f} MB/s"
+    threads = _counted(training.threads, "thread")
+    phases = {**training.seconds, "saving": result.saving_seconds}
+    split = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in phases.items())
+    return f"{result.seconds:.2f} s ({split}){rate}, {training.kernel} kernel, {threads}"
+
+
+def _pieces(pieces: Iterable[bytes]) -> Text:
+    shown = ("".join(glyph.text for glyph in spelled(piece)) for piece in pieces)
+    return Text("  ").join(Text(piece) for piece in shown)
+
+
+def render_count(result: CountResult, *, console: Console) -> None:
+    """A line a text, and the total where there are several."""
+    table = _table(
+        "", ("tokens", "right"), ("bytes", "right"), ("characters", "right"), ("bytes/token", "right")
+    )
+    for count in result.counts:
+        table.add_row(Text(visible(count.source)), *_count_cells(count))
+    if len(result.counts) > 1:
+        table.add_section()
+        table.add_row(Text("total", style=_BOLD), *_count_cells(result.total))
+    console.print(table)
+    console.print(Text(f"by {result.info.name} ({result.info.vocab_size:,} entries)", style=_FAINT))
+
+
+def _count_cells(count: Count) -> list[str]:
+    return [
+        f"{count.tokens:,}",
+        f"{count.num_bytes:,}",
+        f"{count.characters:,}",
+        _decimal(count.bytes_per_token),
+    ]
+
+
+def render_corpus(result: CorpusResult, *, console: Console) -> None:
+    """A line a group, and the total."""
+    with_licence = any(group.licence for group in result.groups)
+    table = _table(
+        "group",
+        "",
+        ("documents", "right"),
+        ("bytes", "right"),
+        ("characters", "right"),
+        ("lines", "right"),
+        *(["licence"] if with_licence else []),
+    )
+    kind = result.groups[0].kind if result.groups else None
+    for group in result.groups:
+        if group.kind != kind:
+            table.add_section()
+            kind = group.kind
+        label = " ".join(filter(None, [group.title, f"({group.kind})" if group.kind else None]))
+        numbers = (group.documents, group.num_bytes, group.characters, group.lines)
+        licence = [group.licence or ""] if with_licence else []
+        table.add_row(
+            Text(visible(group.group)), Text(label), *(f"{number:,}" for number in numbers), *licence
+        )
+    table.add_section()
+    total = result.document()["total"]
+    sums = [f"{total[name]:,}" for name in ("documents", "bytes", "characters", "lines")]
+    table.add_row(Text("total", style=_BOLD), Text(visible(result.place)), *sums)
+    console.print(table)
+
+
+def render_list(result: ListResult, *, console: Console) -> None:
+    """A line a tokenizer."""
+    table = _table("name", "backend", ("vocabulary", "right"), ("size", "right"), "")
+    for entry in result.tokenizers:
+        vocabulary = f"{entry.vocab_size:,}" if entry.vocab_size is not None else "–"
+        size = f"{entry.num_bytes / 1e6:.1f} MB" if entry.num_bytes is not None else "–"
+        note = (
+            Text(f"damaged: {visible(entry.error)}", style="red")
+            if entry.error
+            else Text(visible(entry.note))
+        )
+        table.add_row(Text(visible(entry.name), style=_BOLD), entry.backend or "?", vocabulary, size, note)
+    console.print(table)
+    console.print(Text('any of them: tokbench viz -t NAME "your text"', style=_FAINT))
+
+
+def render_backends(result: BackendsResult, *, console: Console) -> None:
+    """Each backend with its options, then the presets."""
+    for backend in result.backends:
+        console.print(
+            Text.assemble((backend.name, _BOLD), f"  {backend.summary}  ", (f"[{backend.kernel}]", _FAINT))
+        )
+        console.print(_options(backend))
+        console.print()
+    console.print(Text("presets (--preset NAME)", style=_BOLD))
+    table = Table.grid(padding=(0, 2))
+    for preset in result.presets:
+        table.add_row(Text(f"  {preset.name}"), Text(preset.backend, style=_FAINT), Text(preset.description))
+    console.print(table)
+
+
+def _options(backend: BackendInfo) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for option in backend.options:
+        default = "" if option.default in (None, []) else f"(default {option.default})"
+        table.add_row(Text(f"  {option.name}"), Text(f"{option.help} {default}".strip(), style=""))
+    return table
+
+
+def render_doctor(result: DoctorResult, *, console: Console) -> None:
+    """A line a check, and what to do about those that failed."""
+    signs = {
+        True: Text("✓", style="green"),
+        False: Text("✗", style="bold red"),
+        None: Text("·", style=_FAINT),
+    }
+    table = Table.grid(padding=(0, 2))
+    for check in result.checks:
+        table.add_row(signs[check.passed], Text(check.subject), Text(visible(check.found)))
+        if check.hint and check.passed is not True:
+            table.add_row("", "", Text(f"→ {check.hint}", style="yellow"))
+    console.print(table)
+    console.print()
+    console.print(Text("all is well" if result.passed else "something is wrong", style=_BOLD))
+
+
+def _table(*columns: str | tuple[str, Literal["right"]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=_BOLD)
+    for column in columns:
+        if isinstance(column, str):
+            table.add_column(column, overflow="fold")
+        else:
+            table.add_column(column[0], justify=column[1], overflow="fold")
+    return table
+
+
+def _decimal(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _quoted(path: str) -> str:
+    import shlex
+
+    return shlex.quote(path)
