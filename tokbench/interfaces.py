@@ -103,7 +103,7 @@ class Tokenizer(Protocol):
     def token_id(self, piece: bytes) -> int | None:
         """The id of an entry, or None; special tokens are found by the bytes of their text."""
 
-    def save(self, directory: Path, *, overwrite: bool = False) -> None:
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
         """Write the folder that `tokbench.load` opens. Raises `StoreError`."""
 
 
@@ -112,12 +112,13 @@ class TrainingRecord:
     """What a training run saw and did.
 
     Attributes:
-        documents: documents read.
-        num_bytes: UTF-8 bytes read.
+        documents: documents read, or None where the backend does not say.
+        num_bytes: UTF-8 bytes read, or None.
         pretokens: pre-tokens seen, or None where the algorithm has none.
-        distinct_pretokens: different ones among them.
-        tokens: tokens the training text becomes under the result.
+        distinct_pretokens: different ones among them, or None.
+        tokens: tokens the training text becomes under the result, or None.
         learned_ids: the entries that were learned, in the order in which they were.
+        learned_unit: what one of them is called, in the plural.
         seconds: phase → wall seconds.
         threads: threads used.
         kernel: what trained: "native", "python", or a library with its version.
@@ -125,8 +126,8 @@ class TrainingRecord:
         stopped_early: why fewer entries were learned than asked for, else None.
     """
 
-    documents: int
-    num_bytes: int
+    documents: int | None
+    num_bytes: int | None
     pretokens: int | None
     distinct_pretokens: int | None
     tokens: int | None
@@ -134,6 +135,7 @@ class TrainingRecord:
     seconds: Mapping[str, float]
     threads: int
     kernel: str
+    learned_unit: str = "pieces"
     requested_vocab_size: int | None = None
     stopped_early: str | None = None
 

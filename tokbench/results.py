@@ -79,13 +79,14 @@ class TrainResult:
     def megabytes_per_second(self) -> float | None:
         """Millions of bytes of text per second of training, without the saving; None where it took no time."""
         seconds = sum(self.training.seconds.values())
-        return self.training.num_bytes / seconds / 1e6 if seconds > 0 else None
+        num_bytes = self.training.num_bytes
+        return num_bytes / seconds / 1e6 if num_bytes is not None and seconds > 0 else None
 
     @property
     def bytes_per_token(self) -> float | None:
         """UTF-8 bytes of the training text over its tokens; None where the backend does not tell."""
-        tokens = self.training.tokens
-        return self.training.num_bytes / tokens if tokens else None
+        num_bytes, tokens = self.training.num_bytes, self.training.tokens
+        return num_bytes / tokens if num_bytes is not None and tokens else None
 
     def document(self) -> dict[str, Any]:
         """As `--json` prints it."""

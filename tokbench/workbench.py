@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tokbench import store
 from tokbench.config import build_config, load_preset, preset_names
 from tokbench.defaults import DEFAULT_NAME, default_directory, default_tokenizer
-from tokbench.errors import ConfigError, ModelFormatError, StoreError, TrainingError
-from tokbench.interfaces import BackendInfo, BackendOption, RecordsTraining, no_progress
+from tokbench.errors import ConfigError, ModelFormatError, StoreError
+from tokbench.interfaces import BackendInfo, BackendOption, RecordsTraining, TrainingRecord, no_progress
 from tokbench.registry import backend_names, get_backend
 from tokbench.results import (
     BackendsResult,
@@ -98,25 +98,42 @@ def train_and_save(
     chosen, config = _configured(backend, preset, options)
     if directory is not None:
         store.check_place(directory, overwrite=overwrite)
-    tokenizer = chosen.train(corpus, config, progress=progress)
-    if not isinstance(tokenizer, RecordsTraining) or tokenizer.training is None:
-        raise TrainingError(f"the backend {chosen.name!r} does not say how its training went")
     started = time.perf_counter()
+    tokenizer = chosen.train(corpus, config, progress=progress)
+    trained = time.perf_counter()
+    training = _training_record(tokenizer, seconds=trained - started)
     progress("saving", 0, None, "bytes")
     target = directory or TOKENIZERS / f"{chosen.name}-{tokenizer.info.vocab_size}"
     tokenizer.save(target, overwrite=overwrite)
-    saving_seconds = time.perf_counter() - started
-    learned = tokenizer.training.learned_ids
+    saving_seconds = time.perf_counter() - trained
+    learned = training.learned_ids
     manifest = store.read_manifest(target)
     return TrainResult(
         info=dataclasses.replace(tokenizer.info, name=target.name),
-        training=tokenizer.training,
+        training=training,
         directory=target,
         first_learned=tuple(tokenizer.token_bytes(id) for id in learned[:_LEARNED_SHOWN]),
         last_learned=tuple(tokenizer.token_bytes(id) for id in learned[_LEARNED_SHOWN:][-_LEARNED_SHOWN:]),
         saving_seconds=saving_seconds,
         fingerprint=(manifest.training or {}).get("fingerprint"),
         left_out=manifest.config.get("left_out", {}),
+    )
+
+
+def _training_record(tokenizer: Tokenizer, *, seconds: float) -> TrainingRecord:
+    """What the tokenizer knows of its training; of one that tells nothing, how long it took."""
+    if isinstance(tokenizer, RecordsTraining) and tokenizer.training is not None:
+        return tokenizer.training
+    return TrainingRecord(
+        documents=None,
+        num_bytes=None,
+        pretokens=None,
+        distinct_pretokens=None,
+        tokens=None,
+        learned_ids=range(0),
+        seconds={"training": seconds},
+        threads=1,
+        kernel=tokenizer.info.kernel,
     )
 
 

@@ -8,7 +8,7 @@ a newline, control pictures such as `␛`, a name in angle brackets (`⟨ZWSP⟩
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import get_character_cell_size
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 DOTTED_CIRCLE = "◌"
+TEXT_STYLE = "\ufe0e"
 
 _PICTURES = {" ": "·", "\t": "→", "\n": "⏎", "\r": "␍", "\u00a0": "⍽", "\x7f": "␡"}
 
@@ -44,7 +45,7 @@ _NAMED_RANGES: tuple[tuple[int, int, Callable[[int], str]], ...] = (
 _NEVER_RAW = r"[\p{C}\p{Z}\p{DI}\p{Emoji_Modifier}\p{Regional_Indicator}\u2800]"
 
 # What is drawn with the character before it: marks, and the vowels and finals of a Hangul syllable.
-_JOINS_BASE = rf"(?! {_NEVER_RAW} ) [\p{{M}} \p{{Hangul_Syllable_Type=V}} \p{{Hangul_Syllable_Type=T}} ]"
+_JOINS_BASE = rf"(?!{_NEVER_RAW})[\p{{M}}\p{{Hangul_Syllable_Type=V}}\p{{Hangul_Syllable_Type=T}}]"
 
 # The clusters that are one picture although they hold invisible characters. It is narrower than
 # Unicode's grammar, so that nothing can hide in a cluster: no long chains, no stray selectors or tags.
@@ -149,7 +150,7 @@ def glyphs_of(data: bytes) -> tuple[Glyph, ...]:
     """
     if data.isascii():
         return tuple(map(_character, data.decode("ascii")))
-    return tuple(glyph for cluster in clusters(_decoded(data)) for glyph in _cluster(cluster))
+    return tuple(chain.from_iterable(map(_cluster, clusters(_decoded(data)))))
 
 
 def spelled(data: bytes) -> tuple[Glyph, ...]:
@@ -200,19 +201,17 @@ def _decoded(data: bytes) -> str:
     return data.decode(errors="surrogateescape")
 
 
-def _cluster(cluster: str) -> Iterator[Glyph]:
-    if len(cluster) > 1 and _compiled(_ONE_PICTURE).fullmatch(cluster):
-        yield _picture(cluster)
-    else:
-        yield from _spelled(cluster)
+def _cluster(cluster: str) -> Iterable[Glyph]:
+    if len(cluster) == 1:
+        return (_character(cluster),)
+    if _compiled(_ONE_PICTURE).fullmatch(cluster):
+        return (_picture(cluster),)
+    return _spelled(cluster)
 
 
 def _picture(cluster: str) -> Glyph:
-    width = (
-        get_character_cell_size(cluster[0])
-        if len(cluster) == len("☺︎") and cluster.endswith("︎")
-        else _PICTURE_WIDTH
-    )
+    is_text = len(cluster) == len("x" + TEXT_STYLE) and cluster.endswith(TEXT_STYLE)
+    width = get_character_cell_size(cluster[0]) if is_text else _PICTURE_WIDTH
     parts = sum(not _compiled(r"[\p{DI}\p{M}]").match(character) for character in cluster)
     return Glyph(cluster, width, max(width, _PICTURE_WIDTH * parts))
 
@@ -267,7 +266,7 @@ def _stand_in(character: str) -> str | None:
 
 @lru_cache(maxsize=1 << 16)
 def _joins_base(character: str) -> bool:
-    return _compiled(rf"(?x){_JOINS_BASE}").match(character) is not None
+    return _compiled(_JOINS_BASE).match(character) is not None
 
 
 def _name(character: str) -> str:

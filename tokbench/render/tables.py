@@ -64,14 +64,14 @@ def _training_rows(result: TrainResult) -> Iterable[tuple[str, Text]]:
     info, training = result.info, result.training
     chosen = "" if training.requested_vocab_size else " (chosen to fit the text)"
     specials = f", {len(info.special_tokens)} special" if info.special_tokens else ""
-    yield (
-        "vocabulary",
-        Text(f"{info.vocab_size:,} entries{chosen}: {len(training.learned_ids):,} merges{specials}"),
-    )
-    yield "text", Text(f"{training.num_bytes:,} bytes in {_counted(training.documents, 'document')}")
+    learned = f"{len(training.learned_ids):,} {training.learned_unit}"
+    yield "vocabulary", Text(f"{info.vocab_size:,} entries{chosen}: {learned}{specials}")
+    if training.num_bytes is not None and training.documents is not None:
+        yield "text", Text(f"{training.num_bytes:,} bytes in {_counted(training.documents, 'document')}")
     if training.pretokens is not None and training.distinct_pretokens is not None:
         yield "pre-tokens", Text(f"{training.pretokens:,}, {training.distinct_pretokens:,} distinct")
-    yield "compression", Text(f"{_decimal(result.bytes_per_token)} bytes per token on this text")
+    if result.bytes_per_token is not None:
+        yield "compression", Text(f"{_decimal(result.bytes_per_token)} bytes per token on this text")
     yield "time", Text(_time(result))
     if result.first_learned:
         yield "first", _pieces(result.first_learned)

@@ -14,6 +14,8 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokbench.special_tokens import Piece
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -164,13 +166,6 @@ def decode(ids: Iterable[int], tokens: Sequence[bytes]) -> bytes:
 
 
 # --- special tokens ---------------------------------------------------------------------------
-
-
-class Piece(NamedTuple):
-    """A part of a text: ordinary text, or the text of a special token."""
-
-    text: str
-    is_special: bool
 
 
 def cut_at_special_tokens(text: str, special_tokens: Iterable[str]) -> Iterator[Piece]:

@@ -10,7 +10,6 @@ tokenizer_config.json   for transformers' AutoTokenizer
 from __future__ import annotations
 
 import io
-import platform
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,38 +36,22 @@ MERGES_NAME = "merges.npy"
 _DESCRIPTION = {"descr": "<i8", "fortran_order": False}
 
 
-def save(tokenizer: BpeTokenizer, directory: Path, *, overwrite: bool) -> None:
+def save(tokenizer: BpeTokenizer, directory: Path | str, *, overwrite: bool) -> None:
     """Write a tokenizer's folder. Raises `StoreError`, `ConversionError`."""
     if tokenizer.merges is None:
         raise ConversionError("a tokenizer made from ranks does not know how its merges were learned")
-    seed = int(tokenizer.config.get("seed", 0))
+    import regex
+
     files, left_out = _files(tokenizer, tokenizer.merges)
-    info, training = tokenizer.info, tokenizer.training
-    manifest = store.Manifest(
-        name=directory.name,
-        backend=info.backend,
-        kernel=info.kernel,
-        vocab_size=info.vocab_size,
-        special_tokens=info.special_tokens,
+    tokenizer.write(
+        directory,
+        files,
+        overwrite=overwrite,
         config={**tokenizer.config, "left_out": left_out},
-        training=None
-        if training is None
-        else {
-            "documents": training.documents,
-            "num_bytes": training.num_bytes,
-            "pretokens": training.pretokens,
-            "distinct_pretokens": training.distinct_pretokens,
-            "tokens": training.tokens,
-            "fingerprint": _fingerprint(tokenizer),
-        },
-        versions=_versions(),
-        files={},
-        self_test=tuple(
-            store.SelfTestSample(text=text, ids=tuple(tokenizer.encode(text)))
-            for text in store.self_test_texts(seed=seed)
-        ),
+        versions={"regex": regex.__version__},
+        fingerprint=_fingerprint(tokenizer),
+        seed=int(tokenizer.config.get("seed", 0)),
     )
-    store.write(directory, manifest=manifest, files=files, overwrite=overwrite)
 
 
 def load(directory: Path) -> BpeTokenizer:
@@ -148,14 +131,6 @@ def _fingerprint(tokenizer: BpeTokenizer) -> str | None:
         return tokenizer.fingerprint() if tokenizer.fingerprint is not None else None
     except CorpusError:  # standard input is gone, or the files have changed under it
         return None
-
-
-def _versions() -> dict[str, str]:
-    import regex
-
-    from tokbench import __version__
-
-    return {"tokbench": __version__, "python": platform.python_version(), "regex": regex.__version__}
 
 
 def _pattern(manifest: Manifest, directory: Path) -> SplitPattern:

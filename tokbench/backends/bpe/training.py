@@ -13,7 +13,8 @@ from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tok
 from tokbench.backends.bpe.saved import config_as_saved
 from tokbench.backends.bpe.split import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.errors import CorpusError, TextError, TrainingError
+from tokbench.base import surrogate_error
+from tokbench.errors import CorpusError, TrainingError
 from tokbench.interfaces import ByteDocuments, TrainingRecord
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
             distinct_pretokens=counter.distinct_pretokens,
             tokens=num_tokens,
             learned_ids=range(NUM_BYTES, first_special),
+            learned_unit="merges",
             seconds={"counting": counted - started, "merging": time.perf_counter() - counted},
             threads=threads,
             kernel=kernel.name,
@@ -203,14 +205,14 @@ def _count_split(
             pretokens=counts.total(),
         )
     except UnicodeEncodeError as error:
-        raise _surrogate(error) from None
+        raise surrogate_error(error) from None
 
 
 def _add_texts(counter: PretokenCounter, texts: list[str]) -> None:
     try:
         counter.add_texts(texts)
     except UnicodeEncodeError as error:
-        raise _surrogate(error) from None
+        raise surrogate_error(error) from None
 
 
 def _batches(documents: Iterable[str], *, progress: Progress) -> Iterator[list[str]]:
@@ -229,10 +231,3 @@ def _batches(documents: Iterable[str], *, progress: Progress) -> Iterator[list[s
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _surrogate(error: UnicodeEncodeError) -> TextError:
-    return TextError(
-        f"a document has a lone surrogate at character {error.start}: it has no UTF-8 form",
-        hint='read the text again with errors="replace", or drop the character',
-    )

@@ -1,0 +1,122 @@
+"""What the README shows is what happens: its session, its Python and its backend are run.
+
+`python tests/golden/test_readme.py` writes the session anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[2] / "README.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TIMES = re.compile(r"^(time +).*$", re.MULTILINE)
+SIZES = re.compile(r"\d+\.\d MB")
+
+
+def blocks(language):
+    return [text for found, text in BLOCK.findall(README.read_text(encoding="utf-8")) if found == language]
+
+
+def environment(folder):
+    names = ("HOME", "PATH", "PYTHONPATH", "TOKBENCH_KERNEL", "VIRTUAL_ENV")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    return kept | {"XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "100", "PYTHONUTF8": "1"}
+
+
+def run_session(session, folder):
+    """A session with the output of each of its commands written behind it."""
+    command = f"{shlex.quote(sys.executable)} -m tokbench"
+    lines = []
+    for line in session.splitlines():
+        if not line.startswith("$ "):
+            continue
+        shell = re.sub(r"(^|\| )tokbench ", rf"\1{command} ", line.removeprefix("$ "))
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", shell],
+            cwd=folder,
+            env=environment(folder),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        output = "\n".join(part.rstrip() for part in done.stdout.strip("\n").split("\n"))
+        lines += [line, output] if output else [line]
+    return "\n".join(lines) + "\n"
+
+
+def without_times(text):
+    return SIZES.sub("N MB", TIMES.sub(r"\1…", text))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("readme")
+
+
+def test_the_session_is_what_the_commands_print(folder):
+    if os.environ.get("TOKBENCH_KERNEL") == "python":
+        pytest.skip("the session shows the native kernel")
+    for session in blocks("console"):
+        assert without_times(run_session(session, folder)) == without_times(session)
+
+
+def test_the_python_runs(folder):
+    [example] = [text for text in blocks("python") if text.startswith("import tokbench")]
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", example], cwd=folder, env=environment(folder), check=True
+    )
+
+
+def test_the_backend_works_as_an_installed_package(folder):
+    """Installed by hand: a module and its metadata on the path are what pip would leave there."""
+    [module] = [text for text in blocks("python") if text.startswith("# toy_backend.py")]
+    [project] = blocks("toml")
+    entry_point = re.search(r'^toy = "(.*)"$', project, re.MULTILINE)[1]
+    site = folder / "site"
+    metadata = site / "toy_backend-1.dist-info"
+    metadata.mkdir(parents=True)
+    (site / "toy_backend.py").write_text(module, encoding="utf-8")
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-backend\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(f"[tokbench.backends]\ntoy = {entry_point}\n")
+
+    def tokbench(*arguments):
+        settings = environment(folder)
+        path = os.pathsep.join(filter(None, [str(site), settings.get("PYTHONPATH")]))
+        command = [sys.executable, "-m", "tokbench", *arguments]
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=settings | {"PYTHONPATH": path},
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        ).stdout
+
+    assert "a token for every character" in tokbench("backends")
+    assert "saved in" in tokbench("train", "--backend", "toy", "--name", "toy")
+    assert tokbench("encode", "-t", "toy", "aé") == "97 233\n"
+    assert tokbench("decode", "-t", "toy", "97 233") == "aé"
+    assert "2 tokens" in tokbench("viz", "-t", "toy", "aé")
+
+
+def write_session():
+    """Run the session and write its output into the README."""
+    text = README.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as name:
+        for session in blocks("console"):
+            text = text.replace(session, run_session(session, Path(name)))
+    README.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_session()

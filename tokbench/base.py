@@ -1,0 +1,208 @@
+"""What every tokenizer can do once it can segment ordinary text and knows its entries.
+
+A backend derives from `BaseTokenizer` and writes the four abstract methods; it overrides the
+others where it is faster or knows better.
+"""
+
+from __future__ import annotations
+
+import platform
+from abc import ABC, abstractmethod
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import DecodeError, TextError, UnknownIdError
+from tokbench.interfaces import Encoded
+from tokbench.special_tokens import SpecialTokenFinder
+from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tokbench.interfaces import TokenizerInfo, TrainingRecord
+
+
+class BaseTokenizer(ABC):
+    """A tokenizer by its segmentation; see `tokbench.interfaces.Tokenizer` for the contract.
+
+    Attributes:
+        info: what it says of itself.
+        training: what its training saw and did; None for one that was opened.
+    """
+
+    def __init__(self, info: TokenizerInfo, *, training: TrainingRecord | None = None) -> None:
+        self.info = info
+        self.training = training
+        self._special_ids = dict(info.special_tokens)
+        self._special_bytes = {id: text.encode() for text, id in self._special_ids.items()}
+        self._finder = SpecialTokenFinder(self._special_ids)
+
+    @abstractmethod
+    def segment_ordinary(self, text: str) -> Iterable[Token]:
+        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+
+    @abstractmethod
+    def entry(self, id: int) -> bytes | None:
+        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+
+    @abstractmethod
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+
+    @abstractmethod
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Write the folder that `tokbench.load` opens; `write` does most of it. Raises `StoreError`."""
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token."""
+        return [token.id for token in self.segment_ordinary(text)]
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        utf8(text)
+        ids: list[int] = []
+        for piece in self._finder.cut(text, special=special):
+            if piece.is_special:
+                ids.append(self._special_ids[piece.text])
+            else:
+                ids.extend(self.encode_ordinary(piece.text))
+        return ids
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays; the result does not depend on `threads`.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        import numpy as np
+
+        del threads
+        encoded = [self.encode(text, special=special) for text in texts]
+        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(encoded) + 1)
+        flat = np.fromiter((id for ids in encoded for id in ids), np.uint32, int(offsets[-1]))
+        return Encoded(ids=flat, offsets=offsets)
+
+    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
+        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+        utf8(text)
+        tokens: list[Token] = []
+        offset = 0
+        for piece in self._finder.cut(text, special=special):
+            size = len(piece.text.encode())
+            if piece.is_special:
+                id, span = self._special_ids[piece.text], Span(offset, offset + size)
+                tokens.append(Token(id, self._special_bytes[id], span, TokenKind.SPECIAL))
+            else:
+                tokens.extend(_moved(token, offset) for token in self.segment_ordinary(piece.text))
+            offset += size
+        return Segmentation(text=text, tokens=tuple(tokens))
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ids. Raises `UnknownIdError`."""
+        return b"".join(self._known_bytes(id, position) for position, id in enumerate(ids))
+
+    def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
+        """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
+        data = self.decode_bytes(ids)
+        try:
+            return data.decode(errors=errors)
+        except UnicodeDecodeError as error:
+            raise DecodeError(
+                f"the ids do not make whole characters: byte {error.start} (0x{data[error.start]:02X}) of their text",
+                hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
+            ) from None
+
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of one entry. Raises `UnknownIdError`."""
+        return self._known_bytes(id, 0)
+
+    def _known_bytes(self, id: int, position: int) -> bytes:
+        data = self._special_bytes.get(id)
+        if data is None and 0 <= id < self.info.vocab_size:
+            data = self.entry(id)
+        if data is None:
+            raise UnknownIdError(id, position, self.info.vocab_size)
+        return data
+
+    def write(
+        self,
+        directory: Path | str,
+        files: Mapping[str, bytes],
+        *,
+        overwrite: bool,
+        config: Mapping[str, Any] | None = None,
+        versions: Mapping[str, str] | None = None,
+        fingerprint: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Write files as a saved tokenizer, with the manifest and the self-test.
+
+        Args:
+            directory: the folder to make.
+            files: plain file name → contents.
+            overwrite: whether to replace a saved tokenizer.
+            config: the options it was trained with, plain JSON.
+            versions: of the libraries that its ids depend on.
+            fingerprint: of the text it was trained on.
+            seed: draws the generated texts of the self-test.
+
+        Raises:
+            StoreError: the folder exists, or cannot be written.
+        """
+        from tokbench import __version__, store
+
+        directory = Path(directory)
+        info, training = self.info, self.training
+        manifest = store.Manifest(
+            name=directory.name,
+            backend=info.backend,
+            kernel=info.kernel,
+            vocab_size=info.vocab_size,
+            special_tokens=info.special_tokens,
+            config=dict(config or {}),
+            training=None if training is None else _training_document(training, fingerprint),
+            versions={"tokbench": __version__, "python": platform.python_version(), **(versions or {})},
+            self_test=tuple(
+                store.SelfTestSample(text=text, ids=tuple(self.encode(text)))
+                for text in store.self_test_texts(seed=seed)
+            ),
+        )
+        store.write(directory, manifest=manifest, files=files, overwrite=overwrite)
+
+
+def utf8(text: str) -> bytes:
+    """The UTF-8 of a text. Raises `TextError` for a lone surrogate."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise surrogate_error(error) from None
+
+
+def surrogate_error(error: UnicodeEncodeError) -> TextError:
+    """What the user is told of a text that has no UTF-8 form."""
+    code_point = ord(error.object[error.start])
+    return TextError(
+        f"the text has a lone surrogate, U+{code_point:04X}, at character {error.start}: it has no UTF-8 form",
+        hint='read the text again with errors="replace", or drop the character',
+    )
+
+
+def _moved(token: Token, offset: int) -> Token:
+    if offset == 0:
+        return token
+    return Token(token.id, token.piece, Span(token.span.start + offset, token.span.stop + offset), token.kind)
+
+
+def _training_document(training: TrainingRecord, fingerprint: str | None) -> dict[str, Any]:
+    return {
+        "documents": training.documents,
+        "num_bytes": training.num_bytes,
+        "pretokens": training.pretokens,
+        "distinct_pretokens": training.distinct_pretokens,
+        "tokens": training.tokens,
+        "fingerprint": fingerprint,
+    }

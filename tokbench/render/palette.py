@@ -1,0 +1,132 @@
+"""The colours of the token view: neighbours always differ, for colour-blind eyes too.
+
+The backgrounds are fixed entries of the 256-colour cube with their own text colour, so they read
+alike in dark and light terminals. They were searched for: under normal sight, protanopia,
+deuteranopia and tritanopia, colours next to each other in the cycle are at least ΔE 35 apart (CIE 1976).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.color import Color
+from rich.style import Style
+
+from tokbench.tokens import TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+FAINT = Style(dim=True)
+"""Ids, rules and notes."""
+_NO_ATTRIBUTES = Style()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The styles of one token's cell.
+
+    Attributes:
+        text: characters that stand for themselves, and the padding.
+        stand_in: characters that stand for something else (`·`, `⟨ZWSP⟩`).
+        cut: `text`, inside a character that a token boundary cuts.
+        cut_stand_in: `stand_in`, likewise.
+    """
+
+    text: Style
+    stand_in: Style
+    cut: Style
+    cut_stand_in: Style
+
+    def style(self, *, stand_in: bool, cut: bool) -> Style:
+        """The style of a run of glyphs."""
+        if stand_in:
+            return self.cut_stand_in if cut else self.stand_in
+        return self.cut if cut else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The looks of all tokens; within each tuple, neighbours have different backgrounds, round the end too.
+
+    Attributes:
+        tokens: the cycle of each kind. Ordinary and byte-fallback tokens share theirs.
+        absent: the same cycle for tokens that cover no text.
+        uncovered: text that no token covers.
+    """
+
+    tokens: Mapping[TokenKind, tuple[Look, ...]]
+    absent: tuple[Look, ...]
+    uncovered: Look
+
+    def look(self, kind: TokenKind, *, turn: int, absent: bool = False) -> Look:
+        """The look of the token at position `turn`: never the background of the tokens beside it."""
+        cycle = self.absent if absent and kind is TokenKind.NORMAL else self.tokens[kind]
+        return cycle[turn % len(cycle)]
+
+
+def palette_for(console: Console) -> Palette | None:
+    """The palette that a console can show; None where it shows no colour."""
+    if console.no_color or console.color_system is None:
+        return None
+    return SIXTEEN if console.color_system in ("standard", "windows") else CUBE
+
+
+def _palette(
+    *,
+    cycle: Sequence[int],
+    text: int,
+    stand_in: int,
+    special: Sequence[int],
+    unknown: Sequence[int],
+    bright: int,
+    bright_stand_in: int,
+) -> Palette:
+    """A palette from colour numbers: dark text on the cycle, bright bold text on the marked kinds."""
+    ordinary = tuple(_look(ground, text, stand_in) for ground in cycle)
+    marked = {
+        kind: tuple(_look(ground, bright, bright_stand_in, Style(bold=True)) for ground in grounds)
+        for kind, grounds in ((TokenKind.SPECIAL, special), (TokenKind.UNKNOWN, unknown))
+    }
+    byte = tuple(_look(ground, text, stand_in, Style(italic=True)) for ground in cycle)
+    return Palette(
+        tokens={TokenKind.NORMAL: ordinary, TokenKind.BYTE: byte, **marked},
+        absent=tuple(_look(ground, text, stand_in, FAINT) for ground in cycle),
+        uncovered=Look(text=FAINT, stand_in=FAINT, cut=_underlined(FAINT), cut_stand_in=_underlined(FAINT)),
+    )
+
+
+def _look(ground: int, text: int, stand_in: int, attributes: Style = _NO_ATTRIBUTES) -> Look:
+    plain = Style(color=Color.from_ansi(text), bgcolor=Color.from_ansi(ground)) + attributes
+    muted = Style(color=Color.from_ansi(stand_in), bgcolor=Color.from_ansi(ground)) + attributes
+    return Look(text=plain, stand_in=muted, cut=_underlined(plain), cut_stand_in=_underlined(muted))
+
+
+def _underlined(style: Style) -> Style:
+    return style + Style(underline=True)
+
+
+CUBE = _palette(
+    cycle=(216, 153, 185, 79, 147),  # apricot, sky, olive, mint, lavender
+    text=16,
+    stand_in=19,
+    special=(18, 60),
+    unknown=(88, 131),
+    bright=231,
+    bright_stand_in=229,
+)
+"""For terminals of 256 colours and more."""
+
+SIXTEEN = _palette(
+    cycle=(7, 6, 3),  # white, cyan, yellow
+    text=0,
+    stand_in=0,
+    special=(4, 8),
+    unknown=(1, 5),
+    bright=15,
+    bright_stand_in=15,
+)
+"""For terminals of sixteen colours, whose shades are the user's own: only pairs that most themes keep readable."""
