@@ -243,3 +243,41 @@ class RecordsTraining(Protocol):
     @property
     def training(self) -> TrainingRecord | None:
         """What the training saw and did; None for one that was opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSegmentation:
+    """One way to segment a text, and how good it is: a log probability, or what stands for one."""
+
+    segmentation: Segmentation
+    score: float
+
+
+@runtime_checkable
+class SupportsNBest(Protocol):
+    """A tokenizer that knows more than one segmentation of a text."""
+
+    def n_best(self, text: str, *, n: int) -> list[ScoredSegmentation]:
+        """The `n` best segmentations, the best first; fewer where there are fewer."""
+
+
+@runtime_checkable
+class SupportsSampling(Protocol):
+    """A tokenizer that can segment at random, for regularisation."""
+
+    def sample(
+        self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
+    ) -> list[int]:
+        """The ids of one random segmentation; the same for the same arguments.
+
+        `alpha` is how far it may stray: for Unigram the smoothing of Kudo 2018 (smaller is wilder),
+        for BPE the dropout probability of Provilkov et al. 2020 (larger is wilder). None takes 0.1.
+        """
+
+
+@runtime_checkable
+class SupportsScores(Protocol):
+    """A tokenizer whose entries have scores."""
+
+    def score(self, id: int) -> float | None:
+        """The entry's log probability (Unigram), or what stands for one; None for one without."""

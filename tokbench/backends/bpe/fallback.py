@@ -19,7 +19,7 @@ from tokbench.backends.bpe.split import resolve_pattern, split_offsets
 from tokbench.backends.bpe.split import split as split_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -244,10 +244,8 @@ class Encoder:
             if max(pair) >= reference.NUM_BYTES + number:
                 raise ValueError(f"merge {number} refers to an id that is not made yet")
         tokens = reference.vocabulary(rows)
-        pairs: dict[Pair, int] = {}
-        for number, (left, right) in enumerate(rows):
-            pairs.setdefault((left, right), reference.NUM_BYTES + number)
-        self._set(tokens=tokens, byte_ids=list(range(reference.NUM_BYTES)), pairs=pairs, pattern=pattern)
+        made = range(reference.NUM_BYTES, len(tokens))
+        self._set(tokens, pairs=_ranks_of_pairs(rows), made=made, byte_ids=range(256), pattern=pattern)
 
     @classmethod
     def from_ranks(cls, tokens: list[bytes], pattern: str | None) -> Encoder:
@@ -258,9 +256,6 @@ class Encoder:
                 raise ValueError(f"token {id} is empty")
             if ids.setdefault(token, id) != id:
                 raise ValueError(f"token {id} occurs twice")
-        for value in range(reference.NUM_BYTES):
-            if bytes([value]) not in ids:
-                raise ValueError(f"no token for the byte {value}")
         pairs = {
             (ids[token[:cut]], ids[token[cut:]]): id
             for id, token in enumerate(tokens)
@@ -268,16 +263,58 @@ class Encoder:
             if token[:cut] in ids and token[cut:] in ids
         }
         encoder = cls.__new__(cls)
-        byte_ids = [ids[bytes([value])] for value in range(reference.NUM_BYTES)]
-        encoder._set(tokens=list(tokens), byte_ids=byte_ids, pairs=pairs, pattern=pattern)
+        encoder._set(
+            tokens,
+            pairs=pairs,
+            made=range(len(tokens)),
+            byte_ids=_byte_ids(ids),
+            pattern=pattern,
+            whole_tokens=ids,
+        )
+        return encoder
+
+    @classmethod
+    def from_parts(
+        cls, tokens: list[bytes], merges: NDArray[np.uint32], *, whole_tokens_first: bool, pattern: str | None
+    ) -> Encoder:
+        """Tokens by id (empty for a gap) and merges (left, right, made) in the order of their ranks."""
+        ids: dict[bytes, int] = {}
+        for id, token in enumerate(tokens):
+            if token:
+                ids.setdefault(token, id)
+        byte_ids = _byte_ids(ids)
+        rows: list[list[int]] = merges.tolist()
+        for number, row in enumerate(rows):
+            if max(row) >= len(tokens):
+                raise ValueError(f"merge {number} refers to an id that does not exist")
+            if tokens[row[0]] + tokens[row[1]] != tokens[row[2]]:
+                raise ValueError(f"merge {number} does not make its token")
+        encoder = cls.__new__(cls)
+        encoder._set(
+            tokens,
+            pairs=_ranks_of_pairs(rows),
+            made=[row[2] for row in rows],
+            byte_ids=byte_ids,
+            pattern=pattern,
+            whole_tokens=ids if whole_tokens_first else {},
+        )
         return encoder
 
     def _set(
-        self, *, tokens: list[bytes], byte_ids: list[int], pairs: Mapping[Pair, int], pattern: str | None
+        self,
+        tokens: list[bytes],
+        *,
+        pairs: Mapping[Pair, int],
+        made: Sequence[int],
+        byte_ids: Sequence[int],
+        pattern: str | None,
+        whole_tokens: Mapping[bytes, int] | None = None,
     ) -> None:
-        self._tokens = tokens
+        self._tokens = list(tokens)
+        self._ranks = pairs
+        self._made = made
         self._byte_ids = byte_ids
-        self._pairs = pairs
+        self._whole_tokens = whole_tokens or {}
         self._pattern = resolve_pattern(pattern or "none")
         self._seen: dict[str, tuple[int, ...]] = {}
 
@@ -322,31 +359,48 @@ class Encoder:
             self._seen[pretoken] = ids
         return ids
 
-    def _merge(self, pretoken: bytes) -> Iterator[int]:
-        """Merge neighbours, the smallest id first and of equal ones the leftmost: n log n by a heap."""
+    def _merge(self, pretoken: bytes) -> Iterable[int]:
+        """Merge neighbours, the smallest rank first and of equal ones the leftmost: n log n by a heap."""
+        if pretoken in self._whole_tokens:
+            return (self._whole_tokens[pretoken],)
         symbols = [self._byte_ids[byte] for byte in pretoken]
         previous, following = list(range(-1, len(symbols) - 1)), [*range(1, len(symbols)), -1]
         heap = [
-            (made, place, left, right)
+            (rank, place, left, right)
             for place, (left, right) in enumerate(pairwise(symbols))
-            if (made := self._pairs.get((left, right))) is not None
+            if (rank := self._ranks.get((left, right))) is not None
         ]
         heapq.heapify(heap)
         while heap:
-            made, place, left, right = heapq.heappop(heap)
+            rank, place, left, right = heapq.heappop(heap)
             behind = following[place]
             if symbols[place] != left or behind < 0 or symbols[behind] != right:
                 continue
-            symbols[place], symbols[behind] = made, -1
+            symbols[place], symbols[behind] = self._made[rank], -1
             following[place] = after = following[behind]
             if after >= 0:
                 previous[after] = place
             for start in (previous[place], place):
                 if start >= 0 and following[start] >= 0:
                     pair = symbols[start], symbols[following[start]]
-                    if (next_made := self._pairs.get(pair)) is not None:
-                        heapq.heappush(heap, (next_made, start, *pair))
+                    if (next_rank := self._ranks.get(pair)) is not None:
+                        heapq.heappush(heap, (next_rank, start, *pair))
         return (symbol for symbol in symbols if symbol >= 0)
+
+
+def _byte_ids(ids: Mapping[bytes, int]) -> list[int]:
+    for value in range(reference.NUM_BYTES):
+        if bytes([value]) not in ids:
+            raise ValueError(f"no token for the byte {value}")
+    return [ids[bytes([value])] for value in range(reference.NUM_BYTES)]
+
+
+def _ranks_of_pairs(merges: Iterable[Sequence[int]]) -> dict[Pair, int]:
+    """The rank of each pair; of a pair that is merged twice the first counts."""
+    ranks: dict[Pair, int] = {}
+    for rank, (left, right, *_) in enumerate(merges):
+        ranks.setdefault((left, right), rank)
+    return ranks
 
 
 _MAX_SEEN = 1 << 16

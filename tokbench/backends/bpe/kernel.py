@@ -107,7 +107,11 @@ class Kernel:
             special_tokens, threads, seed.
         train: a finished counter and keyword arguments → (uint32[n, 2] merges, int64[n] counts, tokens).
         encoder_from_merges: uint32[n, 2] merges and a pattern name (or None) → an encoder.
-        encoder_from_ranks: token bytes by rank and a pattern name (or None) → an encoder.
+        encoder_from_ranks: token bytes by rank and a pattern name (or None) → an encoder that merges as
+            tiktoken does.
+        encoder_from_parts: token bytes by id (empty for a gap), uint32[n, 3] merges (left, right, made) in
+            the order of their ranks, and keyword arguments whole_tokens_first, pattern (a name, or None)
+            → an encoder that merges as tokenizers does.
         split: a pattern name and UTF-8 bytes → int64 ends of the pre-tokens.
     """
 
@@ -116,6 +120,7 @@ class Kernel:
     train: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64], int]]
     encoder_from_merges: Callable[[NDArray[np.uint32], str | None], Encoder]
     encoder_from_ranks: Callable[[list[bytes], str | None], Encoder]
+    encoder_from_parts: Callable[..., Encoder]
     split: Callable[[str, bytes], NDArray[np.int64]]
 
 
@@ -161,6 +166,7 @@ def _kernel(name: str, module: Any) -> Kernel:
         train=module.train,
         encoder_from_merges=module.Encoder,
         encoder_from_ranks=module.Encoder.from_ranks,
+        encoder_from_parts=module.Encoder.from_parts,
         split=module.split,
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.backends.bpe.normalization import NfcAlignment, normalize
+from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import split, split_offsets
 from tokbench.base import BaseTokenizer, surrogate_error, utf8
 from tokbench.errors import ConversionError, UnknownIdError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.reference import Merge
     from tokbench.backends.bpe.split import SplitPattern
     from tokbench.interfaces import TrainingRecord
+    from tokbench.models import ByteLevelBpe
 
 
 class BpeTokenizer(BaseTokenizer):
@@ -201,6 +203,23 @@ class BpeTokenizer(BaseTokenizer):
         from tokbench.backends.bpe.saved import save
 
         save(self, directory, overwrite=overwrite)
+
+    def description(self) -> ByteLevelBpe:
+        """What it is made of; see `tokbench.models`."""
+        from tokbench.models import ByteLevelBpe
+
+        merges = self.merges
+        return ByteLevelBpe(
+            tokens=tuple(self._tokens),
+            merges=None
+            if merges is None
+            else tuple((m.left, m.right, NUM_BYTES + i) for i, m in enumerate(merges)),
+            pattern=self.pattern.regex,
+            pattern_name=self.pattern.name,
+            normalization=self.pattern.normalization,
+            special_tokens=self.info.special_tokens,
+            whole_tokens_first=merges is None,
+        )
 
     def to_tiktoken(self) -> tiktoken.Encoding:
         """The same tokenizer as a `tiktoken.Encoding`.

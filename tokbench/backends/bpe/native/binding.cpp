@@ -179,13 +179,26 @@ void construct_from_merges(Encoder* self, const nb::ndarray<const Id, nb::shape<
   new (self) Encoder(Vocabulary::from_merges({rows, merges.shape(0)}), pattern_or_none(pattern));
 }
 
-Encoder* encoder_from_ranks(const nb::list& tokens, const std::optional<std::string>& pattern) {
+// Views into the bytes of a list, which keeps them alive.
+std::vector<std::string_view> views_of(const nb::list& tokens) {
   std::vector<std::string_view> views;
+  views.reserve(tokens.size());
   for (const nb::handle token : tokens) {
     const auto bytes = nb::cast<nb::bytes>(token);
     views.emplace_back(bytes.c_str(), bytes.size());
   }
-  return new Encoder(Vocabulary::from_ranks(views), pattern_or_none(pattern));
+  return views;
+}
+
+Encoder* encoder_from_ranks(const nb::list& tokens, const std::optional<std::string>& pattern) {
+  return new Encoder(Vocabulary::from_ranks(views_of(tokens)), pattern_or_none(pattern));
+}
+
+Encoder* encoder_from_parts(const nb::list& tokens, const nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>& merges,
+                            bool whole_tokens_first, const std::optional<std::string>& pattern) {
+  const auto* const rows = reinterpret_cast<const std::array<Id, 3>*>(merges.data());
+  return new Encoder(Vocabulary::from_parts(views_of(tokens), {rows, merges.shape(0)}, whole_tokens_first),
+                     pattern_or_none(pattern));
 }
 
 std::vector<Id> encode_view(const Encoder& encoder, Bytes text) {
@@ -304,6 +317,8 @@ NB_MODULE(_native, module) {
   nb::class_<Encoder>(module, "Encoder")
       .def("__init__", &construct_from_merges, "merges"_a, "pattern"_a.none())
       .def_static("from_ranks", &encoder_from_ranks, "tokens"_a, "pattern"_a.none())
+      .def_static("from_parts", &encoder_from_parts, "tokens"_a, "merges"_a, nb::kw_only(), "whole_tokens_first"_a,
+                  "pattern"_a.none())
       .def(
           "encode", [](const Encoder& self, nb::handle text) { return to_list(encode_view(self, utf8_view(text))); },
           "text"_a)

@@ -1,4 +1,4 @@
-// Encodes one pre-token: merges neighbours, the smallest id first and of equal ones the leftmost,
+// Encodes one pre-token: merges neighbours, the smallest rank first and of equal ones the leftmost,
 // until no pair merges. Short ones by scanning an array, longer ones by a heap: n log n at any length.
 #pragma once
 
@@ -14,7 +14,9 @@ class Merger {
 
   // Appends the ids of a pre-token (not empty) to `ids`.
   void append(Bytes pretoken, std::vector<Id>& ids) {
-    if (pretoken.size() <= kScanLimit) {
+    if (const auto whole = vocabulary_.whole_token(pretoken)) {
+      ids.push_back(*whole);
+    } else if (pretoken.size() <= kScanLimit) {
       append_scanning(pretoken, ids);
     } else {
       append_by_heap(pretoken, ids);
@@ -24,15 +26,16 @@ class Merger {
  private:
   static constexpr std::size_t kScanLimit = 48;
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
+  static constexpr Id kTaken = 0xFFFFFFFFu;  // the id of a node that was merged into its left neighbour
 
   struct Candidate {
-    Id made;
+    Rank rank;
     std::uint32_t place;
     Id left;
     Id right;
-    // std heaps keep the greatest on top: smallest id first, then leftmost.
+    // std heaps keep the greatest on top: smallest rank first, then leftmost.
     bool operator<(const Candidate& other) const {
-      return made != other.made ? made > other.made : place > other.place;
+      return rank != other.rank ? rank > other.rank : place > other.place;
     }
   };
 
@@ -44,19 +47,19 @@ class Merger {
 
   void append_scanning(Bytes pretoken, std::vector<Id>& ids) {
     Id symbols[kScanLimit];
-    Id made[kScanLimit];  // what each symbol and its right neighbour merge into
+    Rank ranks[kScanLimit];  // of each symbol with its right neighbour
     std::size_t size = pretoken.size();
     for (std::size_t i = 0; i < size; ++i) symbols[i] = vocabulary_.byte_id(pretoken[i]);
-    for (std::size_t i = 0; i + 1 < size; ++i) made[i] = vocabulary_.merged(symbols[i], symbols[i + 1]);
+    for (std::size_t i = 0; i + 1 < size; ++i) ranks[i] = vocabulary_.rank(symbols[i], symbols[i + 1]);
     while (size > 1) {
-      const std::size_t best = static_cast<std::size_t>(std::min_element(made, made + size - 1) - made);
-      if (made[best] == PairMap::kAbsent) break;
-      symbols[best] = made[best];
+      const std::size_t best = static_cast<std::size_t>(std::min_element(ranks, ranks + size - 1) - ranks);
+      if (ranks[best] == Vocabulary::kNoRank) break;
+      symbols[best] = vocabulary_.made(ranks[best]);
       std::copy(symbols + best + 2, symbols + size, symbols + best + 1);
-      if (best + 2 < size) std::copy(made + best + 2, made + size - 1, made + best + 1);
+      if (best + 2 < size) std::copy(ranks + best + 2, ranks + size - 1, ranks + best + 1);
       --size;
-      if (best > 0) made[best - 1] = vocabulary_.merged(symbols[best - 1], symbols[best]);
-      if (best + 1 < size) made[best] = vocabulary_.merged(symbols[best], symbols[best + 1]);
+      if (best > 0) ranks[best - 1] = vocabulary_.rank(symbols[best - 1], symbols[best]);
+      if (best + 1 < size) ranks[best] = vocabulary_.rank(symbols[best], symbols[best + 1]);
     }
     ids.insert(ids.end(), symbols, symbols + size);
   }
@@ -78,9 +81,9 @@ class Merger {
       Node& node = nodes_[top.place];
       if (node.id != top.left || node.next == kNowhere || nodes_[node.next].id != top.right) continue;
       const std::uint32_t taken = node.next;
-      node.id = top.made;
+      node.id = vocabulary_.made(top.rank);
       node.next = nodes_[taken].next;
-      nodes_[taken].id = PairMap::kAbsent;
+      nodes_[taken].id = kTaken;
       if (node.next != kNowhere) {
         nodes_[node.next].previous = top.place;
         if (collect(top.place)) std::push_heap(heap_.begin(), heap_.end());
@@ -93,9 +96,9 @@ class Merger {
   // Adds the pair that begins at `place` to the end of the heap's array, if it merges.
   bool collect(std::uint32_t place) {
     const Id left = nodes_[place].id, right = nodes_[nodes_[place].next].id;
-    const Id made = vocabulary_.merged(left, right);
-    if (made == PairMap::kAbsent) return false;
-    heap_.push_back({made, place, left, right});
+    const Rank rank = vocabulary_.rank(left, right);
+    if (rank == Vocabulary::kNoRank) return false;
+    heap_.push_back({rank, place, left, right});
     return true;
   }
 
