@@ -70,6 +70,15 @@ def test_the_session_is_what_the_commands_print(folder):
         assert without_times(run_session(session, folder)) == without_times(session)
 
 
+def test_the_first_command_trains_and_shows(folder):
+    """Without its `pip install .`, which the checks around the tests run."""
+    install, *commands = blocks("sh")[0].strip().split(" && ")
+    assert install == "pip install ."
+    output = run_session("".join(f"$ {command}\n" for command in commands), folder)
+    assert "4,096 entries (chosen to fit the text)" in output
+    assert "tokens" in output.splitlines()[-1] or "cut" in output
+
+
 def test_the_python_runs(folder):
     [example] = [text for text in blocks("python") if text.startswith("import tokbench")]
     subprocess.run(
