@@ -114,7 +114,7 @@ CUBE = _palette(
     text=16,
     stand_in=19,
     special=(18, 60),
-    unknown=(88, 95),
+    unknown=(88, 89),
     bright=231,
     bright_stand_in=229,
 )

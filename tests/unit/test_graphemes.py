@@ -1,0 +1,91 @@
+"""Grapheme clusters, and the token boundaries inside them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import regex
+from hypothesis import given
+from support.segmentations import HARD_TEXTS, cut_at, in_words, tilings, token
+
+from tokbench.graphemes import clusters, cut_clusters
+from tokbench.tokens import Segmentation, Span
+
+FAMILY = "👩\u200d👩\u200d👧"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("abc", ["a", "b", "c"]),
+        ("e\u0301e", ["e\u0301", "e"]),
+        ("a\r\nb", ["a", "\r\n", "b"]),
+        (FAMILY + "👍🏽", [FAMILY, "👍🏽"]),
+        ("🇩🇪🇫🇷🇮", ["🇩🇪", "🇫🇷", "🇮"]),
+        ("🇩🇪\u0301🇫🇷", ["🇩🇪\u0301", "🇫🇷"]),
+        ("\u1112\u1161\u11ab\uae00", ["\u1112\u1161\u11ab", "\uae00"]),
+    ],
+)
+def test_clusters_are_what_a_reader_takes_for_characters(text: str, expected: list[str]) -> None:
+    assert clusters(text) == expected
+
+
+@given(HARD_TEXTS)
+def test_clusters_are_those_of_the_regex_package(text: str) -> None:
+    assert clusters(text) == regex.findall(r"\X", text)
+
+
+def test_a_cut_names_its_cluster_and_its_boundaries() -> None:
+    (cut,) = cut_clusters(cut_at("a안b", 1, 2, 3, 4))
+    assert (cut.text, cut.span, cut.boundaries) == ("안", Span(1, 4), (2, 3))
+    assert cut.parts == (b"\xec", b"\x95", b"\x88")
+
+
+@pytest.mark.parametrize("text", ["e\u0301", "\r\n", "🇩🇪", FAMILY, "❤\ufe0f", "é"])
+def test_a_boundary_inside_is_a_cut_and_one_at_its_edges_is_none(text: str) -> None:
+    size = len(text.encode())
+    assert [cut.text for cut in cut_clusters(cut_at(f"x{text}y", 1 + size // 2))] == [text]
+    assert cut_clusters(cut_at(f"x{text}y", 1, 1 + size)) == ()
+
+
+def test_a_mark_on_the_last_letter_of_a_word_is_found() -> None:
+    (cut,) = cut_clusters(cut_at("caffe\u0301s", 5))
+    assert (cut.text, cut.span) == ("e\u0301", Span(4, 7))
+
+
+def test_the_second_flag_of_a_row_is_found() -> None:
+    (cut,) = cut_clusters(cut_at("🇩🇪🇫🇷", 12))
+    assert (cut.text, cut.boundaries) == ("🇫🇷", (12,))
+
+
+def test_empty_spans_and_tokens_over_whole_characters_cut_nothing() -> None:
+    tokens = (token(1, 1), token(0, 2), token(0, 2), token(2, 3))
+    assert cut_clusters(Segmentation("éx", tokens)) == ()
+
+
+def test_words_are_not_cut() -> None:
+    assert cut_clusters(in_words("안녕", "하세요", " 👍🏽", "\r\n")) == ()
+
+
+@given(tilings())
+def test_cuts_are_the_clusters_with_a_boundary_inside(segmentation: Segmentation) -> None:
+    edges = {token.span.start for token in segmentation.tokens} - {0}
+    expected, start = [], 0
+    for cluster in regex.findall(r"\X", segmentation.text):
+        stop = start + len(cluster.encode())
+        inside = tuple(edge for edge in sorted(edges) if start < edge < stop)
+        if inside:
+            expected.append((cluster, Span(start, stop), inside))
+        start = stop
+    found = cut_clusters(segmentation)
+    assert [(cut.text, cut.span, cut.boundaries) for cut in found] == expected
+    assert all(b"".join(cut.parts).decode() == cut.text for cut in found)
+
+
+@pytest.mark.parametrize("unit", ["🇩🇪", "e\u0301", "\u0301", "\u200d👩", "\r\n", "क\u094d"])
+def test_time_is_linear_in_the_text(unit: str) -> None:
+    started = time.perf_counter()
+    cut_clusters(cut_at(unit * 60_000, 4))
+    assert time.perf_counter() - started < 5  # a row of 60,000 flags took half a minute once

@@ -1,0 +1,339 @@
+"""`tokbench viz`: a text as one or several tokenizers see it, for the terminal and as JSON."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+
+from tokbench.render.glyphs import glyphs_of, spelled, visible
+from tokbench.render.palette import FAINT, palette_for
+from tokbench.render.token_view import MIN_WIDTH, Line, Row, token_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+    from tokbench.graphemes import CutCluster
+    from tokbench.render.glyphs import Glyph
+    from tokbench.results import VizResult, VizTokenizer
+    from tokbench.tokens import Token
+
+Layout = Literal["stacked", "side-by-side"]
+
+SCHEMA = "tokbench.viz/1"
+MIN_COLUMN = 40
+"""The narrowest column in which tokenizers are shown side by side."""
+
+_GUTTER = 3
+_BLANK = Row((), 0)
+_BOLD = Style(bold=True)
+_BATCH = 256  # rows a write
+_CUTS_LISTED = 5
+_PARTS_LISTED = 8
+
+
+class _Note(NamedTuple):
+    """A remark beneath the tokens."""
+
+    text: Text
+    indent: int = 0
+
+
+class _Section(NamedTuple):
+    """One tokenizer's part of the view."""
+
+    header: Row
+    tokens: Iterator[Line]
+    footer: list[Row]
+
+
+def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout: Layout = "stacked") -> None:
+    """Print the tokens of a text, and beneath them what they add up to.
+
+    Args:
+        result: the text and its tokenizers.
+        console: where to print; it decides on width and colours.
+        ids: whether ids stand beneath the tokens.
+        layout: "side-by-side" needs `MIN_COLUMN` columns for each tokenizer, and is "stacked" without them.
+    """
+    width = max(console.width, MIN_WIDTH)
+    columns = len(result.views)
+    needed = columns * MIN_COLUMN + (columns - 1) * _GUTTER
+    beside = layout == "side-by-side" and columns > 1 and width >= needed
+    section_width = (width + _GUTTER) // columns - _GUTTER if beside else width
+    sections = (_section(view, console=console, width=section_width, ids=ids) for view in result.views)
+    rows = _side_by_side(list(sections), width=section_width) if beside else _stacked(sections)
+    _print(rows, console=console)
+    notes = []
+    if columns > 1:
+        notes += [_Note(Text("")), _Note(_comparison(result.views))]
+    if layout == "side-by-side" and columns > 1 and not beside:
+        notes.append(_Note(Text(f"shown stacked: side by side takes {needed} columns, here are {width}")))
+    for note in notes:
+        _print(_wrapped(note, console=console, width=width), console=console)
+
+
+def viz_document(result: VizResult) -> dict[str, Any]:
+    """The same as a JSON document, `tokbench.viz/1`."""
+    return {
+        "schema": SCHEMA,
+        "text": result.text,
+        "tokenizers": [
+            {
+                "name": view.info.name,
+                "backend": view.info.backend,
+                "vocab_size": view.info.vocab_size,
+                "kernel": view.info.kernel,
+                "characters": view.characters,
+                "bytes": view.num_bytes,
+                "tokens": view.tokens,
+                "bytes_per_token": view.bytes_per_token,
+                "segments": [_segment_document(token) for token in view.segmentation.tokens],
+                "cut_characters": [_cut_document(cut) for cut in view.cut_clusters()],
+            }
+            for view in result.views
+        ],
+    }
+
+
+def _segment_document(token: Token) -> dict[str, Any]:
+    return {
+        "id": token.id,
+        "piece": token.piece.decode(errors="replace"),
+        "bytes": token.piece.hex(),
+        "span": list(token.span),
+        "kind": token.kind.value,
+    }
+
+
+def _cut_document(cut: CutCluster) -> dict[str, Any]:
+    return {
+        "text": cut.text,
+        "span": list(cut.span),
+        "boundaries": list(cut.boundaries),
+        "code_points": [f"U+{ord(character):04X}" for character in cut.text],
+    }
+
+
+# --- one tokenizer ----------------------------------------------------------------------------
+
+
+def _section(view: VizTokenizer, *, console: Console, width: int, ids: bool) -> _Section:
+    notes = [_Note(_statistics(view)), *_cut_notes(view.cut_clusters()), *_uncovered_note(view)]
+    return _Section(
+        header=_wrapped(_Note(_header(view, width=width)), console=console, width=width)[0],
+        tokens=_token_lines(view, console=console, width=width, ids=ids),
+        footer=[row for note in notes for row in _wrapped(note, console=console, width=width)],
+    )
+
+
+def _token_lines(view: VizTokenizer, *, console: Console, width: int, ids: bool) -> Iterator[Line]:
+    if not view.segmentation.text and not view.tokens:
+        return iter([Line(rows=(_row([Segment("(empty text)", FAINT)]),))])
+    return token_lines(view.segmentation, width=width, palette=palette_for(console), ids=ids)
+
+
+def _header(view: VizTokenizer, *, width: int) -> Text:
+    """A rule with the tokenizer's name, backend and vocabulary."""
+    title = Text.assemble(
+        ("── ", FAINT),
+        (visible(view.info.name), _BOLD),
+        f" · {visible(view.info.backend)} · {view.info.vocab_size:,} entries ",
+    )
+    title.truncate(width, overflow="ellipsis")
+    title.append("─" * (width - title.cell_len), FAINT)
+    return title
+
+
+def _statistics(view: VizTokenizer) -> Text:
+    """What the tokens add up to.
+
+    >>> from tokbench.interfaces import TokenizerInfo
+    >>> from tokbench.results import VizTokenizer
+    >>> from tokbench.tokens import Segmentation
+    >>> info = TokenizerInfo("mine", "bpe", 300, {}, lossless=True, kernel="native")
+    >>> _statistics(VizTokenizer(info, Segmentation("", ()))).plain
+    '0 characters · 0 bytes · 0 tokens'
+    """
+    figures = [
+        _count(view.characters, "character"),
+        _count(view.num_bytes, "byte"),
+        _count(view.tokens, "token"),
+    ]
+    if view.bytes_per_token is not None:
+        figures.append(f"{view.bytes_per_token:.2f} bytes/token")
+    return Text(" · ".join(figures))
+
+
+def _cut_notes(cuts: Sequence[CutCluster]) -> Iterator[_Note]:
+    """How many characters are cut, and the most frequent ones."""
+    if not cuts:
+        return
+    kinds = Counter((cut.text, cut.parts) for cut in cuts)
+    yield _Note(Text(f"{_count(len(cuts), 'character')} {_is(len(cuts))} cut:"))
+    for (text, parts), times in kinds.most_common(_CUTS_LISTED):
+        yield _Note(Text(_cut_line(text, parts, times=times)), indent=2)
+    if len(kinds) > _CUTS_LISTED:
+        yield _Note(Text(f"… and {len(kinds) - _CUTS_LISTED:,} others"), indent=2)
+
+
+def _cut_line(text: str, parts: Sequence[bytes], *, times: int) -> str:
+    r"""One cut character: how it looks, where it is cut, what it is made of.
+
+    >>> _cut_line("é", (b"\xc3", b"\xa9"), times=2)
+    'é  ⟨C3⟩ ╎ ⟨A9⟩  U+00E9 LATIN SMALL LETTER E WITH ACUTE  ×2'
+    """
+    names = [f"U+{ord(character):04X} {unicodedata.name(character, '')}".rstrip() for character in text]
+    columns = [
+        _drawn(glyphs_of(text.encode())),
+        _listed([_drawn(spelled(part)) for part in parts], separator=" ╎ "),
+        _listed(names, separator=", "),
+    ]
+    return "  ".join([*columns, f"×{times:,}"] if times > 1 else columns)
+
+
+def _drawn(glyphs: Sequence[Glyph]) -> str:
+    return _listed([glyph.text for glyph in glyphs], separator="")
+
+
+def _uncovered_note(view: VizTokenizer) -> Iterator[_Note]:
+    """How much of the text is in no token."""
+    size = view.num_bytes
+    uncovered, reached = 0, 0
+    for start, stop in [*sorted(token.span for token in view.segmentation.tokens), (size, size)]:
+        uncovered += max(min(start, size) - reached, 0)
+        reached = max(reached, stop)
+    if uncovered:
+        yield _Note(Text(f"{_count(uncovered, 'byte')} of the text {_is(uncovered)} in no token"))
+
+
+# --- several tokenizers -----------------------------------------------------------------------
+
+
+def _stacked(sections: Iterable[_Section]) -> Iterator[Row]:
+    for index, section in enumerate(sections):
+        if index:
+            yield _BLANK
+        yield section.header
+        for line in section.tokens:
+            yield from line.rows
+        yield from section.footer
+
+
+def _side_by_side(sections: Sequence[_Section], *, width: int) -> Iterator[Row]:
+    yield _beside([section.header for section in sections], width=width)
+    for lines in _in_step([section.tokens for section in sections]):
+        for rows in zip_longest(*(line.rows if line else () for line in lines)):
+            yield _beside(rows, width=width)
+    for rows in zip_longest(*(section.footer for section in sections)):
+        yield _beside(rows, width=width)
+
+
+def _in_step(columns: Sequence[Iterator[Line]]) -> Iterator[list[Line | None]]:
+    """The lines of several views beside one another; a line of the text begins in all of them at once."""
+    waiting = [False] * len(columns)
+    while True:
+        lines = [
+            None if waits else next(column, None) for column, waits in zip(columns, waiting, strict=True)
+        ]
+        if not any(lines):
+            return
+        yield lines
+        waiting = [line is None or line.ends_text_line for line in lines]
+        if all(waiting):
+            waiting = [False] * len(columns)
+
+
+def _beside(rows: Iterable[Row | None], *, width: int) -> Row:
+    """Rows joined to one, each but the last padded to its column."""
+    segments: list[Segment] = []
+    total = 0
+    for index, row in enumerate(rows):
+        column = index * (width + _GUTTER)
+        if row is not None and row.segments:
+            segments += [Segment(" " * (column - total)), *row.segments]
+            total = column + row.width
+    return Row(tuple(segments), total)
+
+
+def _comparison(views: Sequence[VizTokenizer]) -> Text:
+    """The tokenizers by their tokens, fewest first.
+
+    >>> from tokbench.interfaces import TokenizerInfo
+    >>> from tokbench.results import VizTokenizer
+    >>> from tokbench.tokens import Segmentation, Span, Token, TokenKind
+    >>> def view(name, tokens):
+    ...     made = Segmentation("", (Token(0, b"", Span(0, 0), TokenKind.NORMAL),) * tokens)
+    ...     return VizTokenizer(TokenizerInfo(name, "bpe", 300, {}, lossless=True, kernel="native"), made)
+    >>> _comparison([view("wide", 5), view("tight", 4)]).plain
+    'tokens: tight 4 · wide 5 (+25.0 %)'
+    """
+    ranked = sorted(views, key=lambda view: view.tokens)
+    fewest = ranked[0].tokens
+    items = []
+    for view in ranked:
+        item = f"{visible(view.info.name)} {view.tokens:,}"
+        if 0 < fewest < view.tokens:
+            item += f" (+{100 * (view.tokens / fewest - 1):.1f} %)"
+        items.append(item)
+    return Text(f"tokens: {' · '.join(items)}")
+
+
+# --- rows and words ---------------------------------------------------------------------------
+
+
+class _Rows:
+    """Rows as something that a console prints."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for row in self._rows:
+            yield from row.segments
+            yield Segment.line()
+
+
+def _print(rows: Iterable[Row], *, console: Console) -> None:
+    """Print rows as they come, some at a time."""
+    coming = iter(rows)
+    while batch := list(islice(coming, _BATCH)):
+        console.print(_Rows(batch), end="", crop=False)
+
+
+def _wrapped(note: _Note, *, console: Console, width: int) -> list[Row]:
+    """A note as rows, wrapped between words."""
+    options = console.options.update(width=width - note.indent, height=None)
+    indent = [Segment(" " * note.indent)] if note.indent else []
+    lines = console.render_lines(note.text, options, pad=False)
+    return [_row([*indent, *line]) for line in lines]
+
+
+def _row(segments: Sequence[Segment]) -> Row:
+    return Row(tuple(segments), sum(segment.cell_length for segment in segments))
+
+
+def _listed(parts: Sequence[str], *, separator: str) -> str:
+    """Parts in one line, the first few where there are many."""
+    more = len(parts) - _PARTS_LISTED
+    return separator.join(parts[:_PARTS_LISTED]) + (f" … and {more:,} more" if more > 0 else "")
+
+
+def _count(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> _count(1, "byte"), _count(1200, "byte")
+    ('1 byte', '1,200 bytes')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
