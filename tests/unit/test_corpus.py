@@ -118,6 +118,13 @@ class TestFinding:
     def test_paths_may_be_path_objects(self):
         assert list(open_corpus(write("a.txt"))) == ["text"]
 
+    def test_what_pip_compiles_is_no_text(self):
+        write("docs/a.py", "a")
+        write("docs/__pycache__/a.pyc", "b")
+        corpus = open_corpus("docs")
+        assert list(corpus) == ["a"]
+        assert corpus.left_out == LeftOut(hidden=1)
+
     def test_hidden_and_binary_are_left_out_and_counted(self):
         write("docs/a.txt")
         write("docs/.hidden")

@@ -66,7 +66,7 @@ class LeftOut:
     """How many entries of the named folders were not taken for text.
 
     Attributes:
-        hidden: files and folders whose name starts with a dot.
+        hidden: files and folders whose name starts with a dot, and `__pycache__`.
         binary: files with a NUL byte near their beginning.
         special: sockets, pipes, devices, and links that lead nowhere.
     """
@@ -258,7 +258,7 @@ def _below(root: Path, *, skipped: set[str]) -> Iterator[Path]:
             continue
         entered.add(real)
         for entry in _entries(path):
-            if entry.name.startswith("."):
+            if _is_hidden(entry.name):
                 skipped.add(entry.path)
             elif entry.is_symlink():
                 links.append(path / entry.name)
@@ -272,8 +272,13 @@ def _folders_below(root: Path) -> Iterator[Path]:
     """A folder and all folders below it, without hidden ones and without following links."""
     yield root
     for entry in _entries(root):
-        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+        if entry.is_dir(follow_symlinks=False) and not _is_hidden(entry.name):
             yield from _folders_below(root / entry.name)
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether a name in a folder is not text that somebody put there: pip compiles even texts that end in .py."""
+    return name.startswith(".") or name == "__pycache__"
 
 
 def _expand(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:
