@@ -5,6 +5,7 @@ The cases are those of PRETOKENIZERS.md, in its order.
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,8 @@ CASES = [
     (WITH_NEWLINE_RULE, "\n\n  b", ["\n\n", " ", " b"]),
     (["code"], "\n\n  b", ["\n\n", "  ", "b"]),
     (["gpt2"], "\n\n  b", ["\n\n ", " b"]),
-    ([*WITH_NEWLINE_RULE, "code"], "a \r \n \tb", ["a", " \r \n", " ", "\tb"]),
+    (WITH_NEWLINE_RULE, "a \r \n \tb", ["a", " \r \n", " ", "\tb"]),
+    (["code"], "a \r \n \tb", ["a", " \r \n", " \t", "b"]),
     ([*WITH_NEWLINE_RULE, "code"], "a\n b", ["a", "\n", " b"]),
     (["gpt2"], "a\nb", ["a", "\n", "b"]),
     # Any white space but a line end before letters; only U+0020 before punctuation; nothing before digits.
@@ -70,7 +72,8 @@ CASES = [
     (["gpt4o"], "a'S'T", ["a'S", "'T"]),  # … and in gpt4o last, at most once
     (IGNORING_CASE, "a'S'T", ["a", "'S", "'T"]),
     (["gpt4o"], "it's'll", ["it's", "'ll"]),
-    (["gpt2", *IGNORING_CASE], "'re'ld'", ["'re", "'ld", "'"][:1] + ["'", "ld"][:0] + ["'ld", "'"]),
+    (IGNORING_CASE, "'re'ld", ["'re", "'ld"]),
+    (["gpt2"], "'re'ld", ["'re", "'", "ld"]),
     # gpt4o backtracks to the last caseless character where no small letter follows the capitals.
     (["gpt4o"], "亚洲AV", ["亚洲", "AV"]),
     (["gpt4o"], "AʰB", ["Aʰ", "B"]),
@@ -80,7 +83,8 @@ CASES = [
     # Marks are in both letter classes of gpt4o, may be a prefix, and count as punctuation.
     (["gpt4o"], f"A{ACUTE}B", [f"A{ACUTE}", "B"]),
     (["gpt4o"], f"e{ACUTE}a", [f"e{ACUTE}a"]),
-    (["gpt4o"], f"1{ACUTE}A", ["1", f"{ACUTE}A"]),
+    (["gpt4o"], f"1{ACUTE}Aa", ["1", f"{ACUTE}Aa"]),
+    (["gpt4o"], f"1{ACUTE}A", ["1", ACUTE, "A"]),  # the first alternative finds the mark alone
     (["gpt4o"], f"1{ACUTE}", ["1", ACUTE]),
     (["gpt4o"], f"!{ACUTE}", [f"!{ACUTE}"]),
     (["gpt4o"], f"!!{ACUTE}\n", [f"!!{ACUTE}\n"]),
@@ -112,11 +116,11 @@ CASES = [
     (["code"], "        return x", [" " * 8, "return", " x"]),
     (["code"], "if x:\n        y", ["if", " x", ":\n", " " * 8, "y"]),
     (["code"], "\t\tgo\tx", ["\t\t", "go", "\t", "x"]),
-    (["code"], "\t  x", ["\t", "  ", "x"]),
+    (["code"], "\t  x", ["\t  ", "x"]),
     (["code"], "a  \nb", ["a", "  \n", "b"]),
     (["code"], "a;  \n\n    \n  b", ["a", ";", "  \n\n    \n", "  ", "b"]),
     (["code"], "a  ", ["a", "  "]),
-    (["code"], "亜B亜", ["亜", "B亜"]),
+    (["code"], "亜B亜", ["亜", "B", "亜"]),
     (["code"], "ǅabǅ", ["ǅab", "ǅ"]),
     # "none": the document is one pre-token.
     (["none"], "a b\n\n1 ", ["a b\n\n1 "]),
@@ -172,7 +176,7 @@ def test_oniguruma_gets_no_possessive_intervals() -> None:
     for name in SPLITTING:
         spelling = resolve_pattern(name).oniguruma
         assert spelling is not None
-        assert "}+" not in spelling
+        assert re.search(r"\d\}\+", spelling) is None
     assert SplitPattern(name="custom", regex=r"a{2}+b{1,}+|\{3}++|.").oniguruma == r"a{2}b{1,}|\{3}++|."
     assert resolve_pattern("none").oniguruma is None
 
@@ -193,8 +197,8 @@ def test_a_custom_pattern_splits_by_the_regex_package() -> None:
         ("gpt3", "matches nothing at character 0"),  # a misspelt name is a pattern that fits no text
         ("(", "is no name and does not compile"),
         (r"\w*|\W", "matches the empty string"),
-        ("(?=a)|.", "matches the empty string at"),
-        (r"\w+", "matches nothing at character 1"),
+        (r"(?<=a)|(?s:.)", "matches nothing at character 1"),  # or the empty string, where there is text
+        (r"\w+", "matches nothing at character"),
         (r"\S+", "matches nothing at character"),
         (r"[^\n]+", "matches nothing at character"),
     ],

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.backends.bpe import reference
-from tokbench.backends.bpe.split import resolve_pattern, split_offsets
+from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split_offsets
 from tokbench.backends.bpe.split import split as split_text
 
 if TYPE_CHECKING:
@@ -24,13 +24,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.backends.bpe.reference import Pair
+    from tokbench.backends.bpe.split import SplitPattern
 
 _REPORT_EVERY = 64
 
 
 def split(pattern: str, text: bytes) -> NDArray[np.int64]:
     """Where the pre-tokens of a text end, in bytes."""
-    return np.asarray(split_offsets(resolve_pattern(pattern), text.decode()), dtype=np.int64)
+    return np.asarray(split_offsets(_named(pattern), text.decode()), dtype=np.int64)
+
+
+def _named(pattern: str | None) -> SplitPattern:
+    if pattern is not None and pattern not in PATTERN_NAMES:
+        raise ValueError(f'no scanner for the pattern "{pattern}"')
+    return resolve_pattern(pattern or "none")
 
 
 class PretokenCounter:
@@ -40,7 +47,9 @@ class PretokenCounter:
         self, *, pattern: str | None, special_tokens: list[str], threads: int = 1, seed: int = 0
     ) -> None:
         del threads, seed
-        self._pattern = resolve_pattern(pattern or "none")
+        if "" in special_tokens:
+            raise ValueError("a special token is empty")
+        self._pattern = _named(pattern)
         self._special_tokens = special_tokens
         self._counts: Counter[str] = Counter()
         self._source = -1
@@ -89,6 +98,7 @@ class PretokenCounter:
     def add_counted(self, pretoken: str, count: int) -> None:
         if count < 1:
             raise ValueError("a count must be positive")
+        pretoken.encode()  # raises for lone surrogates here, as the native kernel does
         self._counts[pretoken] += count
 
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
@@ -315,7 +325,7 @@ class Encoder:
         self._made = made
         self._byte_ids = byte_ids
         self._whole_tokens = whole_tokens or {}
-        self._pattern = resolve_pattern(pattern or "none")
+        self._pattern = _named(pattern)
         self._seen: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str) -> list[int]:

@@ -72,13 +72,16 @@ def _runs(text: str) -> Iterator[str]:
     start = 0
     for index in range(1, len(text)):
         character = text[index]
-        if character < "\u0300" or (
-            unicodedata.combining(character) == 0 and not _composes(text[start:index], character)
-        ):
+        if character < "\u0300" or (_is_starter(character) and not _composes(text[start:index], character)):
             yield text[start:index]
             start = index
     if text:
         yield text[start:]
+
+
+def _is_starter(character: str) -> bool:
+    """Whether marks stay behind it. A few of class 0 (U+0F73) decompose into marks, which others pass."""
+    return unicodedata.combining(unicodedata.normalize("NFD", character)[0]) == 0
 
 
 def _composes(run: str, starter: str) -> bool:

@@ -7,12 +7,12 @@ is also the definition that the scanners are tested against.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.errors import ConfigError
+from tokbench.formats.tokenizer_json import for_oniguruma
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,15 +49,13 @@ _REGEXES: dict[str, str | None] = {
     "code": (
         r"'(?i:[sdmt]|ll|ve|re)"
         r"|[^\r\n\t\p{L}\p{N}]?+(?:[\p{Lu}\p{Lt}]+(?!\p{Ll})|[\p{Lu}\p{Lt}]?[\p{Ll}\p{Lm}\p{Lo}]+)"
-        r"|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]|  ++|\t++|\s++$|\s+(?!\S)|\s"
+        r"|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]|[ \t][ \t]++|\t|\s++$|\s+(?!\S)|\s"
     ),
     "none": None,
 }
 
 PATTERN_NAMES = tuple(_REGEXES)
 """Every named pattern, in the order in which they are listed."""
-
-_POSSESSIVE_INTERVAL = re.compile(r"(?<!\\)(\{\d+(?:,\d*)?\})\+")
 
 _PROBE_CHARACTERS = "aAǅʰ亜\u0301\u0488٣5Ⅷ½ \t\r\n\v\u0085\u00a0\u3000'ſs.,_/-(€\u200d\x00👩\ue000\U0010ffff"
 
@@ -83,12 +81,8 @@ class SplitPattern:
 
     @property
     def oniguruma(self) -> str | None:
-        """The same pattern for Oniguruma, which `tokenizers` splits with.
-
-        Oniguruma reads `{1,3}+` as a repeated group. Where nothing can follow an interval it
-        need not be possessive, so plain `{1,3}` means the same.
-        """
-        return None if self.regex is None else _POSSESSIVE_INTERVAL.sub(r"\1", self.regex)
+        """The same pattern for Oniguruma, which `tokenizers` splits with."""
+        return None if self.regex is None else for_oniguruma(self.regex)
 
 
 def resolve_pattern(pattern: str) -> SplitPattern:

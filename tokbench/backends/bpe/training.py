@@ -13,7 +13,7 @@ from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tok
 from tokbench.backends.bpe.saved import config_as_saved
 from tokbench.backends.bpe.split import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.base import surrogate_error
+from tokbench.base import utf8
 from tokbench.errors import CorpusError, TrainingError
 from tokbench.interfaces import ByteDocuments, TrainingRecord
 
@@ -145,7 +145,7 @@ def _count(
         if pattern.is_custom:
             _count_split(counter, batch, config=config, pattern=pattern)
         else:
-            _add_texts(counter, [normalize(text, pattern.normalization) for text in batch])
+            _add_texts(counter, batch, pattern=pattern)
 
 
 def _count_sources(counter: PretokenCounter, documents: ByteDocuments, *, progress: Progress) -> None:
@@ -191,28 +191,26 @@ def _count_split(
 ) -> None:
     from collections import Counter
 
+    num_bytes = sum(len(utf8(text)) for text in texts)
     counts: Counter[str] = Counter()
     for text in texts:
         for piece in cut_at_special_tokens(text, config.special_tokens):
             if not piece.is_special:
                 counts.update(split(pattern, piece.text))
-    try:
-        for pretoken, count in counts.items():
-            counter.add_counted(pretoken, count)
-        counter.add_totals(
-            documents=sum(1 for text in texts if text),
-            num_bytes=sum(len(text.encode()) for text in texts),
-            pretokens=counts.total(),
-        )
-    except UnicodeEncodeError as error:
-        raise surrogate_error(error) from None
+    for pretoken, count in counts.items():
+        counter.add_counted(pretoken, count)
+    counter.add_totals(
+        documents=sum(1 for text in texts if text), num_bytes=num_bytes, pretokens=counts.total()
+    )
 
 
-def _add_texts(counter: PretokenCounter, texts: list[str]) -> None:
+def _add_texts(counter: PretokenCounter, texts: list[str], *, pattern: SplitPattern) -> None:
     try:
-        counter.add_texts(texts)
-    except UnicodeEncodeError as error:
-        raise surrogate_error(error) from None
+        counter.add_texts([normalize(text, pattern.normalization) for text in texts])
+    except UnicodeEncodeError:
+        for text in texts:
+            utf8(text)  # raises with the place in the text itself
+        raise
 
 
 def _batches(documents: Iterable[str], *, progress: Progress) -> Iterator[list[str]]:

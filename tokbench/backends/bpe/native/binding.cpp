@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 
 #if defined(_WIN32)
 #include <io.h>
@@ -57,6 +56,13 @@ Bytes utf8_view(nb::handle text) {
   return {reinterpret_cast<const Byte*>(data), static_cast<std::size_t>(size)};
 }
 
+std::vector<Bytes> utf8_views(const nb::tuple& texts) {
+  std::vector<Bytes> views;
+  views.reserve(texts.size());
+  for (const nb::handle text : texts) views.push_back(utf8_view(text));
+  return views;
+}
+
 // Calls back into Python now and then from a loop that runs without the interpreter's lock: for
 // progress, and so that Ctrl-C ends the loop.
 class Reporter {
@@ -77,6 +83,7 @@ class Reporter {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+// Reads without the interpreter's lock; takes it to raise OSError, or what a signal's handler raises.
 std::size_t read_some(int fd, std::span<Byte> into) {
   for (;;) {
 #if defined(_WIN32)
@@ -85,7 +92,14 @@ std::size_t read_some(int fd, std::span<Byte> into) {
     const auto got = ::read(fd, into.data(), into.size());
 #endif
     if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EINTR) throw std::system_error(errno, std::generic_category());
+    const int error = errno;
+    const nb::gil_scoped_acquire lock;
+    if (error == EINTR && PyErr_CheckSignals() == 0) continue;
+    if (error != EINTR) {
+      errno = error;
+      PyErr_SetFromErrno(PyExc_OSError);
+    }
+    throw nb::python_error();
   }
 }
 
@@ -96,10 +110,9 @@ DocumentMode document_mode(const std::string& name) {
 }
 
 void add_texts(PretokenCounter& counter, const nb::list& texts) {
-  // The strings stay alive in the list; collecting their views needs the lock, copying them does not.
-  std::vector<Bytes> views;
-  views.reserve(texts.size());
-  for (const nb::handle text : texts) views.push_back(utf8_view(text));
+  // The strings stay alive in the tuple; collecting their views needs the lock, copying them does not.
+  const nb::tuple kept(texts);
+  const std::vector<Bytes> views = utf8_views(kept);
   const nb::gil_scoped_release unlocked;
   for (const Bytes text : views) counter.add_document(text);
 }
@@ -128,9 +141,15 @@ nb::object invalid_place(PretokenCounter& counter) {
   return place ? nb::object(nb::make_tuple(place->source, place->offset)) : nb::none();
 }
 
+// The counts of a finished counter; before that, they are spread over threads.
+const PretokenTable& table_of(const PretokenCounter& counter) {
+  if (!counter.is_finished()) throw std::invalid_argument("the counter is not finished");
+  return counter.table();
+}
+
 nb::list counted_items(const PretokenCounter& counter) {
   nb::list items;
-  counter.table().for_each([&](Bytes text, std::int64_t count) {
+  table_of(counter).for_each([&](Bytes text, std::int64_t count) {
     items.append(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(text.data()), text.size()), count));
   });
   return items;
@@ -139,13 +158,14 @@ nb::list counted_items(const PretokenCounter& counter) {
 nb::tuple train(const PretokenCounter& counter, std::size_t num_merges, std::int64_t min_frequency,
                 std::size_t max_token_length, std::uint64_t seed, nb::object progress) {
   if (min_frequency < 1) throw std::invalid_argument("min_frequency must be at least 1");
+  const PretokenTable& table = table_of(counter);
   std::vector<Id> pairs;
   std::vector<std::int64_t> counts;
   std::int64_t num_tokens = 0;
   {
     Reporter report(std::move(progress));
     const nb::gil_scoped_release unlocked;
-    Trainer trainer(counter.table(), {num_merges, min_frequency, max_token_length, seed});
+    Trainer trainer(table, {num_merges, min_frequency, max_token_length, seed});
     while (trainer.step()) report(trainer.merges().size());
     for (const Merge& merge : trainer.merges()) {
       pairs.push_back(merge.left);
@@ -184,7 +204,8 @@ std::vector<std::string_view> views_of(const nb::list& tokens) {
   std::vector<std::string_view> views;
   views.reserve(tokens.size());
   for (const nb::handle token : tokens) {
-    const auto bytes = nb::cast<nb::bytes>(token);
+    if (!nb::isinstance<nb::bytes>(token)) throw nb::type_error("a token is not bytes");
+    const auto bytes = nb::borrow<nb::bytes>(token);
     views.emplace_back(bytes.c_str(), bytes.size());
   }
   return views;
@@ -213,9 +234,8 @@ nb::list to_list(const std::vector<Id>& ids) {
 }
 
 nb::tuple encode_batch(const Encoder& encoder, const nb::list& texts, unsigned threads) {
-  std::vector<Bytes> views;
-  views.reserve(texts.size());
-  for (const nb::handle text : texts) views.push_back(utf8_view(text));
+  const nb::tuple kept(texts);  // other threads may change the list meanwhile
+  const std::vector<Bytes> views = utf8_views(kept);
   Encoder::Batch batch;
   {
     const nb::gil_scoped_release unlocked;
@@ -312,12 +332,12 @@ NB_MODULE(_native, module) {
       .def_prop_ro("documents", [](const PretokenCounter& self) { return self.totals().documents; })
       .def_prop_ro("num_bytes", [](const PretokenCounter& self) { return self.totals().bytes; })
       .def_prop_ro("pretokens", [](const PretokenCounter& self) { return self.totals().pretokens; })
-      .def_prop_ro("distinct_pretokens", [](const PretokenCounter& self) { return self.table().size(); });
+      .def_prop_ro("distinct_pretokens", [](const PretokenCounter& self) { return table_of(self).size(); });
 
   nb::class_<Encoder>(module, "Encoder")
-      .def("__init__", &construct_from_merges, "merges"_a, "pattern"_a.none())
+      .def("__init__", &construct_from_merges, "merges"_a.noconvert(), "pattern"_a.none())
       .def_static("from_ranks", &encoder_from_ranks, "tokens"_a, "pattern"_a.none())
-      .def_static("from_parts", &encoder_from_parts, "tokens"_a, "merges"_a, nb::kw_only(), "whole_tokens_first"_a,
+      .def_static("from_parts", &encoder_from_parts, "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a,
                   "pattern"_a.none())
       .def(
           "encode", [](const Encoder& self, nb::handle text) { return to_list(encode_view(self, utf8_view(text))); },
@@ -327,7 +347,7 @@ NB_MODULE(_native, module) {
           "text"_a, "The ids of any bytes, UTF-8 or not.")
       .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
       .def("encode_split", &encode_split, "text"_a, "ends"_a, "The ids of a text that was split elsewhere: uint32[N].")
-      .def("decode", &decode_ids, "ids"_a)
+      .def("decode", &decode_ids, "ids"_a.noconvert())
       .def("tokens", &token_list, "The bytes of each id.")
       .def("__len__", [](const Encoder& self) { return self.vocabulary().size(); });
 }

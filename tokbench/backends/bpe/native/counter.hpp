@@ -10,6 +10,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "patterns.hpp"
@@ -44,9 +45,7 @@ class PretokenCounter {
       : pattern_(pattern), special_tokens_(std::move(special_tokens)) {
     states_.reserve(std::max(threads, 1u));
     for (unsigned i = 0; i < std::max(threads, 1u); ++i) states_.push_back({PretokenTable(seed), {}});
-    if (states_.size() > 1) {
-      for (State& state : states_) workers_.emplace_back([this, &state] { work(state); });
-    }
+    if (states_.size() > 1) start_workers();
   }
 
   PretokenCounter(const PretokenCounter&) = delete;
@@ -69,8 +68,12 @@ class PretokenCounter {
     if (documents_.bytes.size() >= kBatchBytes) submit(std::exchange(documents_, {}));
   }
 
-  // `count` occurrences of one pre-token that was split off elsewhere.
+  // `count` > 0 occurrences of one pre-token that was split off elsewhere.
   void add_counted(Bytes pretoken, std::int64_t count) {
+    // Nothing is counted higher than the bytes of all text.
+    const auto size = static_cast<std::int64_t>(std::max<std::size_t>(pretoken.size(), 1));
+    if (count > (kMostCountedBytes - counted_bytes_) / size) throw std::invalid_argument("the counts are too large together");
+    counted_bytes_ += count * size;
     Byte padded[kKeyPadding] = {};
     const bool is_short = pretoken.size() <= kShortWord;
     if (is_short) std::copy(pretoken.begin(), pretoken.end(), padded);
@@ -132,6 +135,8 @@ class PretokenCounter {
     return invalid_;
   }
 
+  bool is_finished() const { return finished_; }
+
   void add_totals(const CounterTotals& totals) { extra_.add(totals); }
   const CounterTotals& totals() const { return extra_; }
   const PretokenTable& table() const { return states_.front().table; }
@@ -151,6 +156,16 @@ class PretokenCounter {
   };
 
   static constexpr std::size_t kBatchBytes = 1 << 20;
+  static constexpr std::int64_t kMostCountedBytes = std::int64_t{1} << 62;
+
+  // The system may grant fewer threads than asked for: the counts are the same.
+  void start_workers() {
+    workers_.reserve(states_.size());
+    try {
+      for (State& state : states_) workers_.emplace_back([this, &state] { work(state); });
+    } catch (const std::system_error&) {
+    }
+  }
 
   void submit_safe_part() {
     // A special token may still be cut at the end of what has arrived: its reach is kept back.
@@ -306,6 +321,7 @@ class PretokenCounter {
   SpecialTokens special_tokens_;
   std::vector<State> states_;  // one for each worker; one without workers
   PretokenTable counted_{0};
+  std::int64_t counted_bytes_ = 0;
   CounterTotals extra_;
   bool finished_ = false;
 

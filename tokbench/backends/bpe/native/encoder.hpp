@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "merger.hpp"
@@ -159,7 +160,11 @@ class Encoder {
   template <class Work>
   static void run_on(unsigned threads, const Work& work) {
     std::vector<std::thread> others;
-    for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
+    others.reserve(threads);
+    try {
+      for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
+    } catch (const std::system_error&) {  // the system grants no more: those there are do the work
+    }
     work();
     for (std::thread& other : others) other.join();
   }

@@ -24,7 +24,7 @@ struct Rules {
   bool slashes_after_punctuation;   // "/" too
   bool newline_rule;                // "\s*[\r\n]": a run of white space ends behind its last line end
   bool end_of_text_first;           // "\s++$" comes before that rule
-  bool indentation;                 // two or more spaces, and tabs, stay whole
+  bool indentation;                 // two or more spaces and tabs, and a single tab, stay whole
 };
 
 inline constexpr bool is_letter(CharClass kind) {
@@ -177,8 +177,8 @@ inline const Byte* white_space(const Byte* p, const Byte* end) {
   if (R.newline_rule && behind_newline != p) return behind_newline;
   if constexpr (R.indentation) {
     const Byte* unit = p;
-    while (unit < q && *unit == *p) ++unit;
-    if ((*p == ' ' && unit - p >= 2) || *p == '\t') return unit;
+    while (unit < q && (*unit == ' ' || *unit == '\t')) ++unit;
+    if (unit - p >= 2 || *p == '\t') return unit;
   }
   return q == end || last == p ? q : last;
 }

@@ -116,6 +116,8 @@ class Vocabulary {
  private:
   using TokensByText = std::unordered_map<std::string, Id>;
 
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+
   explicit Vocabulary(std::size_t expected_pairs) : pairs_(expected_pairs) {}
 
   void find_bytes(const std::unordered_map<std::string_view, Id>& ids) {
@@ -143,6 +145,8 @@ class Vocabulary {
   }
 
   void add_token(Bytes token) {
+    // A handful of merges can double a token to any size.
+    if (token.size() > kMostBytes - bytes_.size()) throw std::length_error("the tokens together have more than 256 MB");
     bytes_.insert(bytes_.end(), token.begin(), token.end());
     starts_.push_back(bytes_.size());
   }
