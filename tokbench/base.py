@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tokbench.interfaces import TokenizerInfo, TrainingRecord
+    from tokbench.store import Manifest
 
 
 class BaseTokenizer(ABC):
@@ -34,6 +35,7 @@ class BaseTokenizer(ABC):
     def __init__(self, info: TokenizerInfo, *, training: TrainingRecord | None = None) -> None:
         self.info = info
         self.training = training
+        self._saved_training: Mapping[str, Any] | None = None
         self._special_ids = dict(info.special_tokens)
         self._special_bytes = {id: text.encode() for text, id in self._special_ids.items()}
         self._finder = SpecialTokenFinder(self._special_ids)
@@ -164,7 +166,7 @@ class BaseTokenizer(ABC):
             vocab_size=info.vocab_size,
             special_tokens=info.special_tokens,
             config=dict(config or {}),
-            training=None if training is None else _training_document(training, fingerprint),
+            training=self._saved_training if training is None else _training_document(training, fingerprint),
             versions={"tokbench": __version__, "python": platform.python_version(), **(versions or {})},
             self_test=tuple(
                 store.SelfTestSample(text=text, ids=tuple(self.encode(text)))
@@ -172,6 +174,17 @@ class BaseTokenizer(ABC):
             ),
         )
         store.write(directory, manifest=manifest, files=files, overwrite=overwrite)
+
+    def hold_to(self, manifest: Manifest, *, path: Path) -> None:
+        """Check an opened tokenizer by its self-test, and keep what the manifest says of its training.
+
+        Raises:
+            SelfTestError: it gives other ids than when it was saved.
+        """
+        from tokbench import store
+
+        store.self_test(self, manifest, path=path)
+        self._saved_training = manifest.training
 
 
 def utf8(text: str) -> bytes:

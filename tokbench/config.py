@@ -91,6 +91,76 @@ def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: s
     return config_type(**values)
 
 
+def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str, Any]:
+    """An option written as `key=value`, the value read by the option's type.
+
+    Whole numbers may be written with "_" or "k" (32_000, 32k); a list is written with commas, or by
+    giving the option several times; "none" is no value where the option may have none.
+
+    Args:
+        config_type: a backend's configuration.
+        text: as the user wrote it.
+        where: what error messages call the backend.
+
+    Returns:
+        The option's name, and its value as `build_config` takes it.
+
+    Raises:
+        ConfigError: no "=", an unknown option, or a value of another type.
+
+    >>> from tokbench.backends.bpe.config import BpeConfig
+    >>> parse_option(BpeConfig, "vocab_size=32k", where="the backend 'bpe'")
+    ('vocab_size', 32000)
+    """
+    name, equals, value = text.partition("=")
+    name = name.strip().replace("-", "_")
+    if not equals:
+        raise ConfigError(f"--option {text!r} has no value", hint="write --option key=value")
+    _check_keys([name], [field.name for field in dataclasses.fields(config_type)], where=where)
+    hint = get_type_hints(config_type)[name]
+    try:
+        return name, _read(value.strip(), hint)
+    except ValueError:
+        raise ConfigError(f"{where}: {name} is {value!r}, where {_described(hint)} is needed") from None
+
+
+def parse_options(config_type: type[Any], texts: Iterable[str], *, where: str) -> dict[str, Any]:
+    """Options written as `key=value`; a list that is given several times is joined, of others the last counts.
+
+    Raises:
+        ConfigError: as `parse_option`.
+
+    >>> from tokbench.backends.bpe.config import BpeConfig
+    >>> parse_options(BpeConfig, ["special_tokens=<a>", "special_tokens=<b>"], where="the backend 'bpe'")
+    {'special_tokens': ['<a>', '<b>']}
+    """
+    options: dict[str, Any] = {}
+    for text in texts:
+        name, value = parse_option(config_type, text, where=where)
+        before = options.get(name)
+        options[name] = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
+    return options
+
+
+def _read(value: str, hint: Any) -> Any:
+    """A value as its type is written. Raises `ValueError`."""
+    if get_origin(hint) in (Union, types.UnionType):
+        choices = get_args(hint)
+        if type(None) in choices and value.lower() == "none":
+            return None
+        return _read(value, next(choice for choice in choices if choice is not type(None)))
+    if get_origin(hint) is tuple:
+        return [_read(item.strip(), get_args(hint)[0]) for item in value.split(",")] if value else []
+    if hint is bool:
+        if value.lower() not in ("true", "false"):
+            raise ValueError(value)
+        return value.lower() == "true"
+    if hint is int:
+        thousands = 1000 if value[-1:] in ("k", "K") else 1
+        return int(value[:-1] if thousands > 1 else value) * thousands
+    return float(value) if hint is float else value
+
+
 def _check_keys(given: Iterable[str], known: Iterable[str], *, where: str) -> None:
     known = list(known)
     for key in given:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import locale
 import os
 import platform
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -44,9 +44,14 @@ def _machine() -> Iterator[Check]:
         "tokbench", f"{__version__} on Python {platform.python_version()}, {platform.platform(terse=True)}"
     )
     yield Check("processors", f"{os.cpu_count()} ({platform.machine()})")
-    encoding = sys.stdout.encoding or "?"
+    encoding = locale.getencoding()
     is_utf8 = encoding.lower().replace("-", "") == "utf8"
-    yield Check("output", encoding, passed=is_utf8, hint="set PYTHONUTF8=1 to see every script")
+    yield Check(
+        "locale",
+        encoding,
+        passed=True if is_utf8 else None,
+        hint=None if is_utf8 else "output is UTF-8 all the same; LC_ALL=C.UTF-8 says so to other programs",
+    )
 
 
 def _libraries() -> Iterator[Check]:

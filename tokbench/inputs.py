@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.corpus import open_corpus
+from tokbench.corpus import ErrorPolicy, open_corpus
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tokbench.corpus import Corpus
 
 InputKind = Literal["auto", "text", "file"]
 
@@ -21,67 +24,109 @@ _SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class TextInput:
-    """A text, and what messages call where it came from."""
+    """A text and where it came from.
+
+    Attributes:
+        source: what messages call it: "docs/a.txt", "data.jsonl:17", or the text itself, shortened.
+        text: the text.
+        file: the file it is a part of: "data.jsonl"; else its source.
+        continues: whether the text before it was a part of the same file.
+    """
 
     source: str
     text: str
+    file: str
+    continues: bool = False
 
 
-def read_inputs(arguments: Iterable[str], *, kind: InputKind = "auto") -> Iterator[TextInput]:
+def read_inputs(
+    arguments: Sequence[str],
+    *,
+    kind: InputKind = "auto",
+    text_field: str = "text",
+    errors: ErrorPolicy = "strict",
+    tell: Callable[[Corpus], None] = lambda _: None,
+) -> Iterator[TextInput]:
     """The texts of a command's arguments, one after another.
 
     Under "auto", "-" is standard input, an argument that names a file or folder is read, and any
-    other is a text; one that looks like a path and is none is an error rather than a text of a
-    few letters.
+    other is a text; one that looks like a path or a pattern and is none is an error rather than a
+    text of a few letters.
 
     Args:
         arguments: as the user wrote them.
         kind: "text" takes every argument as it is, "file" takes every one as a path.
+        text_field: as `open_corpus` takes it.
+        errors: as `open_corpus` takes it.
+        tell: called with every corpus that was read, to tell its problems.
 
     Raises:
         CorpusError: a path that is missing, or a file that cannot be read.
 
-    >>> next(read_inputs(["two words"]))
-    TextInput(source='two words', text='two words')
+    >>> next(read_inputs(["two words"])).text
+    'two words'
     """
+    if kind != "text" and arguments.count("-") > 1:
+        raise CorpusError("standard input can be read only once", hint="name - once")
     for argument in arguments:
-        if kind == "text" or (kind == "auto" and argument != "-" and _is_text(argument)):
-            yield TextInput(_shortened(argument), argument)
+        if kind == "text" or (kind == "auto" and _is_text(argument)):
+            text = _utf8(argument)
+            source = _shortened(text)
+            yield TextInput(source, text, file=source)
         else:
-            yield from _read(argument)
+            corpus = _open(argument, kind=kind, text_field=text_field, errors=errors)
+            yield from _read(corpus)
+            tell(corpus)
 
 
 def _is_text(argument: str) -> bool:
-    if _exists(argument):
-        return False
-    if _PATH_LIKE.fullmatch(argument):
-        if "*" in argument and any(Path().glob(argument.removeprefix("/"))):
-            return False
-        raise CorpusError(
-            f"there is no file {argument!r}",
-            hint="check the path, or say --text to take it as the text itself",
-        )
-    return True
+    return argument != "-" and not _exists(argument) and _PATH_LIKE.fullmatch(argument) is None
 
 
 def _exists(argument: str) -> bool:
     try:
-        return Path(argument).exists()
+        return bool(argument) and Path(argument).exists()
     except (OSError, ValueError):  # too long for a path, or with a NUL
         return False
 
 
-def _read(argument: str) -> Iterator[TextInput]:
-    if argument != "-" and Path(argument).is_file() and Path(argument).stat().st_size == 0:
-        yield TextInput(argument, "")
-        return
+def _utf8(argument: str) -> str:
+    """An argument as the UTF-8 that it is, also where the locale is of another time."""
     try:
-        for document in open_corpus(argument).documents():
-            yield TextInput(document.source, document.text)
+        argument.encode()
+    except UnicodeEncodeError:
+        try:
+            return os.fsencode(argument).decode()
+        except UnicodeError:
+            raise CorpusError(
+                f"the text {_shortened(argument)!a} is not UTF-8", hint="put it into a file, and name that"
+            ) from None
+    return argument
+
+
+def _open(argument: str, *, kind: InputKind, text_field: str, errors: ErrorPolicy) -> Corpus:
+    try:
+        return open_corpus(argument, text_field=text_field, errors=errors)
     except CorpusError as error:
-        if argument != "-" or "no text" not in error.message:
+        if kind == "file" or _exists(argument):
             raise
-        yield TextInput("<stdin>", "")
+        hint = f"--text takes it as the text itself; {error.hint or 'else check the path'}"
+        raise CorpusError(error.message, hint=hint) from None
+
+
+def _read(corpus: Corpus) -> Iterator[TextInput]:
+    names = {file.name for file in corpus.files}
+    before = None
+    try:
+        for document in corpus.documents():
+            source = document.source
+            file = source if source in names else source.rpartition(":")[0]
+            yield TextInput(source, document.text, file=file, continues=file == before)
+            before = file
+    except CorpusError as error:
+        if len(names) > 1 or not error.message.startswith("there is no text"):
+            raise
+        yield TextInput(corpus.files[0].name, "", file=corpus.files[0].name)
 
 
 def _shortened(text: str) -> str:

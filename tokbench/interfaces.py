@@ -124,6 +124,7 @@ class TrainingRecord:
         kernel: what trained: "native", "python", or a library with its version.
         requested_vocab_size: as asked for, or None where the default was taken.
         stopped_early: why fewer entries were learned than asked for, else None.
+        notes: what else the user should know of it, a sentence each.
     """
 
     documents: int | None
@@ -138,6 +139,7 @@ class TrainingRecord:
     learned_unit: str = "pieces"
     requested_vocab_size: int | None = None
     stopped_early: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,3 +283,13 @@ class SupportsScores(Protocol):
 
     def score(self, id: int) -> float | None:
         """The entry's log probability (Unigram), or what stands for one; None for one without."""
+
+
+@runtime_checkable
+class SupportsTemplate(Protocol):
+    """A tokenizer that knows which special tokens a model wants around its texts."""
+
+    def with_template(
+        self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
+    ) -> list[int]:
+        """The ids of one text, or of two, with those special tokens, as [CLS] … [SEP] … [SEP]."""

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
 ENTRY_POINT_GROUP = "tokbench.backends"
 
-_BUILT_IN = {"bpe": "tokbench.backends.bpe:BpeBackend"}
+_BUILT_IN = {
+    "bpe": "tokbench.backends.bpe:BpeBackend",
+    "sentencepiece": "tokbench.backends.sentencepiece:SentencePieceBackend",
+    "unigram": "tokbench.backends.unigram:UnigramBackend",
+    "wordpiece": "tokbench.backends.wordpiece:WordPieceBackend",
+    "byte": "tokbench.backends.baseline:ByteBackend",
+    "char": "tokbench.backends.baseline:CharBackend",
+    "word": "tokbench.backends.baseline:WordBackend",
+}
 
 
 def backend_names() -> list[str]:

@@ -100,6 +100,7 @@ class TrainResult:
             "requested_vocab_size": training.requested_vocab_size,
             "merges": len(training.learned_ids),
             "stopped_early": training.stopped_early,
+            "notes": list(training.notes),
             "documents": training.documents,
             "bytes": training.num_bytes,
             "pretokens": training.pretokens,

@@ -42,7 +42,16 @@ def dump_ranks(tokens: Sequence[bytes]) -> bytes:
             raise ConversionError(
                 f"tokens {first} and {rank} are both {token!r}, and a rank file has one of each"
             )
-    return b"".join(b"%b %d\n" % (_to_base64(token), rank) for rank, token in enumerate(tokens))
+    return dump_ranked((token, rank) for rank, token in enumerate(tokens))
+
+
+def dump_ranked(ranks: Iterable[tuple[bytes, int]]) -> bytes:
+    r"""The rank file of tokens with their ranks, all different, in the order given.
+
+    >>> dump_ranked([(b"a", 0), (b"ab", 300)])
+    b'YQ== 0\nYWI= 300\n'
+    """
+    return b"".join(b"%b %d\n" % (_to_base64(token), rank) for token, rank in ranks)
 
 
 def parse_ranks(data: bytes, *, path: Path | str) -> list[tuple[bytes, int]]:

@@ -2,13 +2,15 @@
 
 What `tokenizers` does with the file and a reader would not guess:
 
-- a special token's id is not taken from the file; each gets the next free one, so gaps cannot be said;
+- a special token's id is not taken from where it is listed: it is the one that the model's vocabulary
+  has for its text, and where there is none the next free one;
 - special tokens are recognised in every text, unless `Tokenizer.encode_special_tokens` is set;
 - a byte without a token is dropped without a word.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -47,36 +49,57 @@ def from_byte_level(text: str) -> bytes:
         raise ValueError(f"{error.args[0]!r} stands for no byte in the byte-level alphabet") from None
 
 
+def for_oniguruma(pattern: str) -> str:
+    r"""A split pattern for Oniguruma, which `tokenizers` splits with.
+
+    Oniguruma reads `{1,3}+` as a repeated group. Where nothing can follow an interval it need
+    not be possessive, so plain `{1,3}` means the same.
+
+    >>> print(for_oniguruma(r"\p{N}{1,3}+|."))
+    \p{N}{1,3}|.
+    """
+    return _POSSESSIVE_INTERVAL.sub(r"\1", pattern)
+
+
 def dump_byte_level_bpe(
     *,
-    tokens: Sequence[bytes],
+    tokens: Sequence[bytes | None],
     merges: Sequence[tuple[int, int]],
     special_tokens: Mapping[str, int],
     pattern: str | None,
     normalization: str | None = None,
+    whole_tokens_first: bool = False,
 ) -> bytes:
     """The `tokenizer.json` of a byte-level BPE, with the same ids.
 
     Args:
-        tokens: the bytes of each ordinary token; its id is its position.
+        tokens: the bytes of each ordinary token; its id is its position. None where no ordinary token
+            has that id.
         merges: pairs of ids in the order in which they are merged.
-        special_tokens: text → id; the ids follow those of `tokens` without a gap.
+        special_tokens: text → id.
         pattern: the split pattern in the dialect of Oniguruma; None where a text is one pre-token.
         normalization: None or "nfc".
+        whole_tokens_first: whether a pre-token that is an entry becomes it without any merge.
 
     Raises:
         ConversionError: `tokenizers` would give other ids, or another text when decoding.
     """
     pieces = _pieces(tokens)
+    specials = _checked_specials(special_tokens, pieces=pieces)
+    vocabulary = {piece: id for id, piece in enumerate(pieces) if piece is not None}
+    if [special_tokens[text] for text in specials] != list(
+        range(len(vocabulary), len(vocabulary) + len(specials))
+    ):
+        # An id that is not the next free one can only be said by the model's own vocabulary.
+        if whole_tokens_first:
+            _check_no_pretoken(specials)
+        vocabulary |= {text: special_tokens[text] for text in specials}
     return _dump_json(
         {
             "version": "1.0",
             "truncation": None,
             "padding": None,
-            "added_tokens": [
-                {"id": special_tokens[text], "content": text} | _SPECIAL
-                for text in _checked_specials(special_tokens, pieces=pieces)
-            ],
+            "added_tokens": [{"id": special_tokens[text], "content": text} | _SPECIAL for text in specials],
             "normalizer": _normalizer(normalization),
             "pre_tokenizer": _pre_tokenizer(pattern),
             "post_processor": None,
@@ -89,35 +112,48 @@ def dump_byte_level_bpe(
                 "end_of_word_suffix": None,
                 "fuse_unk": False,
                 "byte_fallback": False,
-                "ignore_merges": False,
-                "vocab": {piece: position for position, piece in enumerate(pieces)},
+                "ignore_merges": whole_tokens_first,
+                "vocab": dict(sorted(vocabulary.items(), key=lambda item: item[1])),
                 "merges": _merged_pieces(merges, pieces=pieces),
             },
         }
     )
 
 
-def dump_tokenizer_config(*, special_tokens: Mapping[str, int]) -> bytes:
+def dump_tokenizer_config(
+    *,
+    special_tokens: Mapping[str, int],
+    roles: Mapping[str, str] | None = None,
+    chat_template: str | None = None,
+) -> bytes:
     """The `tokenizer_config.json` with which `transformers` opens the `tokenizer.json` beside it.
 
     It is what `AutoTokenizer` needs to choose the class, and it keeps `transformers` from
     cleaning up spaces when it decodes and from feeding a model token types.
+
+    Args:
+        special_tokens: text → id.
+        roles: what a special token is to a model ("bos", "eos", "pad", …) → its text.
+        chat_template: a Jinja template, as `apply_chat_template` takes it.
     """
+    roles = roles or {}
     texts = sorted(special_tokens, key=special_tokens.__getitem__)
-    return _dump_json(
-        {
-            "added_tokens_decoder": {
-                str(special_tokens[text]): {"content": text} | _SPECIAL for text in texts
-            },
-            # transformers 5 calls these extra_special_tokens and reads both names, 4 only this one.
-            "additional_special_tokens": texts,
-            "clean_up_tokenization_spaces": False,
-            "model_input_names": ["input_ids", "attention_mask"],
-            "tokenizer_class": "PreTrainedTokenizerFast",
-        }
-    )
+    document: dict[str, Any] = {
+        "added_tokens_decoder": {str(special_tokens[text]): {"content": text} | _SPECIAL for text in texts},
+        # transformers 5 calls these extra_special_tokens and reads both names, 4 only this one.
+        "additional_special_tokens": [text for text in texts if text not in roles.values()],
+        "clean_up_tokenization_spaces": False,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "tokenizer_class": "PreTrainedTokenizerFast",
+    }
+    document |= {f"{role}_token": text for role, text in roles.items()}
+    if chat_template is not None:
+        document["chat_template"] = chat_template
+    return _dump_json(document)
 
 
+_POSSESSIVE_INTERVAL = re.compile(r"(?<!\\)(\{\d+(?:,\d*)?\})\+")
+_WORDS_AND_SIGNS = re.compile(r"[^\W_][\W_]|[\W_][^\W_]")
 _SPECIAL = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 
@@ -135,10 +171,12 @@ def _character_bytes() -> dict[str, int]:
     return {character: byte for byte, character in enumerate(_byte_characters())}
 
 
-def _pieces(tokens: Sequence[bytes]) -> list[str]:
+def _pieces(tokens: Sequence[bytes | None]) -> list[str | None]:
     """The tokens as `tokenizers` spells them, refused where a vocabulary of texts cannot hold them."""
     positions: dict[bytes, int] = {}
     for position, token in enumerate(tokens):
+        if token is None:
+            continue
         if not token:
             raise ConversionError(f"token {position} is empty")
         if (first := positions.setdefault(token, position)) != position:
@@ -148,21 +186,32 @@ def _pieces(tokens: Sequence[bytes]) -> list[str]:
     for byte in range(256):
         if bytes([byte]) not in positions:
             raise ConversionError(f"there is no token for byte 0x{byte:02X}, and tokenizers would drop it")
-    return [to_byte_level(token) for token in tokens]
+    return [None if token is None else to_byte_level(token) for token in tokens]
 
 
-def _checked_specials(special_tokens: Mapping[str, int], *, pieces: Sequence[str]) -> list[str]:
-    """The special tokens in the order of their ids, which `tokenizers` hands out itself."""
+def _checked_specials(special_tokens: Mapping[str, int], *, pieces: Sequence[str | None]) -> list[str]:
+    """The special tokens in the order of their ids."""
     texts = sorted(special_tokens, key=special_tokens.__getitem__)
-    vocabulary = set(pieces)
-    for expected, text in enumerate(texts, start=len(pieces)):
-        if special_tokens[text] != expected:
-            raise ConversionError(
-                f"the special token {text!r} has id {special_tokens[text]}, and tokenizers would give it "
-                f"{expected}: special tokens must follow the others without a gap"
-            )
+    vocabulary = {piece for piece in pieces if piece is not None}
+    taken = {id: piece for id, piece in enumerate(pieces) if piece is not None}
+    owners: dict[int, str] = {}
+    for text in texts:
+        id = special_tokens[text]
+        if id in taken:
+            raise ConversionError(f"the special token {text!r} has the id {id} of an ordinary token")
+        if (owner := owners.setdefault(id, text)) != text:
+            raise ConversionError(f"the special tokens {owner!r} and {text!r} have the same id {id}")
         _check_special_text(text, vocabulary=vocabulary)
     return texts
+
+
+def _check_no_pretoken(specials: Sequence[str]) -> None:
+    """Whole tokens come first, and the special ones are in the vocabulary: no text may be taken for one."""
+    for text in specials:
+        if all(character in _character_bytes() for character in text) and not _WORDS_AND_SIGNS.search(text):
+            raise ConversionError(
+                f"tokenizers could take the word {text!r} in a text for the special token: its id leaves a gap"
+            )
 
 
 def _check_special_text(text: str, *, vocabulary: set[str]) -> None:
@@ -182,19 +231,23 @@ def _check_special_text(text: str, *, vocabulary: set[str]) -> None:
         )
 
 
-def _merged_pieces(merges: Sequence[tuple[int, int]], *, pieces: Sequence[str]) -> list[tuple[str, str]]:
+def _merged_pieces(
+    merges: Sequence[tuple[int, int]], *, pieces: Sequence[str | None]
+) -> list[tuple[str, str]]:
     vocabulary = set(pieces)
     seen: set[tuple[int, int]] = set()
     merged: list[tuple[str, str]] = []
     for index, (left, right) in enumerate(merges):
-        if not (0 <= left < len(pieces) and 0 <= right < len(pieces)):
+        one = pieces[left] if 0 <= left < len(pieces) else None
+        other = pieces[right] if 0 <= right < len(pieces) else None
+        if one is None or other is None:
             raise ConversionError(f"merge {index} is of ids {left} and {right}, which are not both tokens")
         if (left, right) in seen:
             raise ConversionError(f"merge {index} of ids {left} and {right} comes a second time")
-        if pieces[left] + pieces[right] not in vocabulary:
+        if one + other not in vocabulary:
             raise ConversionError(f"merge {index} of ids {left} and {right} gives bytes that are no token")
         seen.add((left, right))
-        merged.append((pieces[left], pieces[right]))
+        merged.append((one, other))
     return merged
 
 

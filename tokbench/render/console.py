@@ -13,6 +13,8 @@ ColorChoice = Literal["auto", "always", "never"]
 
 _WIDTH_OF_FILES = 160
 """Columns where the output is no terminal and COLUMNS does not say: a table in a file should not fold at 80."""
+_MIN_WIDTH = 20
+"""Columns below which nothing can be shown; some terminals say that they have none."""
 
 
 def make_console(*, color: ColorChoice = "auto", stderr: bool = False) -> Console:
@@ -24,10 +26,14 @@ def make_console(*, color: ColorChoice = "auto", stderr: bool = False) -> Consol
     """
     from rich.console import Console
 
+    class PlainConsole(Console):
+        def on_broken_pipe(self) -> None:  # rich would end the process in a way of its own
+            raise BrokenPipeError
+
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or os.environ.get("COLUMNS") else _WIDTH_OF_FILES
     never = color == "never" or (color == "auto" and bool(os.environ.get("NO_COLOR")))
-    return Console(
+    console = PlainConsole(
         file=stream,
         color_system=None if never else ("truecolor" if color == "always" else "auto"),
         force_terminal=True if color == "always" else None,
@@ -37,6 +43,8 @@ def make_console(*, color: ColorChoice = "auto", stderr: bool = False) -> Consol
         markup=False,
         emoji=False,
     )
+    console.width = max(console.width, _MIN_WIDTH)
+    return console
 
 
 def print_json(document: dict[str, Any]) -> None:

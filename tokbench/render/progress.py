@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from contextlib import contextmanager
@@ -49,43 +50,93 @@ class _JsonProgress:
 
 @contextmanager
 def _bar() -> Iterator[Progress]:
+    bar = _BarProgress()
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+class _BarProgress:
+    """One bar a phase, from the first report on; the rate is that of the phase so far."""
+
+    def __init__(self) -> None:
+        self._progress: Any = None
+        self._task: Any = None
+        self._phase = ""
+        self._started = self._reported = time.monotonic()
+
+    def __call__(self, phase: str, done: int, total: int | None, unit: str) -> None:
+        now = time.monotonic()
+        is_new = phase != self._phase
+        if is_new:
+            # What is done already has been done since the phase before was last heard of.
+            self._phase, self._started = phase, self._reported if done else now
+        self._reported = now
+        figures = {
+            "completed": _effort(done, unit),
+            "total": None if total is None else _effort(total, unit),
+            "shown": _shown(done, total, unit, done / max(now - self._started, 1e-3)),
+        }
+        if is_new:
+            self._begin(figures)
+        else:
+            self._progress.update(self._task, **figures)
+
+    def close(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def _begin(self, figures: dict[str, Any]) -> None:
+        if self._progress is None:
+            self._progress = _rich_progress()
+            self._progress.start()
+        if self._task is not None:
+            self._progress.update(self._task, visible=False)
+        self._task = self._progress.add_task(self._phase, **figures)
+
+
+def _rich_progress() -> Any:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from tokbench.render.console import make_console
 
-    columns = (
+    return Progress(
         TextColumn("{task.description:<9}"),
         BarColumn(bar_width=30),
         TextColumn("{task.fields[shown]}"),
         TimeRemainingColumn(compact=True),
+        console=make_console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
     )
-    with Progress(*columns, console=make_console(stderr=True), transient=True) as rich_progress:
-        yield _BarProgress(rich_progress)
 
 
-class _BarProgress:
-    """One bar a phase; the rate is that of the phase so far."""
+def _effort(number: int, unit: str) -> float:
+    """How much work a number of units is, as the bar and the time left show it.
 
-    def __init__(self, progress: Any) -> None:
-        self._progress = progress
-        self._task: Any = None
-        self._phase = ""
-        self._started = 0.0
+    The pairs that are merged first are the most frequent ones: merge n takes about 1/n of the
+    time of the first, so that n of them take about log n.
 
-    def __call__(self, phase: str, done: int, total: int | None, unit: str) -> None:
-        if phase != self._phase:
-            if self._task is not None:
-                self._progress.update(self._task, visible=False)
-            self._phase, self._started = phase, time.monotonic()
-            self._task = self._progress.add_task(phase, total=total, shown="")
-        rate = done / max(time.monotonic() - self._started, 1e-3)
-        self._progress.update(self._task, completed=done, total=total, shown=_shown(done, total, unit, rate))
+    >>> _effort(1000, "bytes"), round(_effort(1000, "merges") / _effort(100_000, "merges"), 1)
+    (1000, 0.6)
+    """
+    return math.log1p(number) if unit == "merges" else number
 
 
 def _shown(done: int, total: int | None, unit: str, rate: float) -> str:
+    """The figures beside the bar.
+
+    >>> _shown(25_000_000, 50_000_000, "bytes", 1e8)
+    '25.0 of 50.0 MB  100 MB/s'
+    >>> _shown(300, 7_744, "merges", 20.0)
+    'merge 300 of 7,744'
+    """
     if unit in ("bytes", "characters"):
         of = f" of {total / 1e6:,.1f}" if total else ""
-        return f"{done / 1e6:,.1f}{of} MB  {rate / 1e6:,.0f} MB/s"
+        return f"{done / 1e6:,.1f}{of} MB  {rate / 1e6:,.0f} MB/s" if done else ""
+    if unit == "merges" and total:
+        return f"merge {done:,} of {total:,}"
     if total:
         return f"{done:,} of {total:,} {unit}"
     return ""

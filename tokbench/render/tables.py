@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -39,19 +41,22 @@ def visible(text: str) -> str:
 
 _BOLD = "bold"
 _FAINT = "dim"
+_NARROWEST_TEXT = 12
+"""Columns that a text is folded in at least."""
+_BETWEEN_COLUMNS = 3
 
 
 def render_train(result: TrainResult, *, console: Console) -> None:
     """What was trained, from what, how fast, where it is and what to do next."""
     training = result.training
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style=_FAINT, no_wrap=True)
-    table.add_column(overflow="fold")
+    table = _grid("label", "text")
     for label, value in _training_rows(result):
-        table.add_row(Text(label), value)
-    console.print(table)
+        table.add_row(Text(label, style=_FAINT), value)
+    _print(table, console=console)
     if training.stopped_early:
         console.print(Text(f"stopped early: {training.stopped_early}", style="yellow"))
+    for note in training.notes:
+        console.print(Text(f"note: {note}", style="yellow"))
     for name, reason in result.left_out.items():
         console.print(Text(f"without {name}: {reason}", style="yellow"))
     console.print()
@@ -94,6 +99,11 @@ def _pieces(pieces: Iterable[bytes]) -> Text:
     return Text("  ").join(Text(piece) for piece in shown)
 
 
+def render_source(source: str, *, console: Console) -> None:
+    """A line above what belongs to one of several texts."""
+    console.print(Text(visible(source), style=_BOLD))
+
+
 def render_count(result: CountResult, *, console: Console) -> None:
     """A line a text, and the total where there are several."""
     table = _table(
@@ -104,7 +114,7 @@ def render_count(result: CountResult, *, console: Console) -> None:
     if len(result.counts) > 1:
         table.add_section()
         table.add_row(Text("total", style=_BOLD), *_count_cells(result.total))
-    console.print(table)
+    _print(table, console=console)
     console.print(Text(f"by {result.info.name} ({result.info.vocab_size:,} entries)", style=_FAINT))
 
 
@@ -129,22 +139,24 @@ def render_corpus(result: CorpusResult, *, console: Console) -> None:
         ("lines", "right"),
         *(["licence"] if with_licence else []),
     )
-    kind = result.groups[0].kind if result.groups else None
-    for group in result.groups:
-        if group.kind != kind:
+    for kind, groups in groupby(result.groups, key=lambda group: group.kind):
+        if kind is not None:
             table.add_section()
-            kind = group.kind
-        label = " ".join(filter(None, [group.title, f"({group.kind})" if group.kind else None]))
-        numbers = (group.documents, group.num_bytes, group.characters, group.lines)
-        licence = [group.licence or ""] if with_licence else []
-        table.add_row(
-            Text(visible(group.group)), Text(label), *(f"{number:,}" for number in numbers), *licence
-        )
+            table.add_row(Text(kind, style=_FAINT))
+        for group in groups:
+            numbers = (group.documents, group.num_bytes, group.characters, group.lines)
+            licence = [group.licence or ""] if with_licence else []
+            table.add_row(
+                Text(visible(group.group)),
+                Text(group.title or ""),
+                *(f"{number:,}" for number in numbers),
+                *licence,
+            )
     table.add_section()
     total = result.document()["total"]
     sums = [f"{total[name]:,}" for name in ("documents", "bytes", "characters", "lines")]
     table.add_row(Text("total", style=_BOLD), Text(visible(result.place)), *sums)
-    console.print(table)
+    _print(table, console=console)
 
 
 def render_list(result: ListResult, *, console: Console) -> None:
@@ -152,14 +164,14 @@ def render_list(result: ListResult, *, console: Console) -> None:
     table = _table("name", "backend", ("vocabulary", "right"), ("size", "right"), "")
     for entry in result.tokenizers:
         vocabulary = f"{entry.vocab_size:,}" if entry.vocab_size is not None else "–"
-        size = f"{entry.num_bytes / 1e6:.1f} MB" if entry.num_bytes is not None else "–"
+        size = _size(entry.num_bytes) if entry.num_bytes is not None else "–"
         note = (
             Text(f"damaged: {visible(entry.error)}", style="red")
             if entry.error
             else Text(visible(entry.note))
         )
         table.add_row(Text(visible(entry.name), style=_BOLD), entry.backend or "?", vocabulary, size, note)
-    console.print(table)
+    _print(table, console=console)
     console.print(Text('any of them: tokbench viz -t NAME "your text"', style=_FAINT))
 
 
@@ -169,17 +181,17 @@ def render_backends(result: BackendsResult, *, console: Console) -> None:
         console.print(
             Text.assemble((backend.name, _BOLD), f"  {backend.summary}  ", (f"[{backend.kernel}]", _FAINT))
         )
-        console.print(_options(backend))
+        _print(_options(backend), console=console)
         console.print()
     console.print(Text("presets (--preset NAME)", style=_BOLD))
-    table = Table.grid(padding=(0, 2))
+    table = _grid("label", "label", "text")
     for preset in result.presets:
         table.add_row(Text(f"  {preset.name}"), Text(preset.backend, style=_FAINT), Text(preset.description))
-    console.print(table)
+    _print(table, console=console)
 
 
 def _options(backend: BackendInfo) -> Table:
-    table = Table.grid(padding=(0, 2))
+    table = _grid("label", "text")
     for option in backend.options:
         default = "" if option.default in (None, []) else f"(default {option.default})"
         table.add_row(Text(f"  {option.name}"), Text(f"{option.help} {default}".strip(), style=""))
@@ -193,28 +205,62 @@ def render_doctor(result: DoctorResult, *, console: Console) -> None:
         False: Text("✗", style="bold red"),
         None: Text("·", style=_FAINT),
     }
-    table = Table.grid(padding=(0, 2))
+    table = _grid("label", "label", "text")
     for check in result.checks:
         table.add_row(signs[check.passed], Text(check.subject), Text(visible(check.found)))
         if check.hint and check.passed is not True:
             table.add_row("", "", Text(f"→ {check.hint}", style="yellow"))
-    console.print(table)
+    _print(table, console=console)
     console.print()
     console.print(Text("all is well" if result.passed else "something is wrong", style=_BOLD))
 
 
 def _table(*columns: str | tuple[str, Literal["right"]]) -> Table:
+    """A table whose texts fold and whose numbers do not."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=_BOLD)
     for column in columns:
         if isinstance(column, str):
             table.add_column(column, overflow="fold")
         else:
-            table.add_column(column[0], justify=column[1], overflow="fold")
+            table.add_column(column[0], justify=column[1], no_wrap=True)
     return table
+
+
+def _grid(*columns: Literal["label", "text"]) -> Table:
+    """Columns without lines between them; labels do not fold."""
+    table = Table.grid(padding=(0, 2))
+    for column in columns:
+        table.add_column(no_wrap=column == "label", overflow="fold")
+    return table
+
+
+def _print(table: Table, *, console: Console) -> None:
+    """Print a table without the spaces that fill up its last column.
+
+    What does not fold is shown whole, though the table be wider than the terminal.
+    """
+    for column in table.columns:
+        widths = [cell_len(str(cell)) for cell in (column.header, *column.cells)]
+        column.min_width = max(widths) if column.no_wrap else min(max(widths), _NARROWEST_TEXT)
+    needed = sum((column.min_width or 0) + _BETWEEN_COLUMNS for column in table.columns) - 1
+    options = console.options.update(width=max(console.width, needed))
+    for segments in console.render_lines(table, options, pad=False):
+        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
+        line.rstrip()
+        console.print(line, soft_wrap=True)
 
 
 def _decimal(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
+
+
+def _size(num_bytes: int) -> str:
+    """Bytes on a disk.
+
+    >>> _size(948_000), _size(48_700)
+    ('0.9 MB', '49 kB')
+    """
+    return f"{num_bytes / 1e6:.1f} MB" if num_bytes >= 1e5 else f"{num_bytes / 1e3:.0f} kB"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -20,6 +20,7 @@ from tokbench.backends.bpe.reference import NUM_BYTES, Merge
 from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConfigError, ConversionError, CorpusError, ModelFormatError
+from tokbench.special_tokens import check_special_tokens
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -33,13 +34,16 @@ if TYPE_CHECKING:
 
 MERGES_NAME = "merges.npy"
 
-_DESCRIPTION = {"descr": "<i8", "fortran_order": False}
+_MAX_TOKEN_BYTES = 2**30  # of all tokens together
 
 
 def save(tokenizer: BpeTokenizer, directory: Path | str, *, overwrite: bool) -> None:
     """Write a tokenizer's folder. Raises `StoreError`, `ConversionError`."""
     if tokenizer.merges is None:
-        raise ConversionError("a tokenizer made from ranks does not know how its merges were learned")
+        raise ConversionError(
+            "a tokenizer made from ranks, or opened, does not know how its merges were learned",
+            hint="`tokbench convert` writes it in other formats",
+        )
     import regex
 
     files, left_out = _files(tokenizer, tokenizer.merges)
@@ -66,7 +70,12 @@ def load(directory: Path) -> BpeTokenizer:
     encoder = kernel.encoder_from_merges(
         np.ascontiguousarray(merges[:, :2], dtype=np.uint32), None if pattern.is_custom else pattern.name
     )
-    _check_special_ids(manifest, first=NUM_BYTES + len(merges), path=directory / store.MANIFEST_NAME)
+    if len(set(encoder.tokens())) != len(encoder):
+        raise ModelFormatError(
+            directory / MERGES_NAME, "merges that make each token once", "one made twice", hint=_RETRAIN
+        )
+    _check_special_tokens(manifest, first=NUM_BYTES + len(merges), path=directory / store.MANIFEST_NAME)
+    _check_seed(manifest, path=directory / store.MANIFEST_NAME)
     tokenizer = BpeTokenizer(
         name=manifest.name,
         pattern=pattern,
@@ -76,7 +85,7 @@ def load(directory: Path) -> BpeTokenizer:
         merges=tuple(Merge(*row) for row in merges.tolist()),
         config={key: value for key, value in manifest.config.items() if key != "left_out"},
     )
-    store.self_test(tokenizer, manifest, path=directory)
+    tokenizer.hold_to(manifest, path=directory)
     return tokenizer
 
 
@@ -153,10 +162,20 @@ def _pattern(manifest: Manifest, directory: Path) -> SplitPattern:
     return pattern
 
 
-def _check_special_ids(manifest: Manifest, *, first: int, path: Path) -> None:
+def _check_special_tokens(manifest: Manifest, *, first: int, path: Path) -> None:
+    try:
+        check_special_tokens(list(manifest.special_tokens))
+    except ConfigError as error:
+        raise ModelFormatError(path, "special tokens", error.message, hint=_RETRAIN) from None
     ids = sorted(manifest.special_tokens.values())
     if ids != list(range(first, first + len(ids))) or manifest.vocab_size != first + len(ids):
         raise ModelFormatError(path, f"special tokens with the ids from {first} on", f"{ids}", hint=_RETRAIN)
+
+
+def _check_seed(manifest: Manifest, *, path: Path) -> None:
+    seed = manifest.config.get("seed", 0)
+    if type(seed) is not int or seed < 0:
+        raise ModelFormatError(path, "a whole number from 0 on as config.seed", repr(seed), hint=_RETRAIN)
 
 
 def _dump_merges(merges: tuple[Merge, ...]) -> bytes:
@@ -182,7 +201,19 @@ def _parse_merges(data: bytes, *, path: Path) -> NDArray[np.int64]:
     made = np.arange(NUM_BYTES, NUM_BYTES + len(merges))[:, None]
     if ((merges[:, :2] < 0) | (merges[:, :2] >= made)).any() or (merges[:, 2] < 1).any():
         raise ModelFormatError(path, "merges of ids made before, with counts", "others", hint=_RETRAIN)
+    _check_token_sizes(merges, path=path)
     return merges
+
+
+def _check_token_sizes(merges: NDArray[np.int64], *, path: Path) -> None:
+    """Each merge may double the last one's token: a few rows could ask for more memory than there is."""
+    sizes = [1] * NUM_BYTES
+    total = 0
+    for left, right in merges[:, :2].tolist():
+        sizes.append(sizes[left] + sizes[right])
+        total += sizes[-1]
+        if total > _MAX_TOKEN_BYTES:
+            raise ModelFormatError(path, f"tokens of {_MAX_TOKEN_BYTES} bytes at most", "more", hint=_RETRAIN)
 
 
 def config_as_saved(config: BpeConfig, pattern: SplitPattern) -> Mapping[str, Any]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from tokbench.backends.bpe.normalization import NfcAlignment, normalize
 from tokbench.backends.bpe.reference import NUM_BYTES
-from tokbench.backends.bpe.split import split, split_offsets
-from tokbench.base import BaseTokenizer, surrogate_error, utf8
-from tokbench.errors import ConversionError, UnknownIdError
+from tokbench.backends.bpe.split import SplitPattern, split, split_offsets
+from tokbench.base import BaseTokenizer, utf8
+from tokbench.errors import ConfigError, ConversionError, UnknownIdError
 from tokbench.interfaces import Encoded, TokenizerInfo
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import tiktoken
     from numpy.typing import NDArray
 
+    from tokbench.backends.bpe.dropout import DropoutEncoder
     from tokbench.backends.bpe.kernel import Encoder, Kernel
     from tokbench.backends.bpe.reference import Merge
-    from tokbench.backends.bpe.split import SplitPattern
     from tokbench.interfaces import TrainingRecord
     from tokbench.models import ByteLevelBpe
 
@@ -53,6 +53,7 @@ class BpeTokenizer(BaseTokenizer):
         config: Mapping[str, Any] | None = None,
         training: TrainingRecord | None = None,
         fingerprint: Callable[[], str] | None = None,
+        description: ByteLevelBpe | None = None,
     ) -> None:
         self.pattern = pattern
         self.merges = merges
@@ -61,6 +62,10 @@ class BpeTokenizer(BaseTokenizer):
         self._encoder = encoder
         self._kernel = kernel
         self._num_ordinary = len(encoder)
+        self._description = description
+        self._gaps = frozenset(
+            () if description is None else (id for id, t in enumerate(description.tokens) if t is None)
+        )
         info = TokenizerInfo(
             name=name,
             backend="bpe",
@@ -87,6 +92,32 @@ class BpeTokenizer(BaseTokenizer):
             name=name, pattern=pattern, encoder=encoder, kernel=kernel, special_tokens=special_tokens or {}
         )
 
+    @classmethod
+    def from_description(cls, description: ByteLevelBpe, *, name: str, kernel: Kernel) -> Self:
+        """A tokenizer of any origin: ids in any order, gaps, special tokens anywhere.
+
+        Args:
+            description: what it is made of.
+            name: how the user calls it.
+            kernel: the kernel that runs it.
+
+        Raises:
+            ValueError: its tokens and merges contradict one another.
+        """
+        pattern = SplitPattern(
+            name=description.pattern_name,
+            regex=description.pattern,
+            normalization="nfc" if description.normalization == "nfc" else None,
+        )
+        return cls(
+            name=name,
+            pattern=pattern,
+            encoder=_encoder_of(description, kernel, None if pattern.is_custom else pattern.name),
+            kernel=kernel,
+            special_tokens=description.special_tokens,
+            description=description,
+        )
+
     # --- encoding -----------------------------------------------------------------------------
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
@@ -104,8 +135,9 @@ class BpeTokenizer(BaseTokenizer):
                 ids: list[int] = self._encoder.encode_split(prepared, ends).tolist()
                 return ids
             return self._encoder.encode(prepared)
-        except UnicodeEncodeError as error:
-            raise surrogate_error(error) from None
+        except UnicodeEncodeError:
+            utf8(text)  # raises with the place in the text itself
+            raise
 
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
@@ -121,8 +153,10 @@ class BpeTokenizer(BaseTokenizer):
         prepared = [normalize(text, self.pattern.normalization) for text in texts]
         try:
             ids, offsets = self._encoder.encode_batch(prepared, threads or os.cpu_count() or 1)
-        except UnicodeEncodeError as error:
-            raise surrogate_error(error) from None
+        except UnicodeEncodeError:
+            for text in texts:
+                utf8(text)  # raises with the place in the text itself
+            raise
         return Encoded(ids=ids, offsets=offsets)
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
@@ -146,13 +180,44 @@ class BpeTokenizer(BaseTokenizer):
         ends = self._kernel.split(self.pattern.name, data).tolist()
         return [data[start:end].decode() for start, end in pairwise([0, *ends])]
 
+    def sample(
+        self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
+    ) -> list[int]:
+        """The ids of a text with BPE dropout, the same on every kernel; see `dropout.py`.
+
+        Args:
+            text: nothing in it is a special token.
+            seed: chooses the segmentation.
+            alpha: the probability with which a merge is left out; None takes 0.1.
+            nbest_size: only for tokenizers that rank segmentations.
+
+        Raises:
+            ConfigError: `alpha` is no probability, or `nbest_size` is given.
+            TextError: the text holds a lone surrogate.
+        """
+        from tokbench.backends.bpe.dropout import DEFAULT_DROPOUT
+
+        if nbest_size is not None:
+            raise ConfigError(
+                "BPE does not rank segmentations, so that nbest_size means nothing", hint="leave it out"
+            )
+        pretokens = (pretoken.encode() for pretoken in self.pretokens(text))
+        dropout = DEFAULT_DROPOUT if alpha is None else alpha
+        return self._dropout_encoder.encode(pretokens, dropout=dropout, seed=seed)
+
+    @cached_property
+    def _dropout_encoder(self) -> DropoutEncoder:
+        from tokbench.backends.bpe.dropout import DropoutEncoder
+
+        return DropoutEncoder(self.description())
+
     # --- decoding -----------------------------------------------------------------------------
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids. Raises `UnknownIdError`."""
         array = self._checked(ids)
         parts, start = [], 0
-        for position in np.flatnonzero(array >= self._num_ordinary).tolist():
+        for position in np.flatnonzero(self._is_special(array)).tolist():
             parts.append(self._decode_ordinary(array[start:position]))
             parts.append(self._special_bytes[int(array[position])])
             start = position + 1
@@ -161,7 +226,7 @@ class BpeTokenizer(BaseTokenizer):
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
-        return self._tokens[id] if id < self._num_ordinary else None
+        return self._tokens[id] if id < self._num_ordinary and id not in self._gaps else None
 
     def token_id(self, piece: bytes) -> int | None:
         """The id of an entry, or None; special tokens are found by the bytes of their text."""
@@ -172,12 +237,21 @@ class BpeTokenizer(BaseTokenizer):
             array = np.asarray(ids, dtype=np.int64).reshape(-1)
         except OverflowError:
             position = next(i for i, id in enumerate(ids) if not -(2**63) <= id < 2**63)
+            self._checked(ids[:position])  # an unknown one before it comes first
             raise UnknownIdError(ids[position], position, self.info.vocab_size) from None
-        known = (array >= 0) & (array < self._num_ordinary) | np.isin(array, list(self._special_bytes))
+        known = (array >= 0) & (array < self._num_ordinary)
+        if self._gaps:
+            known &= ~np.isin(array, list(self._gaps))
+        known |= np.isin(array, list(self._special_bytes))
         if not known.all():
             position = int(np.argmin(known))
             raise UnknownIdError(int(array[position]), position, self.info.vocab_size)
         return array
+
+    def _is_special(self, array: NDArray[np.int64]) -> NDArray[np.bool_]:
+        if min(self._special_bytes, default=self._num_ordinary) >= self._num_ordinary:
+            return array >= self._num_ordinary
+        return np.isin(array, list(self._special_bytes))
 
     def _decode_ordinary(self, ids: NDArray[np.int64]) -> bytes:
         return self._encoder.decode(ids.astype(np.uint32)) if ids.size else b""
@@ -189,7 +263,8 @@ class BpeTokenizer(BaseTokenizer):
     @cached_property
     def _ids(self) -> dict[bytes, int]:
         specials = {text: id for id, text in self._special_bytes.items()}
-        return {token: id for id, token in enumerate(self._tokens)} | specials
+        tokens = enumerate(self._tokens)
+        return {token: id for id, token in tokens if id not in self._gaps} | specials
 
     # --- the forms in which others open it ----------------------------------------------------
 
@@ -208,6 +283,8 @@ class BpeTokenizer(BaseTokenizer):
         """What it is made of; see `tokbench.models`."""
         from tokbench.models import ByteLevelBpe
 
+        if self._description is not None:
+            return self._description
         merges = self.merges
         return ByteLevelBpe(
             tokens=tuple(self._tokens),
@@ -229,6 +306,11 @@ class BpeTokenizer(BaseTokenizer):
         """
         from tokbench.formats.tiktoken import to_encoding
 
+        if self._description is not None and self._description.merges is not None:
+            raise ConversionError(
+                "it merges by a list, and tiktoken merges whatever makes a token",
+                hint="`tokbench convert` finds out whether that comes to the same",
+            )
         if self.pattern.normalization is not None:
             raise ConversionError(
                 f"the pattern {self.pattern.name!r} brings text to {self.pattern.normalization.upper()} first, "
@@ -238,6 +320,26 @@ class BpeTokenizer(BaseTokenizer):
         return to_encoding(
             self.info.name,
             pattern=self.pattern.regex,
-            ranks=[(token, rank) for rank, token in enumerate(self._tokens)],
+            ranks=[(token, rank) for rank, token in enumerate(self._tokens) if rank not in self._gaps],
             special_tokens=self._special_ids,
         )
+
+
+def _encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) -> Encoder:
+    """The encoder of a description; it has an entry for each id, gaps included."""
+    tokens = description.tokens
+    if description.merges is None:
+        return kernel.encoder_from_ranks(
+            [_token_or_filler(id, token) for id, token in enumerate(tokens)], pattern
+        )
+    return kernel.encoder_from_parts(
+        [token or b"" for token in tokens],
+        np.array(description.merges, dtype=np.uint32).reshape(-1, 3),
+        whole_tokens_first=description.whole_tokens_first,
+        pattern=pattern,
+    )
+
+
+def _token_or_filler(id: int, token: bytes | None) -> bytes:
+    """A token, or for a gap in the ranks bytes that no text has: 0xFF is in no UTF-8."""
+    return b"\xff\xff" + id.to_bytes(4, "big") if token is None else token

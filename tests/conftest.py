@@ -1,0 +1,47 @@
+"""What every test may use: Hypothesis profiles, the kernels, and the material beside the project.
+
+HYPOTHESIS_PROFILE=thorough draws a thousand examples where "fast", the default, draws fifty.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+sys.path.append(str(Path(__file__).parent))  # so that a test can import `support`
+
+from support.kernels import KERNEL_NAMES, kernel_named
+
+if TYPE_CHECKING:
+    from tokbench.backends.bpe.kernel import Kernel
+
+SHARED = Path(__file__).parents[2] / "shared" / "real"
+
+settings.register_profile("fast", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real vocabularies, vectors and texts; a test that needs it is marked `real`."""
+    if not SHARED.is_dir():
+        pytest.skip(f"the real vocabularies and texts are not at {SHARED}")
+    return SHARED
+
+
+@pytest.fixture(scope="session", params=KERNEL_NAMES)
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each kernel; the native one is skipped where it is absent, unless TOKBENCH_KERNEL=native demands it."""
+    return kernel_named(request.param)
+
+
+@pytest.fixture(scope="session")
+def native() -> Kernel:
+    """The native kernel alone, for what only scanners, threads and big texts can show."""
+    return kernel_named("native")

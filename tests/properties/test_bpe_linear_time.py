@@ -1,0 +1,130 @@
+"""No text takes long: a megabyte of anything is split, learned from and encoded in a bounded time.
+
+What is linear takes well under a second here; the bounds are for slow machines, and what is
+quadratic misses them by orders of magnitude.
+"""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager
+from itertools import product
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.kernels import chosen, counted, learn
+from support.texts import FEW_REPRESENTATIVES
+
+from tokbench.backends.bpe import BpeBackend
+from tokbench.backends.bpe.config import BpeConfig
+from tokbench.backends.bpe.split import PATTERN_NAMES
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.backends.bpe.kernel import Encoder, Kernel
+
+SECONDS = 20
+SIZES = {"native": 1_000_000, "python": 50_000}
+"""Bytes of a text; the Python kernel is as linear, and some hundred times slower."""
+
+
+def letters(alphabet: str, size: int) -> str:
+    return "".join(random.Random(1).choices(alphabet, k=size))
+
+
+KINDS = {
+    "one letter": lambda size: "a" * size,
+    "two letters": lambda size: letters("ab", size),
+    "random letters": lambda size: letters("abcdefghijklmnopqrstuvwxyz", size),
+    "one CJK character": lambda size: "亜" * (size // 3),
+    "one emoji": lambda size: "🙂" * (size // 4),
+    "spaces": lambda size: " " * size,
+    "line ends": lambda size: "\n" * size,
+    "punctuation": lambda size: letters("'.,!", size),
+    "capitals": lambda size: "A" * size,
+    "marks": lambda size: "\u0301" * (size // 2),
+    "digits": lambda size: letters("0123456789", size),
+}
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Hold what is done inside to a number of seconds."""
+    started = perf_counter()
+    yield
+    assert perf_counter() - started < seconds
+
+
+def encoder_of(kernel: Kernel, text: str, pattern: str) -> Encoder:
+    merges, _ = learn(kernel, counted(kernel, [text], pattern=pattern), num_merges=300)
+    rows = np.array([merge[:2] for merge in merges], dtype=np.uint32).reshape(-1, 2)
+    return kernel.encoder_from_merges(rows, pattern)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pattern", ["gpt4", "gpt4o", "none"])
+def test_a_text_of_one_kind_is_learned_from_and_encoded(kernel: Kernel, pattern: str, kind: str) -> None:
+    text = KINDS[kind](SIZES[kernel.name])
+    with within(SECONDS):
+        encoder = encoder_of(kernel, text, pattern)
+        ids = encoder.encode(text)
+    assert encoder.decode(np.array(ids, dtype=np.uint32)) == text.encode()
+
+
+def test_a_long_pretoken_is_merged_by_ranks(kernel: Kernel) -> None:
+    ranks = [*(bytes([value]) for value in range(256)), *(b"a" * size for size in range(2, 300))]
+    encoder = kernel.encoder_from_ranks(ranks, "gpt4")
+    with within(SECONDS):
+        ids = encoder.encode("a" * SIZES[kernel.name])
+    assert sum(len(ranks[id]) for id in ids) == SIZES[kernel.name]
+
+
+@pytest.mark.parametrize("kind", ["one letter", "random letters", "one emoji"])
+def test_a_long_text_is_segmented(kernel: Kernel, kind: str) -> None:
+    text = KINDS[kind](SIZES[kernel.name] // 2) + "<e>" + KINDS[kind](SIZES[kernel.name] // 2)
+    with within(SECONDS), chosen(kernel.name):
+        tokenizer = BpeBackend().train([text], BpeConfig(special_tokens=("<e>",)))
+        tokens = tokenizer.segment(text, special=SpecialPolicy.ENCODE).tokens
+        assert tokenizer.decode([token.id for token in tokens]) == text
+
+
+@pytest.mark.parametrize("pattern", PATTERN_NAMES)
+def test_no_two_repeated_characters_take_long_to_split(native: Kernel, pattern: str) -> None:
+    for pair in product(FEW_REPRESENTATIVES, repeat=2):
+        text = "".join(pair) * 30_000 + "x"
+        with within(SECONDS / 4):
+            native.split(pattern, text.encode())
+
+
+def test_units_of_indentation_do_not_take_long_to_split(native: Kernel) -> None:
+    text = "  \t" * 6_000 + "x"
+    with within(0.2):
+        native.split("code", text.encode())
+
+
+@pytest.mark.parametrize("near", ["<|", "<|endoftext|", "|>", "<|endoftext|>"])
+def test_what_is_almost_a_special_token_is_searched_once(native: Kernel, near: str) -> None:
+    special_tokens = [
+        "<|endoftext|>",
+        "<|pad|>",
+        "<|endofprompt|>",
+        *(f"<|{number}|>" for number in range(50)),
+    ]
+    text = near * (SIZES["native"] // len(near))
+    with within(SECONDS):
+        counted(native, [text], special_tokens=special_tokens)
+
+
+def test_a_source_without_a_place_to_cut_may_come_in_small_blocks(native: Kernel) -> None:
+    counter = native.new_counter(pattern="gpt4", special_tokens=["<e>"], threads=1, seed=0)
+    with within(SECONDS):
+        counter.begin_source("file")
+        for _ in range(300_000):
+            counter.feed(b"12 34 56 78")
+        counter.end_source()
+        counter.finish()
+    assert counter.num_bytes == 3_300_000

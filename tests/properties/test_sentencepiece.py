@@ -1,0 +1,127 @@
+"""What holds of a SentencePiece model for every text."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sentencepiece_models import LOSSLESS_BUT_FOR_THE_SPACE_SIGN, VARIANTS, variant
+from support.texts import texts
+
+from tokbench.adapters.sentencepiece import SentencePieceBpeTokenizer, open_model
+from tokbench.adapters.sentencepiece_lines import Lines, cut_line
+from tokbench.errors import ModelFormatError
+from tokbench.tokens import TokenKind
+
+FRAGMENTS = [
+    " ",
+    "  ",
+    "▁",
+    "the",
+    " the",
+    "<s>",
+    "</s>",
+    "<sep>",
+    "ab",
+    "<0x41>",
+    "\0",
+    "\r\n",
+    "日本",
+    "😀",
+    "ﬁ",
+    "㍿",
+    "½",
+]
+any_text = st.lists(st.sampled_from(FRAGMENTS) | texts, max_size=8).map("".join)
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def name(request: pytest.FixtureRequest) -> str:
+    chosen: str = request.param
+    return chosen
+
+
+@given(text=any_text)
+def test_ids_and_decoded_text_are_those_of_the_library(name: str, text: str) -> None:
+    tokenizer = variant(name)
+    peer = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
+    ids = peer.encode(text)
+    assert tokenizer.encode(text) == ids == tokenizer.segment(text).ids
+    assert tokenizer.decode(ids) == peer.decode(ids)
+
+
+@given(text=any_text)
+def test_spans_are_ordered_in_range_and_cover_what_is_not_removed(name: str, text: str) -> None:
+    tokenizer = variant(name)
+    data = text.encode()
+    tokens = tokenizer.segment(text).tokens
+    spans = [token.span for token in tokens]
+    assert all(0 <= span.start <= span.stop <= len(data) for span in spans)
+    assert all(one.start <= two.start and one.stop <= two.stop for one, two in pairwise(spans))
+    if tokenizer.model.normalizer["name"] == "identity":  # nor does a variant of that name remove spaces
+        assert b"".join(data[span.start : span.stop] for span in spans) == data
+        fallback = [token for token in tokens if token.kind is TokenKind.BYTE]
+        assert all(data[token.span.start : token.span.stop] == token.piece for token in fallback)
+
+
+@given(text=any_text)
+def test_identity_with_byte_fallback_gives_every_text_back_but_for_the_space_sign(text: str) -> None:
+    for variant_name in LOSSLESS_BUT_FOR_THE_SPACE_SIGN:
+        tokenizer = variant(variant_name)
+        assert not tokenizer.info.lossless
+        assert tokenizer.decode_bytes(tokenizer.encode(text)) == text.replace("▁", " ").encode()
+
+
+@given(text=any_text)
+def test_bpe_without_dropout_is_what_the_library_encodes(name: str, text: str) -> None:
+    tokenizer = variant(name)
+    if isinstance(tokenizer, SentencePieceBpeTokenizer):
+        assert tokenizer.sample(text, seed=0, alpha=0.0) == tokenizer.encode(text)
+
+
+@given(text=any_text, seed=st.integers(0, 2**64), alpha=st.floats(0, 1))
+def test_samples_stand_for_the_same_text(name: str, text: str, seed: int, alpha: float) -> None:
+    tokenizer = variant(name)
+    ids = tokenizer.sample(text, seed=seed, alpha=alpha)
+    assert ids == tokenizer.sample(text, seed=seed, alpha=alpha)
+    if tokenizer.model.trainer["byte_fallback"]:  # without it, how much is unknown may differ
+        assert tokenizer.decode(ids) == tokenizer.decode(tokenizer.encode(text))
+
+
+@given(data=st.data())
+def test_damaged_models_are_refused_or_work(data: st.DataObject) -> None:
+    proto = bytearray(variant(data.draw(st.sampled_from(["bpe", "unigram as t5"]))).proto)
+    for _ in range(data.draw(st.integers(1, 8))):
+        proto[data.draw(st.integers(0, len(proto) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        tokenizer = open_model(bytes(proto), name="damaged")
+    except ModelFormatError:
+        return
+    text = "hello world ½ ﬁ  日本語😀\0"
+    assert tokenizer.segment(text).ids == tokenizer.encode(text)
+
+
+@given(data=st.binary(max_size=200))
+def test_what_is_no_model_is_refused(data: bytes) -> None:
+    with pytest.raises(ModelFormatError):
+        open_model(data, name="garbage")
+
+
+@given(documents=st.lists(any_text, max_size=5))
+def test_nothing_is_lost_on_the_way_to_the_library(documents: list[str]) -> None:
+    lines = Lines(documents)
+    found = list(lines)
+    expected = [part for text in documents for part in text.replace("▅", "\n").split("\n")]
+    assert found == [part.rstrip("\r").encode() for part in expected if part.rstrip("\r")]
+    assert lines.num_bytes == sum(len(text.encode()) for text in documents)
+    assert lines.documents == sum(bool(text) for text in documents)
+
+
+@given(text=any_text, longest=st.integers(4, 12))
+def test_cut_lines_are_the_line(text: str, longest: int) -> None:
+    parts = list(cut_line(text.encode(), longest=longest))
+    assert b"".join(parts) == text.encode()
+    assert all(0 < len(part) <= longest and part.decode() for part in parts)

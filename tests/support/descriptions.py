@@ -1,0 +1,52 @@
+"""Small tokenizers to convert: a trained BPE, and what is left of it when one thing is changed."""
+
+from __future__ import annotations
+
+import atexit
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import tokbench
+from tokbench.tokbin import tokenizer_of
+
+if TYPE_CHECKING:
+    from tokbench.interfaces import Tokenizer
+    from tokbench.models import ByteLevelBpe
+
+TRAINING_TEXT = (
+    "the cat, the hat and the 1234 mat; aaaa aaab das Haus, дом дома, 東京 東京都 तमिल\n    if x:\n"
+    "Some words occur more often than others: other words, often; it's what we'd expect, isn't it?\n" * 4
+)
+SPECIALS = ("<|end|>", "<|pad|>")
+
+
+@cache
+def trained(pattern: str = "gpt4", vocab_size: int = 340) -> Any:
+    """A byte-level BPE with two special tokens."""
+    return tokbench.train([TRAINING_TEXT], vocab_size=vocab_size, pattern=pattern, special_tokens=SPECIALS)
+
+
+atexit.register(trained.cache_clear)  # the kernel says so when encoders outlive it
+
+
+def described(pattern: str = "gpt4") -> ByteLevelBpe:
+    """What it is made of."""
+    description: ByteLevelBpe = trained(pattern).description()
+    return description
+
+
+def changed(pattern: str = "gpt4", **changes: Any) -> ByteLevelBpe:
+    """The same with other parts."""
+    return replace(described(pattern), **changes)
+
+
+def ranked(pattern: str = "gpt4", *, gap: int = 0) -> ByteLevelBpe:
+    """The same by its ranks alone, as tiktoken has it, with the special tokens `gap` ids further on."""
+    special = {text: id + gap for text, id in described(pattern).special_tokens.items()}
+    return changed(pattern, merges=None, whole_tokens_first=True, special_tokens=special)
+
+
+def running(description: ByteLevelBpe, *, name: str = "mine") -> Tokenizer:
+    """A description as a tokenizer."""
+    return tokenizer_of(description, name=name, backend="bpe")

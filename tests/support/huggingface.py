@@ -1,0 +1,177 @@
+"""Small `tokenizer.json` documents of every model type."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+from support.texts import bundled_texts
+
+SPECIALS = ("<unk>", "<s>", "</s>")
+
+
+def added(content: str, id: int, *, special: bool = True, **flags: bool) -> dict[str, Any]:
+    """An entry of `added_tokens`."""
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": id, "content": content, "special": special} | plain | flags
+
+
+def dump(document: dict[str, Any]) -> bytes:
+    """The bytes of a document."""
+    return json.dumps(document).encode()
+
+
+def document(model: dict[str, Any], **parts: Any) -> dict[str, Any]:
+    """A document with a model, and nothing else but what is given."""
+    empty = dict.fromkeys(
+        ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
+    )
+    return {"version": "1.0", "added_tokens": [], **empty, "model": model, **parts}
+
+
+@cache
+def byte_level(*, add_prefix_space: bool = False) -> bytes:
+    """A byte-level BPE as GPT-2 has it, trained on a few bundled texts."""
+    made = tokenizers.Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
+    made.decoder = decoders.ByteLevel()
+    made.train_from_iterator(
+        _few_texts(),
+        trainers.BpeTrainer(
+            vocab_size=600,
+            special_tokens=["<s>", "</s>"],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    return made.to_str().encode()
+
+
+@cache
+def byte_fallback() -> bytes:
+    """A BPE on characters with byte fallback, in the manner of Llama 2."""
+    pieces = [*SPECIALS, *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "a", "b", "é", "ab", "▁ab"]
+    return dump(
+        document(
+            {
+                "type": "BPE",
+                "unk_token": "<unk>",
+                "fuse_unk": True,
+                "byte_fallback": True,
+                "vocab": {piece: id for id, piece in enumerate(pieces)},
+                "merges": [["a", "b"], ["▁", "ab"]],
+            },
+            added_tokens=[added(text, id) for id, text in enumerate(SPECIALS)],
+            normalizer={
+                "type": "Sequence",
+                "normalizers": [
+                    {"type": "Prepend", "prepend": "▁"},
+                    {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+                ],
+            },
+            decoder={
+                "type": "Sequence",
+                "decoders": [
+                    {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+                    {"type": "ByteFallback"},
+                    {"type": "Fuse"},
+                    {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+                ],
+            },
+        )
+    )
+
+
+@cache
+def unigram() -> bytes:
+    """A Unigram with the pieces </s> and <unk> in its vocabulary, in the manner of T5."""
+    scores = {
+        "<unk>": 0.0,
+        "<s>": 0.0,
+        "</s>": 0.0,
+        "▁": -2.0,
+        "▁the": -1.0,
+        "a": -3.0,
+        "t": -3.0,
+        "fi": -3.5,
+    }
+    scores |= dict.fromkeys("hesx<>/é", -4.0)
+    return dump(
+        document(
+            {"type": "Unigram", "unk_id": 0, "vocab": [list(item) for item in scores.items()]},
+            added_tokens=[added(text, id) for id, text in enumerate(SPECIALS)],
+            normalizer={"type": "NFKC"},
+            pre_tokenizer={
+                "type": "Metaspace",
+                "replacement": "▁",
+                "prepend_scheme": "always",
+                "split": True,
+            },
+            decoder={"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
+        )
+    )
+
+
+@cache
+def word_level() -> bytes:
+    """A WordLevel whose special tokens are words to its pre-tokenizer."""
+    words = [*SPECIALS, "one", "two"]
+    return dump(
+        document(
+            {
+                "type": "WordLevel",
+                "unk_token": "<unk>",
+                "vocab": {word: id for id, word in enumerate(words)},
+            },
+            added_tokens=[added(text, id) for id, text in enumerate(SPECIALS)],
+            pre_tokenizer={"type": "WhitespaceSplit"},
+        )
+    )
+
+
+@cache
+def wordpiece() -> bytes:
+    """A WordPiece as BERT has it, trained on a few bundled texts."""
+    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.decoder = decoders.WordPiece()
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    made.train_from_iterator(
+        _few_texts(),
+        trainers.WordPieceTrainer(vocab_size=600, special_tokens=specials, show_progress=False),
+    )
+    return made.to_str().encode()
+
+
+@cache
+def with_suffix() -> bytes:
+    """A BPE on characters with an end of words, as the first BPE tokenizers had it."""
+    made = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made.decoder = decoders.BPEDecoder(suffix="</w>")
+    made.train_from_iterator(
+        _few_texts(),
+        trainers.BpeTrainer(
+            vocab_size=600, special_tokens=["<unk>"], end_of_word_suffix="</w>", show_progress=False
+        ),
+    )
+    return made.to_str().encode()
+
+
+DOCUMENTS = {
+    "byte-level": byte_level,
+    "byte-fallback": byte_fallback,
+    "unigram": unigram,
+    "word-level": word_level,
+    "wordpiece": wordpiece,
+    "suffix": with_suffix,
+}
+
+
+def _few_texts() -> list[str]:
+    return [bundled_texts()[name] for name in ("parallel/en.txt", "parallel/de.txt", "code/python.py")]

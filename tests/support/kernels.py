@@ -1,0 +1,116 @@
+"""Kernels by name, and counting and learning with one of them in a line."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tokbench.backends.bpe import reference
+from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
+from tokbench.backends.bpe.reference import Merge
+from tokbench.backends.bpe.split import resolve_pattern, split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tokbench.backends.bpe.kernel import Kernel, PretokenCounter
+
+KERNEL_NAMES = ("native", "python")
+
+
+def kernel_named(name: str) -> Kernel:
+    """The kernel of a name; a missing native one skips the test, or fails it under TOKBENCH_KERNEL=native."""
+    demanded = os.environ.get("TOKBENCH_KERNEL") == "native"
+    if name == "native" and not demanded and not has_native_kernel():
+        pytest.skip("the compiled kernel is not installed")
+    with chosen(name):
+        return current_kernel()
+
+
+@contextmanager
+def chosen(name: str) -> Iterator[None]:
+    """Let everything inside run on the kernel of a name, as TOKBENCH_KERNEL does for a user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOKBENCH_KERNEL", name)
+        yield
+
+
+def new_counter(
+    kernel: Kernel,
+    *,
+    pattern: str | None = "gpt4",
+    special_tokens: Sequence[str] = (),
+    threads: int = 1,
+    seed: int = 0,
+) -> PretokenCounter:
+    """A counter that has seen nothing yet."""
+    return kernel.new_counter(
+        pattern=pattern, special_tokens=list(special_tokens), threads=threads, seed=seed
+    )
+
+
+def counted(
+    kernel: Kernel,
+    texts: Iterable[str],
+    *,
+    pattern: str = "gpt4",
+    special_tokens: Sequence[str] = (),
+    threads: int = 1,
+    seed: int = 0,
+) -> PretokenCounter:
+    """A finished counter of whole documents."""
+    counter = new_counter(kernel, pattern=pattern, special_tokens=special_tokens, threads=threads, seed=seed)
+    counter.add_texts(list(texts))
+    counter.finish()
+    return counter
+
+
+def counted_words(kernel: Kernel, words: Mapping[str, int], *, seed: int = 0) -> PretokenCounter:
+    """A finished counter of pre-tokens that were split off and counted elsewhere."""
+    counter = new_counter(kernel, pattern=None, seed=seed)
+    for word, count in words.items():
+        counter.add_counted(word, count)
+    counter.finish()
+    return counter
+
+
+def counted_by_definition(
+    texts: Iterable[str], *, pattern: str = "gpt4", special_tokens: Sequence[str] = ()
+) -> Counter[bytes]:
+    """How often each pre-token occurs, by the reference and the `regex` package."""
+    resolved = resolve_pattern(pattern)
+    counts: Counter[str] = Counter()
+    for text in texts:
+        for piece in reference.cut_at_special_tokens(text, special_tokens):
+            if not piece.is_special:
+                counts.update(split(resolved, piece.text))
+    return Counter({pretoken.encode(): count for pretoken, count in counts.items()})
+
+
+def learn(
+    kernel: Kernel,
+    counter: PretokenCounter,
+    *,
+    num_merges: int,
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    seed: int = 0,
+) -> tuple[list[Merge], int]:
+    """The merges that a kernel learns from a finished counter, and the tokens that the text becomes."""
+    pairs, counts, num_tokens = kernel.train(
+        counter,
+        num_merges=num_merges,
+        min_frequency=min_frequency,
+        max_token_length=max_token_length or 0,
+        seed=seed,
+        progress=None,
+    )
+    merges = [
+        Merge(left, right, count)
+        for (left, right), count in zip(pairs.tolist(), counts.tolist(), strict=True)
+    ]
+    return merges, num_tokens

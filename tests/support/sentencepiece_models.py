@@ -1,0 +1,142 @@
+"""SentencePiece models: trained ones of every kind, small, and ones written by hand."""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import tokbench
+from tokbench.formats.sentencepiece_model import NORMALIZER_FIELDS, TRAINER_FIELDS, ModelPiece, PieceType
+from tokbench.resources import corpora_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokbench.adapters.sentencepiece import SentencePieceTokenizer
+    from tokbench.formats.sentencepiece_model import SpecField
+
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bpe": ("sentencepiece", {"vocab_size": 700}),
+    "unigram": ("unigram", {"vocab_size": 700}),
+    "bpe as llama": (
+        "sentencepiece",
+        {"vocab_size": 600, "split_digits": True, "special_tokens": ("<|a|>", "[X]")},
+    ),
+    "unigram as t5": (
+        "unigram",
+        {
+            "vocab_size": 500,
+            "byte_fallback": False,
+            "normalization": "nmt_nfkc",
+            "remove_extra_whitespaces": True,
+            "allow_whitespace_only_pieces": False,
+            "pad_id": 0,
+            "eos_id": 1,
+            "unk_id": 2,
+            "bos_id": -1,
+        },
+    ),
+    "bpe folded": (
+        "sentencepiece",
+        {"vocab_size": 700, "normalization": "nfkc_cf", "remove_extra_whitespaces": True},
+    ),
+    "bpe without prefix": ("sentencepiece", {"vocab_size": 500, "add_dummy_prefix": False}),
+    "unigram without bytes": ("unigram", {"vocab_size": 400, "byte_fallback": False}),
+    "bpe with symbols": (
+        "sentencepiece",
+        {"vocab_size": 500, "user_defined_symbols": ("<sep>", "ab", "the"), "byte_fallback": False},
+    ),
+    "unigram with symbols": (
+        "unigram",
+        {"vocab_size": 600, "user_defined_symbols": ("<sep>", "ab"), "normalization": "nfkc"},
+    ),
+    "bpe, spaces behind": (
+        "sentencepiece",
+        {"vocab_size": 600, "options": ("treat_whitespace_as_suffix=true",)},
+    ),
+}
+"""Name → the backend and the options of a model."""
+
+LOSSLESS_BUT_FOR_THE_SPACE_SIGN = ("bpe", "unigram", "bpe as llama", "bpe without prefix")
+"""Variants that give every text back in which there is no ▁."""
+
+
+@cache
+def training_text() -> tuple[str, ...]:
+    """A few hundred lines in three scripts, and some code."""
+    root = corpora_directory()
+    names = ("parallel/en.txt", "parallel/de.txt", "parallel/ru.txt", "code/python.py")
+    return tuple(
+        line for name in names for line in (root / name).read_text(encoding="utf-8").splitlines()[:60]
+    )
+
+
+@cache
+def variant(name: str) -> SentencePieceTokenizer:
+    """The trained model of a name in `VARIANTS`."""
+    backend, options = VARIANTS[name]
+    tokenizer: Any = tokbench.train(training_text(), backend=backend, **options)
+    return tokenizer
+
+
+def written(
+    pieces: Sequence[ModelPiece],
+    *,
+    trainer: Mapping[str, Any] | None = None,
+    normalizer: Mapping[str, Any] | None = None,
+) -> bytes:
+    """The bytes of a `.model` file."""
+    normalizer = {"name": "identity", "remove_extra_whitespaces": False, **(normalizer or {})}
+    return b"".join(
+        [
+            *(_field(1, _piece(piece)) for piece in pieces),
+            _field(2, _spec(trainer or {}, TRAINER_FIELDS)),
+            _field(3, _spec(normalizer, NORMALIZER_FIELDS)),
+        ]
+    )
+
+
+def unknown() -> ModelPiece:
+    """The piece that every model has."""
+    return ModelPiece("<unk>", 0.0, PieceType.UNKNOWN)
+
+
+def scored(scores: Mapping[str, float]) -> list[ModelPiece]:
+    """Normal pieces."""
+    return [ModelPiece(text, score, PieceType.NORMAL) for text, score in scores.items()]
+
+
+def _piece(piece: ModelPiece) -> bytes:
+    score = b"\x15" + struct.pack("<f", piece.score)
+    return _field(1, piece.text.encode()) + score + b"\x18" + _varint(piece.type)
+
+
+def _spec(values: Mapping[str, Any], known: Mapping[str, SpecField]) -> bytes:
+    written_ = b""
+    for name, value in values.items():
+        number, kind, _ = known[name]
+        match kind:
+            case "int" | "bool":
+                written_ += _varint(number << 3) + _varint(int(value) % (1 << 64))
+            case "float":
+                written_ += _varint(number << 3 | 5) + struct.pack("<f", value)
+            case "texts":
+                written_ += b"".join(_field(number, each.encode()) for each in value)
+            case "text":
+                written_ += _field(number, value.encode())
+            case "bytes":
+                written_ += _field(number, value)
+    return written_
+
+
+def _field(number: int, value: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _varint(value: int) -> bytes:
+    digits = []
+    while value >= 0x80:
+        digits.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*digits, value])

@@ -1,0 +1,98 @@
+"""Texts to try tokenizers on: one character of each kind, Hypothesis strategies, the bundled corpora."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import regex
+from hypothesis import strategies as st
+
+from tokbench.resources import corpora_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPRESENTATIVES = (
+    "aA"  # letters that are part of no contraction
+    "stlvreSL"  # and such as are
+    "\u017f"  # long s, which folds to s
+    "\u01c5"  # a titlecase letter
+    "\u02b0"  # a modifier letter, neither small nor capital
+    "亜"  # another letter without case
+    "\u0301\u0903"  # a mark that takes no space, and one that does
+    "1\u0663\u2167\u00bd"  # digits of one byte and of two, a letter number, a fraction
+    " \t\r\n"
+    "\u0085\u00a0\u3000"  # white space of two and three bytes
+    "\u001c\u200b"  # what looks like white space to others and is none
+    "'_/.\u20ac"  # punctuation of one byte and of three
+    "\U0001f642"  # and of four
+)
+"""One character of each kind that some scanner, or some mistake in one, can tell apart."""
+
+FEW_REPRESENTATIVES = "aAsl亜\u02b0\u03011 \t\r\n\u3000'/."
+"""Those among them that the rules distinguish most."""
+
+_FRAGMENTS = [
+    *REPRESENTATIVES,
+    *["'ll", "'S", "'re", "\u2019t", "don't", "the", " The", "HTTPServer", "getUserName", "snake_case", "ЁЖ"],
+    *["  ", "        ", "\n\n", "\r\n", "\n  ", " \n", "\t\t", "//", "...", "!/\n", "12345", " 1", "½٣"],
+    *[
+        "e\u0301",
+        "한국어",
+        "日本",
+        "नमस्ते",
+        "ไทย",
+        "العربية",
+        "👩\u200d👩\u200d👧",
+        "🇩🇪",
+        "\u1100\u1161\u11a8",
+    ],
+]
+
+characters = st.characters(exclude_categories=["Cs"])
+"""Any character that has a UTF-8 form."""
+
+texts = st.lists(st.sampled_from(_FRAGMENTS) | characters, max_size=25).map("".join)
+"""Texts of awkward pieces, with any character between them."""
+
+_letters = st.sampled_from(["a", "ab", "ba", "aab", "abc"]) | st.integers(2, 9).map("a".__mul__)
+
+words = st.lists(_letters, min_size=1, max_size=12).map("".join)
+"""Words of few letters, in which pairs repeat and overlap."""
+
+
+@cache
+def bundled_texts() -> dict[str, str]:
+    """The bundled corpora, by their path below `corpora/`."""
+    root = corpora_directory()
+    paths = sorted(path for kind in ("parallel", "code", "edge") for path in (root / kind).iterdir())
+    return {path.relative_to(root).as_posix(): path.read_bytes().decode() for path in paths}
+
+
+@cache
+def all_characters() -> str:
+    """Every code point that is no surrogate."""
+    return "".join(chr(code_point) for code_point in range(0x110000) if not 0xD800 <= code_point < 0xE000)
+
+
+CLASSES = [r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"\s"]
+"""The classes that the named patterns are written with; what is in none is punctuation to them."""
+
+
+def characters_alike(found_by: Callable[[str, str], str], *, among: str) -> str:
+    """Those of some characters that a peer puts into the same classes as the `regex` package does.
+
+    Unicode grows, and libraries carry its tables of different years: parity of splitting can be
+    asked only for characters on which they agree.
+
+    Args:
+        found_by: (class, text) → the characters of the text that the peer finds in the class.
+        among: the characters to look at.
+    """
+    differing = {
+        character
+        for each in CLASSES
+        for character in set(regex.findall(each, among)) ^ set(found_by(each, among))
+    }
+    return "".join(character for character in among if character not in differing)

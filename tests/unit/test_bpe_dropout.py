@@ -1,0 +1,240 @@
+"""BPE dropout: held to its definition, reproducible, the same on both kernels; and --dropout."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.kernels import KERNEL_NAMES, chosen, kernel_named
+from support.texts import bundled_texts, texts
+from typer.testing import CliRunner
+
+from tokbench import workbench
+from tokbench.backends.bpe import BpeBackend
+from tokbench.backends.bpe.config import BpeConfig
+from tokbench.backends.bpe.dropout import merge_with_dropout
+from tokbench.backends.bpe.split import resolve_pattern
+from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.cli.app import app
+from tokbench.errors import ConfigError, TextError
+from tokbench.inputs import read_inputs
+from tokbench.interfaces import SupportsSampling
+from tokbench.sampling import Sampling, sample_segmentation
+from tokbench.tokens import SpecialPolicy, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+PROBABILITIES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0])
+
+
+@cache
+def trained(kernel: str = "python", pattern: str = "gpt4") -> BpeTokenizer:
+    kernel_named(kernel)
+    with chosen(kernel):
+        return BpeBackend().train(
+            [bundled_texts()["parallel/en.txt"], bundled_texts()["parallel/ko.txt"]],
+            BpeConfig(vocab_size=700, pattern=pattern),
+        )
+
+
+def by_definition(
+    symbols: list[int], ranks: Mapping[tuple[int, int], int], *, dropout: float, source: random.Random
+) -> list[int]:
+    """The textbook: at each step the possible merges in order, the first that is not dropped is made."""
+    while True:
+        possible = sorted(
+            (ranks[pair], place) for place, pair in enumerate(pairwise(symbols)) if pair in ranks
+        )
+        kept = next((merge for merge in possible if source.random() >= dropout), None)
+        if kept is None:
+            return symbols
+        made, place = kept
+        symbols = [*symbols[:place], made, *symbols[place + 2 :]]
+
+
+# What it is
+
+
+@given(
+    symbols=st.lists(st.integers(0, 2), max_size=12),
+    merges=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=8, unique=True),
+    dropout=PROBABILITIES,
+    seed=st.integers(0, 2**32),
+)
+def test_merging_is_as_defined(
+    symbols: list[int], merges: list[tuple[int, int]], dropout: float, seed: int
+) -> None:
+    ranks = {pair: 3 + rank for rank, pair in enumerate(merges)}
+    found = merge_with_dropout(
+        symbols,
+        made_of=lambda *pair: (ranks[pair], ranks[pair]) if pair in ranks else None,
+        dropout=dropout,
+        source=random.Random(seed),
+    )
+    assert found == by_definition(symbols, ranks, dropout=dropout, source=random.Random(seed))
+
+
+def test_a_merge_is_left_out_as_often_as_asked() -> None:
+    # "ab" with one merge: it stays apart with the probability of dropout.
+    source = random.Random(7)
+    outcomes = Counter(
+        len(merge_with_dropout([0, 1], made_of=lambda *_: (0, 2), dropout=0.3, source=source))
+        for _ in range(20_000)
+    )
+    assert outcomes[2] / 20_000 == pytest.approx(0.3, abs=0.01)
+
+
+# What a tokenizer makes of it
+
+
+@pytest.mark.parametrize("pattern", ["gpt4", "qwen2", "none", r"\w+|\W"])
+@given(text=texts, seed=st.integers(0, 9))
+def test_nothing_left_out_is_encoding_and_everything_is_bytes(pattern: str, text: str, seed: int) -> None:
+    tokenizer = trained(pattern=pattern)
+    assert isinstance(tokenizer, SupportsSampling)
+    assert tokenizer.sample(text, seed=seed, alpha=0.0) == tokenizer.encode(text)
+    assert tokenizer.sample(text, seed=seed, alpha=1.0) == list(
+        tokenizer.decode_bytes(tokenizer.encode(text))
+    )
+
+
+@given(text=texts, seed=st.integers(0, 2**64), alpha=PROBABILITIES)
+def test_a_sample_is_the_text_and_the_same_for_the_same_seed(text: str, seed: int, alpha: float) -> None:
+    tokenizer = trained()
+    ids = tokenizer.sample(text, seed=seed, alpha=alpha)
+    assert ids == tokenizer.sample(text, seed=seed, alpha=alpha)
+    assert tokenizer.decode_bytes(ids) == text.encode()
+
+
+def test_seeds_differ() -> None:
+    text = bundled_texts()["parallel/en.txt"][:300]
+    assert len({tuple(trained().sample(text, seed=seed)) for seed in range(20)}) == 20
+    assert trained().sample(text, seed=1) == trained().sample(text, seed=1, alpha=0.1)
+
+
+def test_both_kernels_sample_alike() -> None:
+    text = bundled_texts()["parallel/ko.txt"][:500]
+    made = {name: trained(name).sample(text, seed=3, alpha=0.4) for name in KERNEL_NAMES}
+    assert made["native"] == made["python"]
+
+
+def test_ranks_alone_sample_too() -> None:
+    tokens = [trained().token_bytes(id) for id in range(700)]
+    tokenizer = BpeTokenizer.from_ranks(
+        tokens, pattern=resolve_pattern("gpt4"), kernel=kernel_named("python")
+    )
+    text = bundled_texts()["parallel/en.txt"][:300]
+    assert tokenizer.sample(text, seed=1, alpha=0.0) == tokenizer.encode(text)
+    assert tokenizer.sample(text, seed=1, alpha=1.0) == list(text.encode())
+    assert tokenizer.decode(tokenizer.sample(text, seed=1, alpha=0.5)) == text
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan")])
+def test_what_is_no_probability_is_refused(alpha: float) -> None:
+    with pytest.raises(ConfigError, match="no probability"):
+        trained().sample("a", seed=1, alpha=alpha)
+
+
+def test_what_bpe_has_not_is_refused() -> None:
+    with pytest.raises(ConfigError, match="nbest_size"):
+        trained().sample("a", seed=1, nbest_size=3)
+    with pytest.raises(TextError):
+        trained().sample("\ud800", seed=1)
+
+
+# Tokens with places
+
+
+@given(text=texts, seed=st.integers(0, 9), alpha=PROBABILITIES)
+def test_tokens_of_a_sample_tile_the_text(text: str, seed: int, alpha: float) -> None:
+    sampling = Sampling(dropout=alpha, seed=seed)
+    segmentation = sample_segmentation(trained(), text, sampling, special=SpecialPolicy.TEXT)
+    assert segmentation.ids == trained().sample(text, seed=seed, alpha=alpha)
+    data, position = text.encode(), 0
+    for token in segmentation.tokens:
+        assert token.span.start == position
+        assert data[token.span.start : token.span.stop] == token.piece
+        assert token.kind is TokenKind.NORMAL
+        position = token.span.stop
+    assert position == len(data)
+
+
+@given(text=texts, seed=st.integers(0, 9))
+def test_places_are_ordered_and_in_range_behind_a_normalisation(text: str, seed: int) -> None:
+    sampling = Sampling(dropout=0.5, seed=seed)
+    tokens = sample_segmentation(trained(pattern="qwen2"), text, sampling, special=SpecialPolicy.TEXT).tokens
+    edges = [0, *(edge for token in tokens for edge in token.span), len(text.encode())]
+    assert edges == sorted(edges)
+
+
+def test_the_workbench_samples() -> None:
+    sampling, inputs = (
+        Sampling(dropout=0.5, seed=4),
+        list(read_inputs(["some unbelievable text"], kind="text")),
+    )
+    expected = trained().sample("some unbelievable text", seed=4, alpha=0.5)
+    assert list(workbench.encode_ids(trained(), inputs, sampling=sampling)) == [expected]
+    assert [found.segmentation.ids for found in workbench.encode(trained(), inputs, sampling=sampling)] == [
+        expected
+    ]
+    result = workbench.viz([trained()], "some unbelievable text", sampling=sampling)
+    assert result.views[0].segmentation.ids == expected
+    with pytest.raises(ConfigError, match="every text is ordinary text"):
+        workbench.viz([trained()], "text", sampling=sampling, special=SpecialPolicy.ENCODE)
+
+
+# The command line
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, list(arguments))
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("saved") / "mine"
+    trained().save(directory)
+    return directory
+
+
+def test_encode_and_viz_take_a_dropout(saved: Path) -> None:
+    expected = trained().sample("unbelievable", seed=5, alpha=0.5)
+    arguments = ["-t", str(saved), "--dropout", "0.5", "--seed", "5", "unbelievable"]
+    assert run("encode", *arguments) == (0, " ".join(map(str, expected)) + "\n", "")
+    code, shown, _ = run("viz", *arguments)
+    assert code == 0
+    assert f"{len(expected)} tokens" in shown
+    assert (
+        run("encode", "-t", str(saved), "--dropout", "0", "a b")[1]
+        == run("encode", "-t", str(saved), "a b")[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--dropout", "7"], "no probability"),
+        (["--seed", "7"], "--seed chooses among random segmentations"),
+        (["--dropout", "0.1", "--special", "encode"], "every text is ordinary text"),
+    ],
+)
+def test_what_cannot_be_meant_is_an_error(saved: Path, arguments: list[str], message: str) -> None:
+    code, _, errors = run("encode", "-t", str(saved), *arguments, "text")
+    assert code == 2
+    assert message in errors
+
+
+def test_a_tokenizer_that_cannot_sample_says_which_power_it_lacks(tmp_path: Path) -> None:
+    workbench.train(["text"], backend="byte").save(tmp_path / "bytes")
+    code, _, errors = run("viz", "-t", str(tmp_path / "bytes"), "--dropout", "0.1", "text")
+    assert code == 2
+    assert "SupportsSampling" in errors

@@ -1,0 +1,65 @@
+"""Which kernel runs: what TOKBENCH_KERNEL chooses, with the compiled kernel and without it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from support.kernels import KERNEL_NAMES, chosen, kernel_named
+
+from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
+from tokbench.errors import ConfigError
+
+WITHOUT_NATIVE = "import sys; sys.modules['tokbench.backends.bpe._native'] = None\n"
+ASK = "from tokbench.backends.bpe.kernel import current_kernel as ask; print(ask().name, ask().name)"
+
+
+def asked(code: str, *, choice: str | None) -> subprocess.CompletedProcess[str]:
+    """What a new interpreter prints; each remembers its kernel."""
+    environment = {name: value for name, value in os.environ.items() if name != "TOKBENCH_KERNEL"}
+    if choice is not None:
+        environment["TOKBENCH_KERNEL"] = choice
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("choice", [None, "", "auto", "native"])
+def test_the_compiled_kernel_runs_where_it_is_installed(native: object, choice: str | None) -> None:
+    found = asked(ASK, choice=choice)
+    assert (found.stdout, found.stderr) == ("native native\n", "")
+
+
+def test_the_python_kernel_runs_when_asked_for_and_says_so_once() -> None:
+    found = asked(ASK, choice="python")
+    assert found.stdout == "python python\n"
+    assert found.stderr == "tokbench: running the slow Python kernel (TOKBENCH_KERNEL=python)\n"
+
+
+def test_the_python_kernel_runs_where_the_compiled_one_is_missing_and_says_so_once() -> None:
+    found = asked(WITHOUT_NATIVE + ASK, choice="auto")
+    assert found.stdout == "python python\n"
+    assert found.stderr == "tokbench: running the slow Python kernel (the compiled kernel is not installed)\n"
+
+
+def test_demanding_a_missing_kernel_is_an_error() -> None:
+    found = asked(WITHOUT_NATIVE + ASK, choice="native")
+    assert found.returncode != 0
+    assert "BackendUnavailableError: TOKBENCH_KERNEL=native" in found.stderr
+
+
+def test_any_other_choice_is_an_error() -> None:
+    with chosen("fast"), pytest.raises(ConfigError, match="TOKBENCH_KERNEL is 'fast'") as caught:
+        current_kernel()
+    assert caught.value.hint == "it may be auto, native or python"
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_a_kernel_knows_its_name(name: str) -> None:
+    assert kernel_named(name).name == name
+
+
+def test_a_kernel_that_is_installed_is_found(native: object) -> None:
+    assert has_native_kernel()

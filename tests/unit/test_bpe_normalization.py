@@ -1,0 +1,135 @@
+"""NFC, and the way back from its bytes to those of the text."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import pairwise
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.texts import bundled_texts, texts
+
+from tokbench.backends.bpe.normalization import NfcAlignment, normalize
+from tokbench.tokens import Span
+
+COMPOSING = [
+    *"aeo\u0928\u0915\u09c7\u0bc6\u1025\u3046",  # that compose with what is behind them
+    *"\u0301\u0308\u0323\u0327\u0338\u0345",  # marks of several classes
+    *"\u09be\u0bd7\u102e",  # that compose with what is before them, and are no marks
+    *"\u1100\u1161\u11a8\uac00\uac01",  # Hangul by letter and by syllable
+    *"\u00e9\u1e69\u212b\u0958\u2126\u0344\u0385",  # that are composed, or have another form
+    *"\u0f71\u0f72\u0f73\u0f74\u0f81\u093c\u3099",  # that decompose into marks alone
+    *"x1 \n",
+]
+
+composing_texts = st.text(st.sampled_from(COMPOSING), max_size=12) | texts
+
+
+def spans_of(text: str) -> list[Span]:
+    """The spans of the text's characters in UTF-8."""
+    ends = [0]
+    for character in text:
+        ends.append(ends[-1] + len(character.encode()))
+    return [Span(start, stop) for start, stop in pairwise(ends)]
+
+
+@given(text=composing_texts)
+def test_normalising_is_nfc_or_nothing(text: str) -> None:
+    assert normalize(text, "nfc") == unicodedata.normalize("NFC", text)
+    assert normalize(text, None) is text
+
+
+@given(text=composing_texts)
+def test_spans_come_back_ordered_in_range_and_covering(text: str) -> None:
+    alignment = NfcAlignment(text)
+    size = len(text.encode())
+    originals = [alignment.original(span) for span in spans_of(normalize(text, "nfc"))]
+    covered = 0
+    for before, span in pairwise([Span(0, 0), *originals]):
+        assert before.start <= span.start <= covered
+        assert before.stop <= span.stop <= size
+        assert span.start < span.stop
+        covered = span.stop
+    assert covered == size
+
+
+@given(text=composing_texts)
+def test_what_a_span_came_from_normalises_to_what_it_holds(text: str) -> None:
+    data, normal = text.encode(), normalize(text, "nfc")
+    alignment = NfcAlignment(text)
+    for span in spans_of(normal):
+        start, stop = alignment.original(span)
+        origin = normalize(data[start:stop].decode(), "nfc")
+        assert normal.encode()[span.start : span.stop].decode() in origin
+
+
+@given(text=composing_texts)
+def test_the_whole_came_from_the_whole(text: str) -> None:
+    normal_size, size = len(normalize(text, "nfc").encode()), len(text.encode())
+    assert NfcAlignment(text).original(Span(0, normal_size)) == Span(0, size)
+
+
+@given(text=composing_texts)
+def test_nfc_text_came_from_where_it_stands(text: str) -> None:
+    normal = normalize(text, "nfc")
+    alignment = NfcAlignment(normal)
+    size = len(normal.encode())
+    for start in range(size):
+        for stop in range(start + 1, size + 1):
+            assert alignment.original(Span(start, stop)) == Span(start, stop)
+
+
+def test_a_part_of_a_changed_character_came_from_all_of_it() -> None:
+    alignment = NfcAlignment("ae\u0301b")  # aéb: é is two bytes there, three bytes in the text
+    assert alignment.original(Span(1, 2)) == alignment.original(Span(2, 3)) == Span(1, 4)
+    assert alignment.original(Span(0, 2)) == Span(0, 4)
+    assert alignment.original(Span(2, 4)) == Span(1, 5)
+    assert alignment.original(Span(3, 4)) == Span(4, 5)
+
+
+def test_only_what_changed_is_coarse() -> None:
+    text = "né " + "e\u0301" + "né"
+    alignment = NfcAlignment(text)
+    normal = normalize(text, "nfc")
+    assert [alignment.original(span) for span in spans_of(normal)] == [
+        *spans_of("né "),
+        Span(4, 7),
+        *[Span(span.start + 7, span.stop + 7) for span in spans_of("né")],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("\u1100\u1161\u11a8x", [Span(0, 9), Span(9, 10)]),  # Hangul letters make one syllable
+        ("\u09c7\u09bex", [Span(0, 6), Span(6, 7)]),  # two letters compose, neither is a mark
+        ("\u0928\u0f73\u093c", [Span(0, 9), Span(0, 9), Span(0, 9)]),  # the nukta passes what stands between
+    ],
+)
+def test_what_composes_belongs_together(text: str, runs: list[Span]) -> None:
+    alignment = NfcAlignment(text)
+    assert [alignment.original(span) for span in spans_of(normalize(text, "nfc"))] == runs
+
+
+@pytest.mark.parametrize("name", sorted(name for name in bundled_texts() if name.startswith("edge")))
+def test_the_hard_cases_come_back(name: str) -> None:
+    for form in ("NFC", "NFD"):
+        text = unicodedata.normalize(form, bundled_texts()[name])
+        alignment = NfcAlignment(text)
+        data, normal = text.encode(), normalize(text, "nfc")
+        for span in spans_of(normal):
+            start, stop = alignment.original(span)
+            assert normal.encode()[span.start : span.stop].decode() in normalize(
+                data[start:stop].decode(), "nfc"
+            )
+
+
+@pytest.mark.parametrize(
+    "character", ["e\u0301", "\u0301", "\u0f73", "\u1161", "\u09be", "\u1100\u1161", "x"]
+)
+def test_long_texts_are_aligned_in_bounded_time(character: str) -> None:
+    started = perf_counter()
+    NfcAlignment(character * 10_000)
+    assert perf_counter() - started < 10  # seconds, for what takes a fraction of one

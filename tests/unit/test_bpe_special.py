@@ -1,0 +1,78 @@
+"""Special tokens: sets that leave one way to cut a text, and the cuts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.backends.bpe import reference
+from tokbench.errors import ConfigError, SpecialTokenError
+from tokbench.special_tokens import SpecialTokenFinder, check_special_tokens
+from tokbench.tokens import Span, SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+tokens = st.lists(st.text("ab<.é🙂", min_size=1, max_size=3), unique=True, max_size=4)
+texts = st.text("ab<.é🙂 ", max_size=20)
+
+
+@pytest.mark.parametrize(
+    ("special_tokens", "message"),
+    [
+        ([""], "a special token is empty"),
+        (["<a>", ""], "a special token is empty"),
+        (["<a>", "<b>", "<a>"], "the special token '<a>' is given twice"),
+        (["<a>", "<a><b>"], "the special token '<a>' is part of the special token '<a><b>'"),
+        (["x<a>x", "<a>"], "the special token '<a>' is part of the special token 'x<a>x'"),
+        (["a\ud800"], r"the special token 'a\ud800' has no UTF-8 form"),
+    ],
+)
+def test_a_set_that_leaves_doubt_is_refused(special_tokens: Sequence[str], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_special_tokens(special_tokens)
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    "special_tokens",
+    [[], ["<a>"], ["<a>", "<b>"], ["ab", "ba"], [" ", "\n"], ["<a>", "<A>"], ["é", "e\u0301"]],
+)
+def test_a_set_that_leaves_none_is_allowed(special_tokens: Sequence[str]) -> None:
+    check_special_tokens(special_tokens)
+
+
+@given(special_tokens=tokens, text=texts)
+def test_a_text_is_cut_as_the_textbook_cuts_it(special_tokens: list[str], text: str) -> None:
+    finder = SpecialTokenFinder(special_tokens)
+    expected = list(reference.cut_at_special_tokens(text, special_tokens))
+    assert [tuple(piece) for piece in finder.cut(text, special=SpecialPolicy.ENCODE)] == expected
+
+
+@given(special_tokens=tokens, text=texts)
+def test_special_tokens_are_text_unless_asked_for(special_tokens: list[str], text: str) -> None:
+    pieces = list(SpecialTokenFinder(special_tokens).cut(text, special=SpecialPolicy.TEXT))
+    assert pieces == ([(text, False)] if text else [])
+
+
+@given(special_tokens=tokens, text=texts)
+def test_the_first_special_token_raises_with_its_place_in_bytes(special_tokens: list[str], text: str) -> None:
+    finder = SpecialTokenFinder(special_tokens)
+    pieces = list(reference.cut_at_special_tokens(text, special_tokens))
+    first = next((number for number, piece in enumerate(pieces) if piece.is_special), None)
+    if first is None:
+        assert list(finder.cut(text, special=SpecialPolicy.RAISE)) == pieces
+        return
+    with pytest.raises(SpecialTokenError) as caught:
+        list(finder.cut(text, special=SpecialPolicy.RAISE))
+    start = len("".join(piece.text for piece in pieces[:first]).encode())
+    assert caught.value.token == pieces[first].text
+    assert caught.value.span == Span(start, start + len(pieces[first].text.encode()))
+
+
+def test_what_looks_like_a_pattern_is_text() -> None:
+    cut = SpecialTokenFinder(["<|.*|>"]).cut("<|x|><|.*|>", special=SpecialPolicy.ENCODE)
+    assert list(cut) == [("<|x|>", False), ("<|.*|>", True)]

@@ -1,0 +1,88 @@
+"""Options of a backend written as key=value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from tokbench import workbench
+from tokbench.config import parse_option, parse_options
+from tokbench.errors import ConfigError, UnknownBackendError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    size: int | None = None
+    share: float = 1.0
+    exact: bool = False
+    name: str = ""
+    names: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("size=32000", 32000),
+        ("size=32_000", 32000),
+        ("size=32k", 32000),
+        ("size=-1", -1),
+        ("size=none", None),
+        ("share=0.5", 0.5),
+        ("share=1", 1.0),
+        ("exact=true", True),
+        ("exact=False", False),
+        ("name=a=b,c", "a=b,c"),
+        ("name=", ""),
+        ("names=a, b", ["a", "b"]),
+        ("names=", []),
+        ("sizes=1,2k", [1, 2000]),
+    ],
+)
+def test_a_value_is_read_by_its_type(text: str, value: object) -> None:
+    assert parse_option(Config, text, where="the backend") == (text.partition("=")[0], value)
+
+
+def test_a_name_may_be_written_as_on_the_command_line() -> None:
+    @dataclass(frozen=True)
+    class Named:
+        vocab_size: int = 0
+
+    assert parse_option(Named, "vocab-size=3", where="the backend") == ("vocab_size", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("size", "'size' has no value", "key=value"),
+        ("=3", "no option ''", "the options are size, share"),
+        ("sizee=3", "the backend 'x' has no option 'sizee'", "did you mean 'size'?"),
+        ("size=", "size is '', where a whole number or nothing is needed", None),
+        ("size=3.5", "size is '3.5'", None),
+        ("size=k", "size is 'k'", None),
+        ("share=x", "share is 'x', where a number", None),
+        ("share=none", "share is 'none'", None),
+        ("exact=yes", "exact is 'yes', where true or false", None),
+        ("sizes=1,x", "sizes is '1,x', where a list of a whole number", None),
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str, message: str, hint: str | None) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_option(Config, text, where="the backend 'x'")
+    assert message in caught.value.message
+    assert hint is None or hint in (caught.value.hint or "")
+
+
+def test_lists_are_joined_and_of_others_the_last_counts() -> None:
+    texts = ["names=a", "size=1", "names=b,c", "size=2"]
+    assert parse_options(Config, texts, where="the backend") == {"names": ["a", "b", "c"], "size": 2}
+
+
+def test_options_are_those_of_the_backend_that_trains() -> None:
+    assert workbench.parsed_options(["split_digits=true"], preset="llama2") == {"split_digits": True}
+    assert workbench.parsed_options(["min_frequency=3"]) == {"min_frequency": 3}
+    with pytest.raises(ConfigError, match="the backend 'bpe' has no option 'split_digits'"):
+        workbench.parsed_options(["split_digits=true"])
+    with pytest.raises(UnknownBackendError):
+        workbench.parsed_options(["a=b"], backend="no such")

@@ -1,0 +1,384 @@
+"""Any tokenizer.json behind our interface: ids of the library, spans and special tokens of ours."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import pairwise
+
+import pytest
+import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+from support.huggingface import (
+    DOCUMENTS,
+    added,
+    byte_fallback,
+    byte_level,
+    document,
+    dump,
+    unigram,
+    word_level,
+    wordpiece,
+)
+from support.texts import texts
+
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.adapters.huggingface_document import (
+    JoinedPieces,
+    is_lossless,
+    joined_pieces,
+    piece_spelling,
+    special_contents,
+)
+from tokbench.adapters.huggingface_spans import byte_offsets, own_spans
+from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
+from tokbench.interfaces import SupportsTemplate
+from tokbench.models import HuggingFaceModel
+from tokbench.tokens import Span, SpecialPolicy, TokenKind
+
+MARKED = ["<unk>", "<s>", "</s>", "[UNK]", "[CLS]", "[SEP]"]
+marked_texts = st.lists(texts | st.sampled_from(MARKED), max_size=4).map("".join)
+
+
+@cache
+def opened(data: bytes) -> HuggingFaceTokenizer:
+    return HuggingFaceTokenizer(data, name="mine", backend="huggingface")
+
+
+@pytest.fixture(scope="module", params=DOCUMENTS)
+def data(request: pytest.FixtureRequest) -> bytes:
+    return DOCUMENTS[request.param]()
+
+
+@pytest.fixture(scope="module")
+def tokenizer(data: bytes) -> HuggingFaceTokenizer:
+    return opened(data)
+
+
+@pytest.fixture(scope="module")
+def peer(data: bytes) -> tokenizers.Tokenizer:
+    return tokenizers.Tokenizer.from_buffer(data)
+
+
+# Ids
+
+
+@given(text=marked_texts)
+def test_special_tokens_encoded_have_the_ids_of_the_library(
+    tokenizer: HuggingFaceTokenizer, peer: tokenizers.Tokenizer, text: str
+) -> None:
+    expected = peer.encode(text, add_special_tokens=False).ids
+    assert tokenizer.encode(text, special=SpecialPolicy.ENCODE) == expected
+    assert tokenizer.segment(text, special=SpecialPolicy.ENCODE).ids == expected
+    assert tokenizer.encode_batch([text], special=SpecialPolicy.ENCODE).ids.tolist() == expected
+
+
+@given(text=texts.filter(lambda text: not any(mark in text for mark in MARKED)))
+def test_a_text_without_special_tokens_has_the_ids_of_the_library(
+    tokenizer: HuggingFaceTokenizer, peer: tokenizers.Tokenizer, text: str
+) -> None:
+    assert tokenizer.encode(text) == peer.encode(text, add_special_tokens=False).ids
+
+
+@given(text=marked_texts)
+def test_no_text_becomes_a_special_token(tokenizer: HuggingFaceTokenizer, text: str) -> None:
+    specials = set(tokenizer.info.special_tokens.values())
+    segmentation = tokenizer.segment(text)
+    assert specials.isdisjoint(segmentation.ids)
+    assert segmentation.ids == tokenizer.encode(text)
+    assert all(token.kind is not TokenKind.SPECIAL for token in segmentation.tokens)
+
+
+@pytest.mark.parametrize("make", [unigram, word_level])
+def test_the_switch_of_the_library_would_not_do(make: object) -> None:
+    data = make()  # type: ignore[operator]
+    peer = tokenizers.Tokenizer.from_buffer(data)
+    peer.encode_special_tokens = True
+    assert 2 in peer.encode("</s>", add_special_tokens=False).ids  # found in the vocabulary all the same
+    assert 2 not in opened(data).encode("</s>")
+
+
+def test_a_special_token_that_is_a_letter_stays_one_in_text() -> None:
+    made = json.loads(byte_level())
+    made["added_tokens"].append(added("!", made["model"]["vocab"]["!"]))
+    tokenizer = opened(dump(made))
+    assert tokenizer.info.lossless
+    assert tokenizer.decode(tokenizer.encode("a!")) == "a!"
+    assert [token.kind for token in tokenizer.segment("a!").tokens] == [TokenKind.NORMAL, TokenKind.NORMAL]
+    ended = tokenizer.segment("a!", special=SpecialPolicy.ENCODE).tokens
+    assert [token.kind for token in ended] == [TokenKind.NORMAL, TokenKind.SPECIAL]
+
+
+def test_no_merge_makes_a_special_token() -> None:
+    vocab = {piece: id for id, piece in enumerate(["<", "s", ">", "<s", "<s>"])}
+    made = document(
+        {"type": "BPE", "vocab": vocab, "merges": ["< s", "<s >"]}, added_tokens=[added("<s>", 4)]
+    )
+    assert opened(dump(made)).encode("<s>") == [3, 2]
+    assert opened(dump(made)).encode("<s>", special=SpecialPolicy.ENCODE) == [4]
+
+
+def test_added_tokens_that_are_not_special_are_found_in_every_text() -> None:
+    made = json.loads(byte_level())
+    made["added_tokens"].append(added("def f", 600, special=False))
+    tokenizer = opened(dump(made))
+    token = tokenizer.segment("x def f(").tokens[2]
+    assert (token.id, token.piece, token.span, token.kind) == (600, b"def f", Span(2, 7), TokenKind.NORMAL)
+    assert tokenizer.info.special_tokens == {"<s>": 0, "</s>": 1}
+    assert tokenizer.info.lossless
+
+
+def test_what_the_file_would_cut_pad_or_drop_is_not() -> None:
+    made = json.loads(byte_level())
+    made["truncation"] = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
+    made["padding"] = {
+        "strategy": {"Fixed": 9},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "<s>",
+    }
+    made["model"]["dropout"] = 0.9
+    tokenizer, plain = opened(dump(made)), opened(byte_level())
+    for text in ("the", "the bread and the butter"):
+        assert tokenizer.encode(text) == plain.encode(text)
+
+
+# Spans, kinds, pieces
+
+
+@given(text=marked_texts, special=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]))
+def test_spans_are_ordered_apart_and_in_range(
+    tokenizer: HuggingFaceTokenizer, text: str, special: SpecialPolicy
+) -> None:
+    spans = [token.span for token in tokenizer.segment(text, special=special).tokens]
+    assert all(
+        one.start <= one.stop <= other.start for one, other in pairwise([*spans, Span(len(text.encode()), 0)])
+    )
+
+
+@given(text=marked_texts)
+def test_what_is_lossless_tiles_the_text(text: str) -> None:
+    tokenizer, data = opened(byte_level()), text.encode()
+    tokens = tokenizer.segment(text).tokens
+    assert all(token.piece == data[token.span.start : token.span.stop] for token in tokens)
+    assert b"".join(token.piece for token in tokens) == data == tokenizer.decode_bytes(tokenizer.encode(text))
+
+
+def test_each_byte_of_a_fallback_has_a_place_of_its_own() -> None:
+    tokens = opened(byte_fallback()).segment("ab €é").tokens
+    assert [(token.piece, token.span, token.kind) for token in tokens] == [
+        (b" ab", Span(0, 2), TokenKind.NORMAL),
+        (b" ", Span(2, 3), TokenKind.NORMAL),
+        (b"\xe2", Span(3, 4), TokenKind.BYTE),
+        (b"\x82", Span(4, 5), TokenKind.BYTE),
+        (b"\xac", Span(5, 6), TokenKind.BYTE),
+        ("é".encode(), Span(6, 8), TokenKind.NORMAL),
+    ]
+
+
+def test_a_piece_put_before_a_word_stands_nowhere() -> None:
+    tokens = opened(unigram()).segment("é 안the ﬁ").tokens
+    assert [(token.piece, token.span, token.kind) for token in tokens] == [
+        (b" ", Span(0, 0), TokenKind.NORMAL),
+        ("é".encode(), Span(0, 2), TokenKind.NORMAL),
+        (b" ", Span(2, 3), TokenKind.NORMAL),
+        (b"<unk>", Span(3, 6), TokenKind.UNKNOWN),
+        (b"t", Span(6, 7), TokenKind.NORMAL),
+        (b"h", Span(7, 8), TokenKind.NORMAL),
+        (b"e", Span(8, 9), TokenKind.NORMAL),
+        (b" ", Span(9, 10), TokenKind.NORMAL),
+        (b"fi", Span(10, 13), TokenKind.NORMAL),
+    ]
+
+
+def test_unknown_and_special_are_told_apart() -> None:
+    tokenizer = opened(wordpiece())
+    tokens = tokenizer.segment("☃ [SEP] [UNK]", special=SpecialPolicy.ENCODE).tokens
+    unknown, sep = TokenKind.UNKNOWN, TokenKind.SPECIAL
+    assert [token.kind for token in tokens] == [unknown, sep, unknown]
+    assert "[UNK]" not in tokenizer.info.special_tokens
+    assert tokenizer.token_id(b"[UNK]") == 1
+
+
+def test_pieces_are_bytes_and_are_found_by_them_or_by_their_spelling() -> None:
+    tokenizer = opened(wordpiece())
+    vocabulary = json.loads(wordpiece())["model"]["vocab"]
+    assert tokenizer.token_bytes(vocabulary["##er"]) == b"er"
+    assert tokenizer.token_id(b"##er") == vocabulary["##er"]
+    assert tokenizer.token_id(b"e") == vocabulary["e"]  # rather than ##e
+    fallback = opened(byte_fallback())
+    assert fallback.token_bytes(3 + 0xE2) == b"\xe2"
+    assert fallback.token_id(b" ab") == json.loads(byte_fallback())["model"]["vocab"]["▁ab"]
+
+
+@pytest.mark.parametrize("text", ["", "a", "é€", "a😀é", "\u0301"])
+def test_byte_offsets_are_those_of_each_character(text: str) -> None:
+    assert list(byte_offsets(text)) == [len(text[:end].encode()) for end in range(len(text) + 1)]
+
+
+def test_a_character_that_was_rewritten_belongs_to_its_last_token() -> None:
+    # "한" as three jamo: none of them stands in the text
+    pieces = ["ᄒ".encode(), "ᅡ".encode(), "ᆫ".encode()]
+    assert own_spans("한".encode(), [(0, 3)] * 3, pieces) == [Span(0, 0), Span(0, 0), Span(0, 3)]
+
+
+# Special tokens refused
+
+
+@pytest.mark.parametrize("call", ["encode", "segment", "encode_batch"])
+def test_a_special_token_raises_when_asked_to(call: str) -> None:
+    tokenizer = opened(unigram())
+    argument = ["é</s>"] if call == "encode_batch" else "é</s>"
+    with pytest.raises(SpecialTokenError) as caught:
+        getattr(tokenizer, call)(argument, special=SpecialPolicy.RAISE)
+    assert (caught.value.token, caught.value.span) == ("</s>", Span(2, 6))
+
+
+def test_a_special_token_that_the_library_would_not_find_does_not_raise() -> None:
+    made = json.loads(word_level())
+    made["added_tokens"][2]["single_word"] = True
+    tokenizer = opened(dump(made))
+    assert tokenizer.encode("a</s>b", special=SpecialPolicy.RAISE) == [0]
+
+
+# Decoding
+
+
+@given(text=marked_texts)
+def test_decoding_is_that_of_the_library(
+    tokenizer: HuggingFaceTokenizer, peer: tokenizers.Tokenizer, text: str
+) -> None:
+    ids = peer.encode(text, add_special_tokens=False).ids
+    assert tokenizer.decode(ids) == peer.decode(ids, skip_special_tokens=False)
+
+
+def test_half_a_character_keeps_its_bytes() -> None:
+    tokenizer = opened(byte_fallback())
+    assert tokenizer.decode_bytes([3 + 0xE2, 3 + 0x82]) == b"\xe2\x82"
+
+
+@pytest.mark.parametrize(
+    ("decoder", "expected"),
+    [
+        ({"type": "ByteLevel"}, JoinedPieces()),
+        ({"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}, JoinedPieces()),
+        ({"type": "WordPiece", "prefix": "##", "cleanup": True}, None),
+        ({"type": "Metaspace", "replacement": "▁"}, None),
+        (None, None),
+        (
+            {
+                "type": "Sequence",
+                "decoders": [
+                    {"type": "ByteFallback"},
+                    {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+                    {"type": "Fuse"},
+                ],
+            },
+            None,  # that strips each piece
+        ),
+    ],
+)
+def test_pieces_are_joined_only_where_the_decoder_does_no_more(
+    decoder: dict[str, object] | None, expected: JoinedPieces | None
+) -> None:
+    assert joined_pieces(document({"type": "BPE", "vocab": {}, "merges": []}, decoder=decoder)) == expected
+
+
+# What it says of itself
+
+
+def test_only_what_cannot_lose_anything_is_called_lossless() -> None:
+    whole = json.loads(byte_level())
+    vocabulary = whole["model"]["vocab"]
+    assert is_lossless(whole, vocabulary)
+    spaced = {**whole["pre_tokenizer"], "add_prefix_space": True}
+    cutting = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
+    both = {"type": "Sequence", "pretokenizers": [cutting, whole["pre_tokenizer"]]}
+    for change in (
+        {"normalizer": {"type": "NFC"}},
+        {"pre_tokenizer": spaced},
+        {"pre_tokenizer": both},
+        {"pre_tokenizer": None},
+        {"added_tokens": [added("x", 700, special=False, lstrip=True)]},
+        {"model": {**whole["model"], "end_of_word_suffix": "</w>"}},
+        {"model": {**whole["model"], "type": "WordPiece"}},
+    ):
+        assert not is_lossless({**whole, **change}, vocabulary), change
+    assert not is_lossless(whole, {piece: id for piece, id in vocabulary.items() if piece != "Ġ"})
+
+
+def test_it_says_what_it_is(data: bytes) -> None:
+    tokenizer = opened(data)
+    assert tokenizer.info.kernel == f"tokenizers {tokenizers.__version__}"
+    assert tokenizer.info.backend == "huggingface"
+    assert tokenizer.description() == HuggingFaceModel(data, tokenizer.info.special_tokens)
+    with pytest.raises(ConversionError):
+        tokenizer.save("anywhere")
+
+
+def test_the_template_is_that_of_the_file() -> None:
+    made = json.loads(wordpiece())
+    made["post_processor"] = {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}
+    tokenizer = opened(dump(made))
+    assert isinstance(tokenizer, SupportsTemplate)
+    the, bread = tokenizer.encode("the"), tokenizer.encode("bread")
+    assert tokenizer.with_template("the") == [2, *the, 3]
+    assert tokenizer.with_template("the", "bread") == [2, *the, 3, *bread, 3]
+    assert tokenizer.with_template("[SEP]") == [2, *tokenizer.encode("[SEP]"), 3]
+    assert tokenizer.with_template("[SEP]", special=SpecialPolicy.ENCODE) == [2, 3, 3]
+    with pytest.raises(SpecialTokenError):
+        tokenizer.with_template("the", "[SEP]", special=SpecialPolicy.RAISE)
+
+
+def test_the_parts_of_a_document_are_read_whatever_their_shape() -> None:
+    made = document(
+        {"type": "BPE", "vocab": {}, "merges": [], "end_of_word_suffix": "</w>"},
+        added_tokens=[added("a", 1), added("a", 1), added("b", 2, special=False)],
+    )
+    assert special_contents(made) == ["a"]
+    assert piece_spelling(made).bytes_of("x</w>") == b"x"
+
+
+# Bad files
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "JSON"),
+        (b"\x80\x04\x95", "JSON"),
+        (b"[]", "an object with a model"),
+        (b"{}", "an object with a model"),
+        (b'{"model":' * 2000, "JSON"),
+        (b'{"model": {"type": "Magic"}}', "takes"),
+        (dump(document({"type": "BPE", "vocab": {}, "merges": []})), "a vocabulary"),
+        (dump(document({"type": "BPE", "vocab": {"a": 2**31}, "merges": []})), "ids below"),
+        (dump(document({"type": "BPE", "vocab": {"a": -1}, "merges": []})), "takes"),
+        (dump(document({"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b"]]})), "takes"),
+        (dump(document({"type": "BPE", "vocab": {"a": 0}, "merges": [], "byte_fallback": "x"})), "takes"),
+        (dump(document({"type": "Unigram", "vocab": [["a", -1.0]], "unk_id": 7})), "takes"),
+        (dump(document({"type": "Unigram", "vocab": [["a"]], "unk_id": 0})), "takes"),
+        (dump(document({"type": "Unigram", "vocab": [3], "unk_id": 0})), "takes"),
+        (
+            dump(document({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}, added_tokens=[{}])),
+            "added",
+        ),
+        (dump(document({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}, decoder=[])), "decoder"),
+    ],
+    ids=lambda value: None,
+)
+def test_a_bad_file_is_an_error_with_its_name(data: bytes, message: str) -> None:
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        HuggingFaceTokenizer(data, name="mine", backend="huggingface", source="some/tokenizer.json")
+    assert str(caught.value).startswith("some/tokenizer.json: expected ")
+
+
+def test_what_the_library_finds_out_late_is_an_error_of_the_file() -> None:
+    made = document({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"})
+    tokenizer = opened(dump(made))
+    assert tokenizer.encode("a") == [0]
+    with pytest.raises(ModelFormatError, match="UNK"):
+        tokenizer.encode("b")

@@ -1,0 +1,378 @@
+"""A SentencePiece model under our rules: bytes, spans, kinds, special tokens, scores, samples."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+import sentencepiece
+from support.sentencepiece_models import VARIANTS, scored, unknown, variant, written
+from support.texts import bundled_texts
+
+from tokbench.adapters.sentencepiece import (
+    SentencePieceBpeTokenizer,
+    SentencePieceTokenizer,
+    UnigramTokenizer,
+    open_model,
+)
+from tokbench.errors import ConfigError, ModelFormatError, SpecialTokenError, TextError, UnknownIdError
+from tokbench.formats.sentencepiece_model import ModelPiece, PieceType
+from tokbench.interfaces import SupportsNBest, SupportsSampling, SupportsScores
+from tokbench.models import DescribesItself, SentencePieceModel
+from tokbench.tokens import Span, SpecialPolicy, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def library(tokenizer: SentencePieceTokenizer) -> sentencepiece.SentencePieceProcessor:
+    return sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
+
+
+def shown(tokenizer: SentencePieceTokenizer, text: str) -> list[tuple[bytes, str]]:
+    """Each token's piece, and the text its span covers."""
+    data = text.encode()
+    return [
+        (token.piece, data[token.span.start : token.span.stop].decode(errors="backslashreplace"))
+        for token in tokenizer.segment(text).tokens
+    ]
+
+
+# --- parity with the library ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_ids_and_text_are_those_of_the_library(name: str) -> None:
+    tokenizer = variant(name)
+    peer = library(tokenizer)
+    lines = [line for text in bundled_texts().values() for line in text.splitlines()[:12]]
+    batch = tokenizer.encode_batch(lines, threads=2)
+    for line, found in zip(lines, batch, strict=True):
+        ids = peer.encode(line)
+        assert tokenizer.encode(line) == found.tolist() == ids
+        assert tokenizer.decode(ids) == peer.decode(ids)
+
+
+@pytest.mark.parametrize("name", ["bpe", "unigram as t5"])
+def test_any_ids_decode_as_the_library_decodes_them(name: str) -> None:
+    tokenizer = variant(name)
+    peer = library(tokenizer)
+    ordinary = sorted(set(range(tokenizer.info.vocab_size)) - set(tokenizer.info.special_tokens.values()))
+    for size in range(1, 6):
+        for start in range(0, len(ordinary) - size, 7):
+            ids = ordinary[start : start + size]
+            expected = tokenizer.decode_bytes(ids)
+            if "\ufffd" not in expected.decode(errors="replace"):  # of half a character the two differ
+                assert expected.decode() == peer.decode(ids)
+
+
+# --- spans, pieces and kinds ------------------------------------------------------------------
+
+
+def test_the_dummy_prefix_is_part_of_a_piece_or_covers_nothing() -> None:
+    tokenizer = open_model(written([unknown(), *scored({"▁": -4, "▁a": -1, "b": -2})]), name="mine")
+    assert shown(tokenizer, "ab") == [(b" a", "a"), (b"b", "b")]
+    assert shown(tokenizer, "b") == [(b" ", ""), (b"b", "b")]
+    assert shown(tokenizer, " b") == [(b" ", ""), (b" ", " "), (b"b", "b")]
+
+
+def test_each_byte_of_a_byte_fallback_covers_its_own() -> None:
+    tokens = variant("bpe").segment("a😀b").tokens
+    fallback = [token for token in tokens if token.kind is TokenKind.BYTE]
+    assert [(token.piece, token.span) for token in fallback] == [
+        (b"\xf0", Span(1, 2)),
+        (b"\x9f", Span(2, 3)),
+        (b"\x98", Span(3, 4)),
+        (b"\x80", Span(4, 5)),
+    ]
+
+
+def test_the_bytes_of_a_character_that_normalisation_changed_share_what_it_came_from() -> None:
+    tokenizer = variant("bpe folded")
+    # U+337F is four characters after NFKC, in one place of the text.
+    tokens = [token for token in tokenizer.segment("a㍿b").tokens if token.kind is TokenKind.BYTE]
+    assert b"".join(token.piece for token in tokens) == "株式会社".encode()
+    assert {token.span for token in tokens} == {Span(1, 1), Span(1, 4)}
+    assert tokens[-1].span == Span(1, 4)
+
+
+def test_unknown_characters_side_by_side_are_one_piece() -> None:
+    tokenizer = variant("unigram without bytes")
+    (token,) = [each for each in tokenizer.segment("a日本語b").tokens if each.kind is TokenKind.UNKNOWN]
+    assert token.span == Span(1, 10)
+    assert token.piece == tokenizer.token_bytes(token.id) == " ⁇ ".encode()
+
+
+def test_white_space_that_was_removed_belongs_to_the_space_that_stayed() -> None:
+    tokenizer = open_model(
+        written(
+            [unknown(), *scored({"▁": -4, "▁a": -1, "▁b": -2})], normalizer={"remove_extra_whitespaces": True}
+        ),
+        name="mine",
+    )
+    assert shown(tokenizer, "  a   b ") == [(b" a", "a"), (b" b", "   b")]
+    assert tokenizer.decode(tokenizer.encode("  a   b ")) == "a b"
+
+
+def test_user_defined_symbols_are_special_by_kind_and_found_in_every_text() -> None:
+    tokenizer = variant("bpe with symbols")
+    tokens = tokenizer.segment("x<sep>y").tokens
+    assert [(token.piece, token.kind) for token in tokens if token.kind is TokenKind.SPECIAL] == [
+        (b"<sep>", TokenKind.SPECIAL)
+    ]
+    assert "<sep>" not in tokenizer.info.special_tokens
+
+
+def test_a_text_that_names_a_byte_piece_is_text() -> None:
+    tokenizer = variant("bpe")
+    assert all(token.kind is TokenKind.NORMAL for token in tokenizer.segment("<0x0A><unk>").tokens)
+    assert tokenizer.decode(tokenizer.encode("<0x0A><unk>")) == "<0x0A><unk>"
+
+
+# --- special tokens ---------------------------------------------------------------------------
+
+
+def test_a_text_never_becomes_a_control_symbol_by_itself() -> None:
+    tokenizer = variant("bpe")
+    assert tokenizer.info.special_tokens == {"<s>": 1, "</s>": 2}
+    assert {1, 2}.isdisjoint(tokenizer.encode("<s>hi</s>"))
+    assert tokenizer.decode(tokenizer.encode("<s>hi</s>")) == "<s>hi</s>"
+
+
+def test_control_symbols_become_their_ids_when_asked_for() -> None:
+    tokenizer = variant("bpe as llama")
+    text = "<s>hello<|a|> world[X]</s>"
+    ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    assert [id for id in ids if id in (1, 2, 3, 4)] == [1, 3, 4, 2]
+    assert tokenizer.decode(ids) == text  # each part lost its own dummy prefix
+    with pytest.raises(SpecialTokenError):
+        tokenizer.encode(text, special=SpecialPolicy.RAISE)
+
+
+# --- entries ----------------------------------------------------------------------------------
+
+
+def test_entries_are_bytes_and_found_by_them() -> None:
+    tokenizer = variant("bpe")
+    assert tokenizer.token_id(b"er") == library(tokenizer).piece_to_id("er") > 0
+    assert tokenizer.token_id(b" the") == library(tokenizer).piece_to_id("▁the")
+    assert tokenizer.token_id(b"\xe2") == 3 + 0xE2
+    assert tokenizer.token_id(b"a") == library(tokenizer).piece_to_id("a") != 3 + ord("a")
+    assert tokenizer.token_id(b"<s>") == 1
+    assert tokenizer.token_id("▁the".encode()) is None
+    with pytest.raises(UnknownIdError):
+        tokenizer.token_bytes(700)
+
+
+def test_normal_entries_have_scores() -> None:
+    tokenizer = variant("unigram")
+    peer = library(tokenizer)
+    id = peer.piece_to_id("▁")
+    assert tokenizer.score(id) == peer.get_score(id)
+    assert tokenizer.score(0) is None
+    assert tokenizer.score(3) is None
+    with pytest.raises(UnknownIdError):
+        tokenizer.score(700)
+
+
+def test_powers_are_those_of_the_algorithm() -> None:
+    bpe, unigram = variant("bpe"), variant("unigram")
+    assert isinstance(bpe, SentencePieceBpeTokenizer)
+    assert isinstance(unigram, UnigramTokenizer)
+    for tokenizer in (bpe, unigram):
+        assert isinstance(tokenizer, SupportsSampling)
+        assert isinstance(tokenizer, SupportsScores)
+        assert isinstance(tokenizer, DescribesItself)
+        assert tokenizer.description() == SentencePieceModel(tokenizer.proto, {"<s>": 1, "</s>": 2})
+    assert isinstance(unigram, SupportsNBest)
+    assert not isinstance(bpe, SupportsNBest)
+
+
+def test_models_of_words_and_characters_are_opened_too() -> None:
+    for model_type in (3, 4):
+        proto = written(
+            [unknown(), *scored({"▁a": -1, "▁": -2, "b": -3})], trainer={"model_type": model_type}
+        )
+        tokenizer = open_model(proto, name="mine")
+        assert tokenizer.info.backend == "sentencepiece"
+        assert not isinstance(tokenizer, SupportsSampling)
+        assert tokenizer.encode("a b") == library(tokenizer).encode("a b")
+
+
+def test_a_model_that_only_the_library_refuses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise RuntimeError("INTERNAL: some check of a newer version")
+
+    proto = written([unknown(), *scored({"a": -1})])
+    monkeypatch.setattr(sentencepiece, "SentencePieceProcessor", refuse)
+    with pytest.raises(ModelFormatError, match="a newer version"):
+        open_model(proto, name="mine")
+
+
+@pytest.mark.parametrize("name", ["bpe", "unigram"])
+def test_a_lone_surrogate_is_an_error(name: str) -> None:
+    tokenizer = variant(name)
+    with pytest.raises(TextError):
+        tokenizer.sample("a\ud800", seed=1)
+    with pytest.raises(TextError):
+        tokenizer.encode_batch(["a", "a\ud800"])
+
+
+# --- the best, and samples --------------------------------------------------------------------
+
+SCORES = {"▁": -1.5, "a": -2.0, "b": -2.5, "ab": -3.0, "▁a": -2.25, "aab": -4.0, "▁aa": -4.5}
+
+
+def unigram_by_hand() -> UnigramTokenizer:
+    tokenizer = open_model(written([unknown(), *scored(SCORES)]), name="mine")
+    assert isinstance(tokenizer, UnigramTokenizer)
+    return tokenizer
+
+
+def ways(text: str) -> Iterator[tuple[str, ...]]:
+    """Every way to make a text of the pieces."""
+    if not text:
+        yield ()
+    for piece in SCORES:
+        if text.startswith(piece):
+            for rest in ways(text[len(piece) :]):
+                yield (piece, *rest)
+
+
+def score_of(pieces: tuple[str, ...]) -> float:
+    return sum(SCORES[piece] for piece in pieces)
+
+
+def pieces_of(tokenizer: SentencePieceTokenizer, ids: list[int]) -> tuple[str, ...]:
+    return tuple(tokenizer.model.pieces[id].text for id in ids)
+
+
+def test_the_n_best_are_the_best_of_all() -> None:
+    tokenizer = unigram_by_hand()
+    expected = sorted(map(score_of, ways("▁aab")), reverse=True)
+    assert len(expected) == 6
+    best = tokenizer.n_best("aab", n=100)
+    assert [each.score for each in best] == pytest.approx(expected)
+    for each in best:
+        assert each.score == pytest.approx(score_of(pieces_of(tokenizer, each.segmentation.ids)))
+        assert each.segmentation.tokens[-1].span.stop == 3
+    assert best[0].segmentation == tokenizer.segment("aab")
+    assert [each.score for each in tokenizer.n_best("aab", n=3)] == pytest.approx(expected[:3])
+
+
+def test_of_nothing_there_is_one_segmentation() -> None:
+    (only,) = unigram_by_hand().n_best("", n=3)
+    assert only.segmentation.tokens == ()
+    assert only.score == 0
+
+
+def chances(alpha: float, among: list[tuple[str, ...]]) -> dict[tuple[str, ...], float]:
+    weights = {pieces: math.exp(alpha * score_of(pieces)) for pieces in among}
+    total = sum(weights.values())
+    return {pieces: weight / total for pieces, weight in weights.items()}
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("nbest_size", [None, -1, 4])
+def test_unigram_samples_are_drawn_by_their_probability(alpha: float, nbest_size: int | None) -> None:
+    tokenizer = unigram_by_hand()
+    by_score = sorted(ways("▁aab"), key=score_of, reverse=True)
+    expected = chances(alpha, by_score[:nbest_size] if nbest_size == 4 else by_score)
+    draws = 3000
+    found = Counter(
+        pieces_of(tokenizer, tokenizer.sample("aab", seed=seed, alpha=alpha, nbest_size=nbest_size))
+        for seed in range(draws)
+    )
+    assert set(found) == set(expected)
+    for pieces, chance in expected.items():
+        deviation = math.sqrt(draws * chance * (1 - chance))
+        assert abs(found[pieces] - draws * chance) < 4.5 * deviation
+
+
+def test_bpe_dropout_leaves_out_each_merge_with_its_probability() -> None:
+    proto = written([unknown(), *scored({"ab": 0, "▁": -1, "a": -2, "b": -3})], trainer={"model_type": 2})
+    tokenizer = open_model(proto, name="mine")
+    assert isinstance(tokenizer, SentencePieceBpeTokenizer)
+    draws = 2000
+    merged = sum(len(tokenizer.sample("ab", seed=seed, alpha=0.3)) == 2 for seed in range(draws))
+    assert abs(merged - 0.7 * draws) < 4.5 * math.sqrt(draws * 0.21)
+    assert tokenizer.sample("ab", seed=1, alpha=0.0) == tokenizer.encode("ab")
+    assert len(tokenizer.sample("abab", seed=1, alpha=1.0)) == 5
+
+
+def test_unused_pieces_are_merged_through_and_never_stay() -> None:
+    pieces = [
+        unknown(),
+        ModelPiece("ab", 0, PieceType.UNUSED),
+        *scored({"abc": -1, "▁": -2, "a": -3, "b": -4, "c": -5}),
+    ]
+    tokenizer = open_model(written(pieces, trainer={"model_type": 2}), name="mine")
+    assert isinstance(tokenizer, SentencePieceBpeTokenizer)
+    for text, expected in ("abc", ("▁", "abc")), ("ab", ("▁", "a", "b")):
+        assert pieces_of(tokenizer, tokenizer.encode(text)) == expected
+        assert tokenizer.sample(text, seed=0, alpha=0.0) == tokenizer.encode(text)
+
+
+def test_samples_are_repeated_by_their_seed_and_differ_between_seeds() -> None:
+    text = "the quick brown fox jumps over the lazy dog"
+    for name in ("bpe", "unigram", "unigram as t5"):
+        tokenizer = variant(name)
+        samples = [tokenizer.sample(text, seed=seed) for seed in range(20)]
+        assert samples == [tokenizer.sample(text, seed=seed) for seed in range(20)]
+        assert len(set(map(tuple, samples))) > 5
+        assert all(tokenizer.decode(ids) == text for ids in samples)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"alpha": -0.1}, {"alpha": math.nan}, {"nbest_size": 0}, {"nbest_size": -2}]
+)
+def test_impossible_samples_are_refused(arguments: dict[str, float]) -> None:
+    with pytest.raises(ConfigError):
+        variant("unigram").sample("a", seed=1, **arguments)
+    with pytest.raises(ConfigError):
+        variant("bpe").sample("a", seed=1, alpha=1.5)
+    with pytest.raises(ConfigError):
+        variant("unigram").n_best("a", n=0)
+
+
+# --- real models ------------------------------------------------------------------------------
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", ["mistral/tokenizer.model.v1", "t5-base/spiece.model"])
+def test_real_models_keep_to_the_rules(shared: Path, name: str) -> None:
+    proto = (shared / "vocab" / name).read_bytes()
+    tokenizer = open_model(proto, name="real")
+    peer = library(tokenizer)
+    assert tokenizer.info.vocab_size == 32000
+    is_exact = name.startswith("mistral")
+    for text in bundled_texts().values():
+        for line in text.splitlines(keepends=True)[:40]:
+            ids = peer.encode(line)
+            tokens = tokenizer.segment(line).tokens
+            assert [token.id for token in tokens] == tokenizer.encode(line) == ids
+            assert tokenizer.decode(ids) == peer.decode(ids)
+            spans = [token.span for token in tokens]
+            assert all(one.start <= two.start and one.stop <= two.stop for one, two in pairwise(spans))
+            assert all(0 <= span.start <= span.stop <= len(line.encode()) for span in spans)
+            if is_exact and "▁" not in line:
+                assert tokenizer.decode(ids) == line
+                covered = b"".join(line.encode()[span.start : span.stop] for span in spans)
+                assert covered == line.encode()
+
+
+@pytest.mark.real
+def test_a_real_model_samples_what_it_can_say(shared: Path) -> None:
+    proto = (shared / "vocab" / "t5-base" / "spiece.model").read_bytes()
+    tokenizer = open_model(proto, name="t5")
+    assert isinstance(tokenizer, UnigramTokenizer)
+    text = "Studies have been shown that owning a dog is good for you"
+    assert tokenizer.sample(text, seed=1, alpha=100.0) == tokenizer.encode(text)
+    assert tokenizer.decode(tokenizer.sample(text, seed=1, alpha=0.1)) == text
+    assert [each.segmentation.ids for each in tokenizer.n_best(text, n=5)] == library(tokenizer).nbest_encode(
+        text, nbest_size=5
+    )

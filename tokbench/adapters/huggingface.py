@@ -1,0 +1,323 @@
+"""Any `tokenizer.json`, run by the `tokenizers` library, with our spans, kinds and special tokens.
+
+What the library does and is put right here:
+
+- it finds special tokens in every text; here two copies of it run, and the special tokens of
+  one are spelled as no text is;
+- its offsets count characters, and each token of a character's bytes gets the whole character;
+- truncation, padding and dropout that a file asks for would change ids: they are left out;
+- it decodes bytes that are no whole characters to U+FFFD, and leaves out ids that it does not know.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tokbench.adapters import huggingface_document as reading
+from tokbench.adapters.huggingface_spans import byte_offsets, own_spans
+from tokbench.base import BaseTokenizer, utf8
+from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
+from tokbench.interfaces import Encoded, TokenizerInfo
+from tokbench.models import HuggingFaceModel
+from tokbench.tokens import Segmentation, SpecialPolicy, Token, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import tokenizers
+
+    from tokbench.interfaces import TrainingRecord
+
+_BATCH = 1024
+
+
+class HuggingFaceTokenizer(BaseTokenizer):
+    """A tokenizer by the bytes of its `tokenizer.json`: BPE, WordPiece, Unigram or WordLevel.
+
+    Added tokens that are not special belong to the tokenizer and are found in every text. A piece
+    is the bytes that it stands for: the byte-level alphabet, `<0x41>`, "▁", "##" and "</w>" are
+    undone, as far as the file's own parts say so. The token for what the vocabulary does not cover is
+    an entry of the kind UNKNOWN, not one of the special tokens, also where a text spells "[UNK]" under
+    `SpecialPolicy.ENCODE`.
+
+    Args:
+        document: the file.
+        name: how the user calls it.
+        backend: the registered backend that made it, or what an opened one counts as.
+        training: what its training saw and did.
+        source: what error messages call the file; by default the name.
+
+    Raises:
+        ModelFormatError: the document is not a tokenizer, or one that the library does not take.
+
+    Usage:
+
+        tokenizer = HuggingFaceTokenizer(Path("tokenizer.json").read_bytes(), name="bert", backend="wordpiece")
+        tokenizer.segment("Wörter").tokens
+    """
+
+    def __init__(
+        self,
+        document: bytes,
+        *,
+        name: str,
+        backend: str,
+        training: TrainingRecord | None = None,
+        source: Path | str | None = None,
+    ) -> None:
+        import tokenizers
+
+        self.document = document
+        self._source = source if source is not None else name
+        parsed = reading.parse_document(document, source=self._source)
+        with self._library():
+            self._parsed = reading.runnable(parsed)
+            self._engine = self._engine_without_specials()
+            vocabulary = self._spelled_vocabulary()
+        reading.check_ids(vocabulary, source=self._source)
+        unknown = reading.unknown_piece(parsed)
+        specials = {
+            text: vocabulary[text]
+            for text in reading.special_contents(parsed)
+            if text in vocabulary and text != unknown
+        }
+        info = TokenizerInfo(
+            name=name,
+            backend=backend,
+            vocab_size=max(vocabulary.values()) + 1,
+            special_tokens=specials,
+            lossless=reading.is_lossless(parsed, vocabulary),
+            kernel=f"tokenizers {tokenizers.__version__}",
+        )
+        super().__init__(info, training=training)
+        self._lay_out(vocabulary, unknown=unknown)
+
+    def _lay_out(self, vocabulary: Mapping[str, int], *, unknown: str | None) -> None:
+        """What each id stands for."""
+        spelling = reading.piece_spelling(self._parsed)
+        added = {token["content"] for token in self._parsed["added_tokens"]}
+        self._spelled = vocabulary
+        self._pieces = {
+            id: text.encode() if text in added else spelling.bytes_of(text) for text, id in vocabulary.items()
+        }
+        self._inside_words = {
+            id for text, id in vocabulary.items() if spelling.prefix and text.startswith(spelling.prefix)
+        }
+        self._kinds = {
+            id: TokenKind.BYTE
+            for text, id in vocabulary.items()
+            if text not in added and spelling.is_byte(text)
+        }
+        if unknown is not None and unknown in vocabulary:
+            self._kinds[vocabulary[unknown]] = TokenKind.UNKNOWN
+        self._joined = reading.joined_pieces(self._parsed)
+
+    # --- the library --------------------------------------------------------------------------
+
+    @contextmanager
+    def _library(self) -> Iterator[None]:
+        """Turn what the library raises, panics of its Rust included, into errors about the file."""
+        try:
+            yield
+        except (ModelFormatError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            raise ModelFormatError(
+                self._source,
+                "a tokenizer.json that the library `tokenizers` takes",
+                f"one of which it says: {error}",
+                hint="was it written for a newer version of tokenizers, or edited?",
+            ) from None
+
+    def _engine_without_specials(self) -> tokenizers.Tokenizer:
+        """The library's tokenizer in which no text is a special token."""
+        # Words that nobody can guess: a text that held them would be taken for the tokens.
+        nonce = secrets.token_hex(16)
+        self._unspeakable = {
+            text: f"{nonce}-{number}" for number, text in enumerate(reading.special_contents(self._parsed))
+        }
+        return _engine(reading.with_unspeakable_specials(self._parsed, self._unspeakable))
+
+    def _spelled_vocabulary(self) -> dict[str, int]:
+        """Every piece and added token with its id, special tokens under their own texts."""
+        texts = {spelling: text for text, spelling in self._unspeakable.items()}
+        found: dict[str, int] = self._engine.get_vocab(with_added_tokens=True)
+        return {
+            texts.get(spelling, spelling): id
+            for spelling, id in sorted(found.items(), key=lambda item: item[1])
+        }
+
+    @cached_property
+    def _engine_with_specials(self) -> tokenizers.Tokenizer:
+        """The library's tokenizer as the file has it; made when it is asked for."""
+        with self._library():
+            return _engine(self._parsed)
+
+    # --- encoding -----------------------------------------------------------------------------
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        utf8(text)
+        engine = self._engine_for([text], special=special)
+        with self._library():
+            ids: list[int] = engine.encode_batch_fast([text], add_special_tokens=False)[0].ids
+        return ids
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays; one thread, or as many as the library chooses.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        import numpy as np
+
+        for text in texts:
+            utf8(text)
+        engine = self._engine_for(texts, special=special)
+        step = 1 if threads == 1 else _BATCH
+        parts: list[np.ndarray[Any, np.dtype[np.uint32]]] = []
+        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+        for first in range(0, len(texts), step):
+            with self._library():
+                encodings = engine.encode_batch_fast(
+                    list(texts[first : first + step]), add_special_tokens=False
+                )
+            for number, encoding in enumerate(encodings, start=first + 1):
+                parts.append(np.array(encoding.ids, dtype=np.uint32))
+                offsets[number] = offsets[number - 1] + len(parts[-1])
+        ids = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32)
+        return Encoded(ids=ids, offsets=offsets)
+
+    def with_template(
+        self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
+    ) -> list[int]:
+        """The ids of one text or of two, with the special tokens that a model wants around them.
+
+        They are those of the file's post-processor, as [CLS] … [SEP]; without one, none are added.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        texts = [text] if pair is None else [text, pair]
+        for each in texts:
+            utf8(each)
+        engine = self._engine_for(texts, special=special)
+        with self._library():
+            ids: list[int] = engine.encode(text, pair, add_special_tokens=True).ids
+        return ids
+
+    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
+        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+        utf8(text)
+        engine = self._engine_for([text], special=special)
+        return Segmentation(
+            text=text, tokens=tuple(self._tokens(text, engine, specials=special is SpecialPolicy.ENCODE))
+        )
+
+    def segment_ordinary(self, text: str) -> Iterator[Token]:
+        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        return self._tokens(text, self._engine, specials=False)
+
+    def _tokens(self, text: str, engine: tokenizers.Tokenizer, *, specials: bool) -> Iterator[Token]:
+        with self._library():
+            encoding = engine.encode(text, add_special_tokens=False)
+        data, places, ids = text.encode(), byte_offsets(text), encoding.ids
+        ranges = [(places[start], places[stop]) for start, stop in encoding.offsets]
+        kinds = [self._kind(id, specials=specials) for id in ids]
+        pieces = [
+            None if kind is TokenKind.UNKNOWN else self._pieces[id]
+            for id, kind in zip(ids, kinds, strict=True)
+        ]
+        for id, span, kind in zip(ids, own_spans(data, ranges, pieces), kinds, strict=True):
+            yield Token(id, self._pieces[id], span, kind)
+
+    def _kind(self, id: int, *, specials: bool) -> TokenKind:
+        if specials and id in self._special_bytes:
+            return TokenKind.SPECIAL
+        return self._kinds.get(id, TokenKind.NORMAL)
+
+    def _engine_for(self, texts: Sequence[str], *, special: SpecialPolicy) -> tokenizers.Tokenizer:
+        """The copy of the library that keeps to a policy. Raises `SpecialTokenError`."""
+        if special is SpecialPolicy.TEXT or not self._unspeakable:
+            return self._engine
+        if special is SpecialPolicy.RAISE:
+            for text in texts:
+                self._refuse_specials(text)
+            return self._engine
+        return self._engine_with_specials
+
+    def _refuse_specials(self, text: str) -> None:
+        utf8(text)
+        for token in self._tokens(text, self._engine_with_specials, specials=True):
+            if token.kind is TokenKind.SPECIAL:
+                raise SpecialTokenError(self._special_bytes[token.id].decode(), token.span)
+
+    # --- decoding -----------------------------------------------------------------------------
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ids; where the file's decoder does more than join pieces, of the text it makes.
+
+        Raises:
+            UnknownIdError: an id that the vocabulary does not have.
+        """
+        pieces = [self._known_bytes(id, position) for position, id in enumerate(ids)]
+        if self._joined is not None:
+            return self._joined.decode(b"".join(pieces))
+        with self._library():
+            text: str = self._engine_with_specials.decode(list(map(int, ids)), skip_special_tokens=False)
+        return text.encode()
+
+    def entry(self, id: int) -> bytes | None:
+        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        return self._pieces.get(id)
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry by the bytes it stands for, or by its spelling in the file ("##ing"), or None.
+
+        Of entries that stand for the same bytes, a special token comes first, then one that may begin
+        a word, then the smallest id.
+        """
+        return self._ids.get(piece)
+
+    @cached_property
+    def _ids(self) -> dict[bytes, int]:
+        ids = {text: id for id, text in self._special_bytes.items()}
+        for id, piece in self._pieces.items():
+            if id not in self._inside_words:
+                ids.setdefault(piece, id)
+        for id, piece in self._pieces.items():
+            ids.setdefault(piece, id)
+        for spelling, id in self._spelled.items():
+            ids.setdefault(spelling.encode(), id)
+        return ids
+
+    # --- what it is made of -------------------------------------------------------------------
+
+    def description(self) -> HuggingFaceModel:
+        """What it is made of; see `tokbench.models`."""
+        return HuggingFaceModel(document=self.document, special_tokens=self.info.special_tokens)
+
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Refused: only what was trained here has a folder of its own. Raises `ConversionError`."""
+        del directory, overwrite
+        raise ConversionError(
+            f"{self.info.name!r} was opened from a tokenizer.json, which is its only form",
+            hint="copy that file, or convert it to another format",
+        )
+
+
+def _engine(document: Mapping[str, Any]) -> tokenizers.Tokenizer:
+    import orjson
+    import tokenizers
+
+    return tokenizers.Tokenizer.from_buffer(orjson.dumps(document))

@@ -1,0 +1,400 @@
+"""A SentencePiece model, run by the `sentencepiece` library and held to our rules.
+
+What the library does that a reader would not guess:
+
+- A space and ▁ (U+2581) become the same thing, so that a text with ▁ in it comes back with a space:
+  no SentencePiece model is lossless. One with identity normalisation, byte fallback and no removal of
+  white space gives back every other text exactly.
+- A text gets a space in front (the dummy prefix). Where it makes a piece of its own, that piece covers
+  nothing: its span is empty.
+- Byte fallback writes a character as its bytes and says of the last one only what it covers; here
+  each covers its own byte.
+- Unknown characters side by side are one piece.
+- User-defined symbols are found in every text, whatever the caller says of special tokens. They are
+  pieces of the kind SPECIAL all the same.
+- Decoding drops control symbols. Here they give their text, and what follows one is a text of its own,
+  as it was when it was encoded.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from importlib.metadata import version
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any
+
+from tokbench.adapters.sentencepiece_bytes import Found, found_pieces, found_segmentations
+from tokbench.adapters.sentencepiece_sampling import Lexicon, bpe_dropout, sampled_index, unigram_sample
+from tokbench.base import BaseTokenizer, utf8
+from tokbench.errors import ConfigError, CorpusError, ModelFormatError
+from tokbench.formats.sentencepiece_model import (
+    SPACE,
+    ModelType,
+    PieceType,
+    parse_model,
+    piece_bytes,
+    special_tokens_of,
+)
+from tokbench.interfaces import Encoded, ScoredSegmentation, TokenizerInfo
+from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from sentencepiece import SentencePieceProcessor
+
+    from tokbench.formats.sentencepiece_model import SentencePieceFile
+    from tokbench.interfaces import TrainingRecord
+    from tokbench.models import SentencePieceModel
+
+MODEL_NAME = "tokenizer.model"
+
+_KINDS = {
+    PieceType.NORMAL: TokenKind.NORMAL,
+    PieceType.UNUSED: TokenKind.NORMAL,
+    PieceType.UNKNOWN: TokenKind.UNKNOWN,
+    PieceType.CONTROL: TokenKind.SPECIAL,
+    PieceType.USER_DEFINED: TokenKind.SPECIAL,
+    PieceType.BYTE: TokenKind.BYTE,
+}
+_NEVER_STRIPPED = (PieceType.CONTROL, PieceType.UNKNOWN, PieceType.BYTE)
+
+
+def library() -> str:
+    """What runs a model, with its version: the `kernel` of tokenizers and results."""
+    return f"sentencepiece {version('sentencepiece')}"
+
+
+def open_model(
+    proto: bytes,
+    *,
+    name: str,
+    backend: str | None = None,
+    path: Path | str = "the model",
+    config: Mapping[str, Any] | None = None,
+    training: TrainingRecord | None = None,
+    fingerprint: Callable[[], str] | None = None,
+) -> SentencePieceTokenizer:
+    """The tokenizer of a serialised model, with the powers its algorithm has.
+
+    Args:
+        proto: a `ModelProto`, as a `.model` file holds it.
+        name: how the user calls it.
+        backend: what trained or would train such a model; by default found by the model's type.
+        path: what error messages call it.
+        config: the options it was trained with, as plain data.
+        training: what its training saw and did.
+        fingerprint: identifies the text it was trained on.
+
+    Raises:
+        ModelFormatError: the bytes are no model, or one that the library refuses.
+    """
+    model = parse_model(proto, path=path)
+    made_by = {ModelType.UNIGRAM: UnigramTokenizer, ModelType.BPE: SentencePieceBpeTokenizer}
+    made = made_by.get(model.model_type, SentencePieceTokenizer)
+    return made(
+        proto=proto,
+        model=model,
+        name=name,
+        backend=backend or ("unigram" if model.model_type is ModelType.UNIGRAM else "sentencepiece"),
+        path=path,
+        config=config,
+        training=training,
+        fingerprint=fingerprint,
+    )
+
+
+class SentencePieceTokenizer(BaseTokenizer):
+    """A SentencePiece model of any type; see `open_model`, which makes them.
+
+    Attributes:
+        proto: the serialised `ModelProto`.
+        model: what it says.
+        config: the options it was trained with, as plain data.
+        fingerprint: identifies the text it was trained on, read once more; None where that cannot be.
+    """
+
+    def __init__(
+        self,
+        *,
+        proto: bytes,
+        model: SentencePieceFile,
+        name: str,
+        backend: str,
+        path: Path | str = "the model",
+        config: Mapping[str, Any] | None = None,
+        training: TrainingRecord | None = None,
+        fingerprint: Callable[[], str] | None = None,
+    ) -> None:
+        self.proto = proto
+        self.model = model
+        self.config = dict(config or {})
+        self.fingerprint = fingerprint
+        self._processor = _processor(proto, path=path)
+        self._kinds = [_KINDS[piece.type] for piece in model.pieces]
+        surface = model.trainer["unk_surface"]
+        self._entries = [piece_bytes(piece, unk_surface=surface) for piece in model.pieces]
+        self._strippable = {
+            id
+            for id, piece in enumerate(model.pieces)
+            if piece.text.startswith(SPACE) and piece.type not in _NEVER_STRIPPED
+        }
+        info = TokenizerInfo(
+            name=name,
+            backend=backend,
+            vocab_size=len(model.pieces),
+            special_tokens=special_tokens_of(model),
+            lossless=False,
+            kernel=library(),
+        )
+        super().__init__(info, training=training)
+
+    # --- encoding -----------------------------------------------------------------------------
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
+        ids: list[int] = self._processor.encode(utf8(text), out_type=int)
+        return ids
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays; the result does not depend on `threads`.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        if special is not SpecialPolicy.TEXT and self._special_ids:
+            return super().encode_batch(texts, special=special, threads=threads)
+        import numpy as np
+
+        encoded: list[list[int]] = self._processor.encode(
+            [utf8(text) for text in texts], out_type=int, num_threads=threads or os.cpu_count() or 1
+        )
+        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(encoded) + 1)
+        ids = np.fromiter(chain.from_iterable(encoded), np.uint32, int(offsets[-1]))
+        return Encoded(ids=ids, offsets=offsets)
+
+    def segment_ordinary(self, text: str) -> Iterable[Token]:
+        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        data = utf8(text)
+        found, _ = found_pieces(self._processor.encode(data, out_type="serialized_proto"))
+        return self._tokens(found, data)
+
+    def _tokens(self, found: Sequence[Found], data: bytes) -> Iterator[Token]:
+        """Tokens from what the library found, each byte of a byte fallback with its own place."""
+        position = 0
+        while position < len(found):
+            id, start, stop = found[position]
+            if self._kinds[id] is not TokenKind.BYTE:
+                yield Token(id, self._entries[id], Span(start, stop), self._kinds[id])
+                position += 1
+                continue
+            size = _character_length(self._entries[id][0])
+            character = found[position : position + size]
+            yield from self._byte_tokens(character, data)
+            position += size
+
+    def _byte_tokens(self, character: Sequence[Found], data: bytes) -> Iterator[Token]:
+        """The bytes of one character; where normalisation changed it, all of the text goes to the last one."""
+        start, stop = character[0].start, character[-1].stop
+        is_text = b"".join(self._entries[each.id] for each in character) == data[start:stop]
+        for index, each in enumerate(character):
+            span = Span(start + index, start + index + 1) if is_text else Span(each.start, each.stop)
+            yield Token(each.id, self._entries[each.id], span, TokenKind.BYTE)
+
+    # --- decoding -----------------------------------------------------------------------------
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ids: the text's, without the dummy prefix. Raises `UnknownIdError`.
+
+        A control symbol gives its text, and after it a text begins anew. A denormalisation table,
+        which next to no model has, is not applied.
+        """
+        normalizer = self.model.normalizer
+        drops_all = normalizer["remove_extra_whitespaces"]
+        drops_one = drops_all or normalizer["add_dummy_prefix"]
+        parts: list[bytes] = []
+        at_start = drops_one
+        for position, id in enumerate(ids):
+            data = self._known_bytes(id, position)
+            if id in self._special_bytes:
+                at_start = drops_one
+            elif at_start:
+                stripped = id in self._strippable
+                data = data[1:] if stripped else data
+                at_start = not data and (drops_all or not stripped)
+            parts.append(data)
+        return b"".join(parts)
+
+    def entry(self, id: int) -> bytes | None:
+        """The bytes an entry stands for: ▁ is a space, the unknown piece is what decoding shows for it."""
+        return self._entries[id]
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry, or None; special tokens are found by the bytes of their text.
+
+        A character that is both a piece and a byte is found as the piece, as the library encodes it.
+        """
+        return self._ids.get(piece)
+
+    def score(self, id: int) -> float | None:
+        """The entry's log probability (Unigram), or the negative of its rank (BPE); None for one without.
+
+        Raises:
+            UnknownIdError: the vocabulary has no such id.
+        """
+        self._known_bytes(id, 0)
+        piece = self.model.pieces[id]
+        return piece.score if piece.type is PieceType.NORMAL else None
+
+    @cached_property
+    def _ids(self) -> dict[bytes, int]:
+        found_in_text = (TokenKind.NORMAL, TokenKind.SPECIAL)
+        first_wanted = sorted(
+            range(len(self._entries)), key=lambda each: (self._kinds[each] not in found_in_text, each)
+        )
+        ids = {self._entries[id]: id for id in reversed(first_wanted)}
+        return ids | {text: id for id, text in self._special_bytes.items()}
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        return Lexicon.of(self.model)
+
+    def _normalized(self, text: str) -> str:
+        """A text as the pieces see it: normalised, with ▁ for spaces. Raises `TextError` for surrogates."""
+        utf8(text)
+        normalized: str = self._processor.normalize(text)
+        return normalized
+
+    # --- the forms in which others open it ----------------------------------------------------
+
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Write the folder that `tokbench.load` opens; `tokenizer.model` in it is for the library.
+
+        Raises:
+            StoreError: the folder exists, or cannot be written.
+        """
+        self.write(
+            directory,
+            {MODEL_NAME: self.proto},
+            overwrite=overwrite,
+            config=self.config,
+            versions={"sentencepiece": version("sentencepiece")},
+            fingerprint=self._fingerprint(),
+            seed=int(self.config.get("seed", 0)),
+        )
+
+    def description(self) -> SentencePieceModel:
+        """What it is made of; see `tokbench.models`."""
+        from tokbench.models import SentencePieceModel
+
+        return SentencePieceModel(proto=self.proto, special_tokens=self.info.special_tokens)
+
+    def _fingerprint(self) -> str | None:
+        try:
+            return self.fingerprint() if self.fingerprint is not None else None
+        except CorpusError:  # standard input is gone, or the files have changed under it
+            return None
+
+
+class SentencePieceBpeTokenizer(SentencePieceTokenizer):
+    """A model of BPE on characters: it can leave out merges at random."""
+
+    def sample(
+        self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
+    ) -> list[int]:
+        """The ids of a segmentation in which each merge is left out with the probability `alpha`.
+
+        The same for the same arguments: the library's own sampling is not, as its generator belongs
+        to the thread. `nbest_size` has no meaning here.
+
+        Args:
+            text: ordinary text.
+            seed: chooses the segmentation.
+            alpha: from 0 (what `encode` gives) to 1 (characters); None takes 0.1.
+            nbest_size: ignored.
+
+        Raises:
+            ConfigError: `alpha` is no probability.
+
+        Source: Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization".
+        """
+        del nbest_size
+        dropout = 0.1 if alpha is None else alpha
+        if not 0 <= dropout <= 1:
+            raise ConfigError(f"alpha is {dropout}", hint="for BPE it is a probability, from 0 to 1")
+        pieces = bpe_dropout(self._normalized(text), self._lexicon, dropout=dropout, seed=seed)
+        return self._lexicon.ids(pieces)
+
+
+class UnigramTokenizer(SentencePieceTokenizer):
+    """A Unigram model: it knows every segmentation of a text, and how probable each is."""
+
+    def n_best(self, text: str, *, n: int) -> list[ScoredSegmentation]:
+        """The `n` most probable segmentations, the best first; fewer where there are fewer.
+
+        Scores are sums of the pieces' log probabilities.
+
+        Raises:
+            ConfigError: `n` is below 1.
+        """
+        if n < 1:
+            raise ConfigError(f"n is {n}", hint="it is at least 1")
+        data = utf8(text)
+        if not data:
+            return [ScoredSegmentation(Segmentation(text, ()), 0.0)]
+        answer = self._processor.nbest_encode(data, nbest_size=n, out_type="serialized_proto")
+        return [
+            ScoredSegmentation(Segmentation(text, tuple(self._tokens(found, data))), score)
+            for found, score in found_segmentations(answer)
+        ]
+
+    def sample(
+        self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
+    ) -> list[int]:
+        """The ids of a segmentation drawn with a probability proportional to its own to the power `alpha`.
+
+        The same for the same arguments: the library's own sampling is not, as its generator belongs
+        to the thread.
+
+        Args:
+            text: ordinary text.
+            seed: chooses the segmentation.
+            alpha: 0 draws all alike, larger ones prefer the probable; None takes 0.1.
+            nbest_size: draw among so many of the best; None or -1 among all there are.
+
+        Raises:
+            ConfigError: `alpha` is negative, or `nbest_size` is 0 or below -1.
+
+        Source: Kudo 2018, "Subword Regularization", section 3.3.
+        """
+        smoothing = 0.1 if alpha is None else alpha
+        if not 0 <= smoothing < float("inf"):
+            raise ConfigError(f"alpha is {smoothing}", hint="for Unigram it is 0 or more")
+        if nbest_size is not None and nbest_size < 1 and nbest_size != -1:
+            raise ConfigError(f"nbest_size is {nbest_size}", hint="it is 1 or more, or -1 for all")
+        if nbest_size not in (None, -1):
+            best = self.n_best(text, n=nbest_size)
+            scores = [smoothing * each.score for each in best]
+            return best[sampled_index(scores, seed=seed)].segmentation.ids
+        pieces = unigram_sample(self._normalized(text), self._lexicon, alpha=smoothing, seed=seed)
+        return self._lexicon.ids(pieces)
+
+
+def _processor(proto: bytes, *, path: Path | str) -> SentencePieceProcessor:
+    import sentencepiece
+
+    sentencepiece.set_min_log_level(2)  # what it would log of a model it refuses is raised here
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=proto)
+    except (RuntimeError, ValueError, IndexError) as error:
+        raise ModelFormatError(path, "a model that sentencepiece takes", str(error)) from None
+
+
+def _character_length(lead: int) -> int:
+    """The bytes of a UTF-8 character by its first one."""
+    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4

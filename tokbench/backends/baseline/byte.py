@@ -1,0 +1,102 @@
+"""The baseline `byte`: every byte is a token, nothing is learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from tokbench import store
+from tokbench.base import BaseTokenizer, utf8
+from tokbench.errors import ModelFormatError
+from tokbench.interfaces import TokenizerInfo, no_progress
+from tokbench.special_tokens import check_special_tokens
+from tokbench.tokens import Span, Token, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from tokbench.interfaces import Progress
+
+_NUM_BYTES = 256
+_RETRAIN = "the folder is damaged: restore it, or train again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteConfig:
+    """What the baseline `byte` is made with. Raises `ConfigError` for an option that cannot be used."""
+
+    special_tokens: tuple[str, ...] = field(
+        default=(), metadata={"help": "texts with ids of their own, behind the 256 bytes"}
+    )
+
+    def __post_init__(self) -> None:
+        check_special_tokens(self.special_tokens)
+
+
+class ByteTokenizer(BaseTokenizer):
+    """A token for every byte, its id the byte's value: lossless, and as long as a text can be."""
+
+    def __init__(self, *, name: str = "byte", special_tokens: Sequence[str] = ()) -> None:
+        ids = {text: id for id, text in enumerate(special_tokens, start=_NUM_BYTES)}
+        info = TokenizerInfo(
+            name=name,
+            backend="byte",
+            vocab_size=_NUM_BYTES + len(ids),
+            special_tokens=ids,
+            lossless=True,
+            kernel="python",
+        )
+        super().__init__(info)
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token."""
+        return list(utf8(text))
+
+    def segment_ordinary(self, text: str) -> Iterator[Token]:
+        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        for position, byte in enumerate(utf8(text)):
+            yield Token(byte, bytes([byte]), Span(position, position + 1), TokenKind.NORMAL)
+
+    def entry(self, id: int) -> bytes | None:
+        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        return bytes([id]) if id < _NUM_BYTES else None
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        if len(piece) == 1:
+            return piece[0]
+        return next((id for id, text in self._special_bytes.items() if text == piece), None)
+
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Write the folder that `tokbench.load` opens. Raises `StoreError`."""
+        self.write(directory, {}, overwrite=overwrite, config={"special_tokens": list(self._special_ids)})
+
+
+class ByteBackend:
+    """The registered backend "byte"; see `tokbench.interfaces.Backend`."""
+
+    name: ClassVar[str] = "byte"
+    summary: ClassVar[str] = "a baseline: every byte is a token, nothing is learned"
+    kernel: ClassVar[str] = "python"
+    config_type: ClassVar[type[ByteConfig]] = ByteConfig
+
+    def train(
+        self, documents: Iterable[str], config: ByteConfig, *, progress: Progress = no_progress
+    ) -> ByteTokenizer:
+        """A tokenizer of 256 bytes; the documents are not read, as there is nothing to learn."""
+        del documents, progress
+        return ByteTokenizer(special_tokens=config.special_tokens)
+
+    def load(self, directory: Path) -> ByteTokenizer:
+        """Open a folder that `ByteTokenizer.save` wrote. Raises `ModelFormatError`."""
+        manifest = store.read_manifest(directory)
+        store.read_files(directory, manifest)
+        specials = sorted(manifest.special_tokens, key=manifest.special_tokens.__getitem__)
+        tokenizer = ByteTokenizer(name=manifest.name, special_tokens=specials)
+        if tokenizer.info.special_tokens != manifest.special_tokens:
+            raise ModelFormatError(
+                directory / store.MANIFEST_NAME, "special tokens from id 256 on", "others", hint=_RETRAIN
+            )
+        tokenizer.hold_to(manifest, path=directory)
+        return tokenizer

@@ -1,0 +1,341 @@
+"""The baselines `char` and `word`: a token for every frequent character, or word.
+
+The vocabulary of `char` and `word` is the special tokens, [UNK] among them, and the most frequent
+characters or words of a text; of those that are equally frequent, the ones whose code points
+come first. Whatever else a text has becomes [UNK], one for each character or word.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from abc import abstractmethod
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from tokbench import store
+from tokbench.base import BaseTokenizer, utf8
+from tokbench.errors import ConfigError, CorpusError, ModelFormatError, TrainingError
+from tokbench.interfaces import ByteDocuments, TokenizerInfo, TrainingRecord, no_progress
+from tokbench.special_tokens import SpecialTokenFinder, check_special_tokens
+from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.interfaces import Progress
+
+UNKNOWN = "[UNK]"
+VOCABULARY_NAME = "vocabulary.json"
+
+_MAX_VOCAB_SIZE = 1 << 24
+_DEFAULT_WORDS = 32_768
+_RETRAIN = "the folder is damaged: restore it, or train again"
+_SECONDS_BETWEEN_REPORTS = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrequentConfig:
+    """What `char` and `word` are trained with. Raises `ConfigError` for an option that cannot be used."""
+
+    vocab_size: int | None = field(
+        default=None,
+        metadata={
+            "help": "entries, special tokens included; by default every character, or "
+            f"{_DEFAULT_WORDS:,} words"
+        },
+    )
+    special_tokens: tuple[str, ...] = field(
+        default=(UNKNOWN,),
+        metadata={"help": f"texts with ids of their own, before all others; {UNKNOWN} is one in any case"},
+    )
+    min_frequency: int = field(default=1, metadata={"help": "what is rarer gets no entry"})
+
+    def __post_init__(self) -> None:
+        check_special_tokens(self.all_special_tokens)
+        smallest = len(self.all_special_tokens) + 1
+        if self.vocab_size is not None and not smallest <= self.vocab_size <= _MAX_VOCAB_SIZE:
+            raise ConfigError(
+                f"vocab_size is {self.vocab_size}", hint=f"it is from {smallest} to {_MAX_VOCAB_SIZE}"
+            )
+        if self.min_frequency < 1:
+            raise ConfigError(f"min_frequency is {self.min_frequency}", hint="it is at least 1")
+
+    @property
+    def all_special_tokens(self) -> tuple[str, ...]:
+        """The special tokens in the order of their ids, the unknown one among them."""
+        return self.special_tokens if UNKNOWN in self.special_tokens else (UNKNOWN, *self.special_tokens)
+
+
+class FrequentTokenizer(BaseTokenizer):
+    """A token for each part of a text that is among the most frequent, [UNK] for every other part.
+
+    Attributes:
+        parts: the entries in the order of their ids, special tokens and [UNK] first.
+        fingerprint: identifies the text it was trained on, read once more; None where that cannot be.
+    """
+
+    backend: ClassVar[str]
+
+    def __init__(
+        self,
+        parts: Sequence[str],
+        *,
+        num_special: int,
+        name: str | None = None,
+        config: Mapping[str, Any] | None = None,
+        training: TrainingRecord | None = None,
+        fingerprint: Callable[[], str] | None = None,
+    ) -> None:
+        specials = {text: id for id, text in enumerate(parts[:num_special]) if text != UNKNOWN}
+        info = TokenizerInfo(
+            name=name or f"{self.backend}-{len(parts)}",
+            backend=self.backend,
+            vocab_size=len(parts),
+            special_tokens=specials,
+            lossless=False,
+            kernel="python",
+        )
+        super().__init__(info, training=training)
+        self.parts = tuple(parts)
+        self.config = dict(config or {})
+        self.fingerprint = fingerprint
+        self._unknown_id = self.parts.index(UNKNOWN)
+        self._part_ids = {part: id for id, part in enumerate(parts) if id >= num_special}
+
+    @staticmethod
+    @abstractmethod
+    def cut(text: str) -> Iterable[str]:
+        """The parts of a text; together they are the text."""
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token."""
+        find, unknown = self._part_ids.get, self._unknown_id
+        return [find(part, unknown) for part in self.cut(text)]
+
+    def segment_ordinary(self, text: str) -> Iterator[Token]:
+        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        start = 0
+        for part in self.cut(text):
+            id = self._part_ids.get(part, self._unknown_id)
+            data = part.encode()
+            span = Span(start, start + len(data))
+            start = span.stop
+            if id == self._unknown_id:
+                yield Token(id, UNKNOWN.encode(), span, TokenKind.UNKNOWN)
+            else:
+                yield Token(id, data, span, TokenKind.NORMAL)
+
+    def entry(self, id: int) -> bytes | None:
+        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        return self.parts[id].encode()
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        try:
+            text = piece.decode()
+        except UnicodeDecodeError:
+            return None
+        return self._unknown_id if text == UNKNOWN else self._special_ids.get(text, self._part_ids.get(text))
+
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Write the folder that `tokbench.load` opens. Raises `StoreError`."""
+        import orjson
+        import regex
+
+        try:
+            fingerprint = self.fingerprint() if self.fingerprint is not None else None
+        except CorpusError:  # standard input is gone, or the files have changed under it
+            fingerprint = None
+        self.write(
+            directory,
+            {VOCABULARY_NAME: orjson.dumps(self.parts, option=orjson.OPT_APPEND_NEWLINE)},
+            overwrite=overwrite,
+            config=self.config,
+            versions={"regex": regex.__version__},
+            fingerprint=fingerprint,
+        )
+
+
+class CharTokenizer(FrequentTokenizer):
+    """A token for every frequent character (code point)."""
+
+    backend = "char"
+
+    @staticmethod
+    def cut(text: str) -> Iterable[str]:
+        """The characters of a text."""
+        return text
+
+
+class WordTokenizer(FrequentTokenizer):
+    """A token for every frequent word, and for every frequent run of what stands between words."""
+
+    backend = "word"
+
+    @staticmethod
+    def cut(text: str) -> Iterable[str]:
+        """The words of a text as UAX 29 has them, and the runs between them.
+
+        >>> WordTokenizer.cut("don't stop, 3.14!")
+        ["don't", ' ', 'stop', ', ', '3.14', '!']
+        """
+        return list(_words(text))
+
+
+def _words(text: str) -> Iterator[str]:
+    parts = filter(None, _word_boundaries().split(text))
+    for is_word, group in groupby(parts, key=_is_word):
+        if is_word:
+            yield from group
+        else:
+            yield "".join(group)
+
+
+@cache
+def _word_boundaries() -> Any:
+    import regex
+
+    return regex.compile(r"(?w)\b", flags=regex.V1)
+
+
+@cache
+def _word_character() -> Any:
+    import regex
+
+    return regex.compile(r"\w")
+
+
+def _is_word(part: str) -> bool:
+    return _word_character().search(part) is not None
+
+
+_Made = TypeVar("_Made", bound=FrequentTokenizer)
+
+
+class _FrequentBackend(Generic[_Made]):
+    """What `char` and `word` share; see `tokbench.interfaces.Backend`."""
+
+    name: ClassVar[str]
+    kernel: ClassVar[str] = "python"
+    config_type: ClassVar[type[FrequentConfig]] = FrequentConfig
+    _tokenizer_type: type[_Made]
+    _unit: ClassVar[str]
+    _default_size: ClassVar[int | None] = None
+
+    def train(
+        self, documents: Iterable[str], config: FrequentConfig, *, progress: Progress = no_progress
+    ) -> _Made:
+        """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
+        started = time.perf_counter()
+        counts, num_documents, num_bytes = self._count(documents, config, progress=progress)
+        if not counts:
+            raise TrainingError("there is no text to train on", hint="name files with text")
+        specials = config.all_special_tokens
+        size = config.vocab_size or self._default_size
+        frequent = [part for part, count in counts.items() if count >= config.min_frequency]
+        frequent.sort(key=lambda part: (-counts[part], part))
+        parts = [*specials, *frequent[: None if size is None else size - len(specials)]]
+        return self._tokenizer_type(
+            parts,
+            num_special=len(specials),
+            config=dataclasses.asdict(config) | {"special_tokens": list(specials)},
+            fingerprint=documents.fingerprint if isinstance(documents, ByteDocuments) else None,
+            training=TrainingRecord(
+                documents=num_documents,
+                num_bytes=num_bytes,
+                pretokens=counts.total(),
+                distinct_pretokens=len(counts),
+                tokens=counts.total(),
+                learned_ids=range(len(specials), len(parts)),
+                learned_unit=self._unit,
+                seconds={"counting": time.perf_counter() - started},
+                threads=1,
+                kernel=self.kernel,
+                requested_vocab_size=config.vocab_size,
+                stopped_early=_why_early(len(parts), config),
+            ),
+        )
+
+    def load(self, directory: Path) -> _Made:
+        """Open a folder that such a tokenizer saved. Raises `ModelFormatError`."""
+        manifest = store.read_manifest(directory)
+        files = store.read_files(directory, manifest)
+        path = directory / VOCABULARY_NAME
+        parts = _parse_vocabulary(files.get(VOCABULARY_NAME, b""), path=path)
+        num_special = len(manifest.special_tokens) + 1
+        expected = {text: id for id, text in enumerate(parts[:num_special]) if text != UNKNOWN}
+        if expected != manifest.special_tokens or UNKNOWN not in parts[:num_special]:
+            raise ModelFormatError(path, "the special tokens of the manifest first", "others", hint=_RETRAIN)
+        if len(parts) != manifest.vocab_size:
+            raise ModelFormatError(path, f"{manifest.vocab_size} entries", f"{len(parts)}", hint=_RETRAIN)
+        tokenizer = self._tokenizer_type(
+            parts, num_special=num_special, name=manifest.name, config=manifest.config
+        )
+        tokenizer.hold_to(manifest, path=directory)
+        return tokenizer
+
+    def _count(
+        self, documents: Iterable[str], config: FrequentConfig, *, progress: Progress
+    ) -> tuple[Counter[str], int, int]:
+        """How often each part occurs, and how many documents and bytes there were."""
+        if isinstance(documents, str | bytes):
+            raise TrainingError("documents is one text, where an iterable of texts is needed")
+        finder = SpecialTokenFinder(config.all_special_tokens)
+        counts: Counter[str] = Counter()
+        num_documents = num_bytes = 0
+        reported = time.monotonic()
+        for text in documents:
+            num_documents += bool(text)
+            num_bytes += len(utf8(text))
+            for piece in finder.cut(text, special=SpecialPolicy.ENCODE):
+                if not piece.is_special:
+                    counts.update(self._tokenizer_type.cut(piece.text))
+            if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
+                progress("counting", num_bytes, None, "bytes")
+                reported = time.monotonic()
+        return counts, num_documents, num_bytes
+
+
+class CharBackend(_FrequentBackend[CharTokenizer]):
+    """The registered backend "char"; see `tokbench.interfaces.Backend`."""
+
+    name: ClassVar[str] = "char"
+    summary: ClassVar[str] = "a baseline: every frequent character is a token"
+    _tokenizer_type = CharTokenizer
+    _unit = "characters"
+
+
+class WordBackend(_FrequentBackend[WordTokenizer]):
+    """The registered backend "word"; see `tokbench.interfaces.Backend`."""
+
+    name: ClassVar[str] = "word"
+    summary: ClassVar[str] = "a baseline: every frequent word is a token, and what stands between words"
+    _tokenizer_type = WordTokenizer
+    _unit = "words"
+    _default_size = _DEFAULT_WORDS
+
+
+def _why_early(vocab_size: int, config: FrequentConfig) -> str | None:
+    if config.vocab_size is None or vocab_size == config.vocab_size:
+        return None
+    return (
+        f"the text has no more that occurs {config.min_frequency} times or more: "
+        f"the vocabulary has {vocab_size} of {config.vocab_size} entries"
+    )
+
+
+def _parse_vocabulary(data: bytes, *, path: Path) -> list[str]:
+    import orjson
+
+    try:
+        parts = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise ModelFormatError(path, "JSON", str(error), hint=_RETRAIN) from None
+    if not isinstance(parts, list) or not all(isinstance(part, str) and part for part in parts):
+        raise ModelFormatError(path, "a list of texts", "something else", hint=_RETRAIN)
+    return parts

@@ -1,0 +1,49 @@
+"""WordPiece: pieces joined by our trainer, text encoded by the `tokenizers` library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tokbench.interfaces import Progress, no_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tokbench.backends.wordpiece.config import WordPieceConfig
+    from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer
+
+
+class WordPieceBackend:
+    """The registered backend "wordpiece"; see `tokbench.interfaces.Backend`."""
+
+    name: ClassVar[str] = "wordpiece"
+    summary: ClassVar[str] = "WordPiece as in BERT: by frequency, or by likelihood as it was first described"
+
+    @property
+    def config_type(self) -> type[WordPieceConfig]:
+        """The options it is trained with."""
+        from tokbench.backends.wordpiece.config import WordPieceConfig
+
+        return WordPieceConfig
+
+    @property
+    def kernel(self) -> str:
+        """What encodes: the library with its version."""
+        import tokenizers
+
+        return f"tokenizers {tokenizers.__version__}"
+
+    def train(
+        self, documents: Iterable[str], config: WordPieceConfig, *, progress: Progress = no_progress
+    ) -> WordPieceTokenizer:
+        """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
+        from tokbench.backends.wordpiece.training import train
+
+        return train(documents, config, progress=progress)
+
+    def load(self, directory: Path) -> WordPieceTokenizer:
+        """Open a folder that `WordPieceTokenizer.save` wrote. Raises `ModelFormatError`."""
+        from tokbench.backends.wordpiece.tokenizer import load
+
+        return load(directory)

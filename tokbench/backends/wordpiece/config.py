@@ -1,0 +1,124 @@
+"""The options of WordPiece."""
+
+from __future__ import annotations
+
+import string
+import unicodedata
+from dataclasses import dataclass, field
+
+from tokbench.errors import ConfigError
+from tokbench.special_tokens import check_special_tokens
+
+OBJECTIVES = ("frequency", "likelihood")
+
+_MAX_VOCAB_SIZE = 1 << 24
+_MAX_CHARACTERS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordPieceConfig:
+    """What a WordPiece is trained with; checked when it is made.
+
+    Raises:
+        ConfigError: an option that cannot be used.
+    """
+
+    vocab_size: int | None = field(
+        default=None, metadata={"help": "entries, special tokens included; by default fitted to the text"}
+    )
+    objective: str = field(
+        default="frequency",
+        metadata={
+            "help": "which pieces are joined: the most frequent pair (as `tokenizers` does), or the one that "
+            'raises the likelihood of the text most ("likelihood")'
+        },
+    )
+    lowercase: bool = field(default=True, metadata={"help": "bring words to lower case"})
+    strip_accents: bool | None = field(
+        default=None, metadata={"help": "take accents off letters; by default as `lowercase`"}
+    )
+    clean_text: bool = field(
+        default=True, metadata={"help": "drop control characters and make all white space a space"}
+    )
+    handle_chinese_chars: bool = field(
+        default=True, metadata={"help": "make each CJK ideograph a word of its own"}
+    )
+    special_tokens: tuple[str, ...] = field(
+        default=("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
+        metadata={
+            "help": "texts with ids of their own, before all others; the unknown token is one in any case"
+        },
+    )
+    unknown_token: str = field(
+        default="[UNK]", metadata={"help": "what a word becomes that the vocabulary does not cover"}
+    )
+    continuing_prefix: str = field(default="##", metadata={"help": "marks pieces inside words"})
+    max_characters_per_word: int = field(
+        default=100, metadata={"help": "longer words are unknown, and not trained on"}
+    )
+    min_frequency: int = field(default=2, metadata={"help": "pairs that are rarer are not joined"})
+    limit_alphabet: int | None = field(
+        default=1000, metadata={"help": "characters that the vocabulary may have, the most frequent ones"}
+    )
+    threads: int | None = field(
+        default=None, metadata={"help": "threads that count; one is used. Never changes the result"}
+    )
+    seed: int = field(default=0, metadata={"help": "draws the self-test; never changes the pieces"})
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise ConfigError(
+                f"the objective is {self.objective!r}", hint=f"it may be {' or '.join(OBJECTIVES)}"
+            )
+        check_special_tokens(self.all_special_tokens)
+        for token in self.all_special_tokens:
+            _check_special_text(token)
+        _check_prefix(self.continuing_prefix)
+        self._check_range("vocab_size", self.vocab_size, largest=_MAX_VOCAB_SIZE)
+        self._check_range("max_characters_per_word", self.max_characters_per_word, largest=_MAX_CHARACTERS)
+        self._check_range("min_frequency", self.min_frequency)
+        self._check_range("limit_alphabet", self.limit_alphabet)
+        self._check_range("threads", self.threads)
+        self._check_range("seed", self.seed, smallest=0)
+
+    @property
+    def all_special_tokens(self) -> tuple[str, ...]:
+        """The special tokens in the order of their ids, the unknown token among them.
+
+        >>> WordPieceConfig(special_tokens=("[CLS]",)).all_special_tokens
+        ('[UNK]', '[CLS]')
+        """
+        if self.unknown_token in self.special_tokens:
+            return self.special_tokens
+        return (self.unknown_token, *self.special_tokens)
+
+    def _check_range(
+        self, name: str, value: int | None, *, smallest: int = 1, largest: int = 2**63 - 1
+    ) -> None:
+        if value is not None and not smallest <= value <= largest:
+            raise ConfigError(f"{name} is {value}", hint=f"it is from {smallest} to {largest}")
+
+
+def _check_special_text(special_token: str) -> None:
+    """Refuse what could be a piece of a word, which has no punctuation in it, or what vocab.txt cannot hold."""
+    if len(special_token.splitlines()) != 1 or special_token.splitlines()[0] != special_token:
+        raise ConfigError(
+            f"the special token {special_token!r} has a line end", hint="vocab.txt holds one entry a line"
+        )
+    if len(special_token) < 2 or not any(character in string.punctuation for character in special_token):
+        raise ConfigError(
+            f"the special token {special_token!r} could be a word of the text",
+            hint=f"put it in brackets, such as [{special_token}]",
+        )
+
+
+def _check_prefix(prefix: str) -> None:
+    if not prefix or not all(_is_punctuation(character) for character in prefix):
+        raise ConfigError(
+            f"continuing_prefix is {prefix!r}",
+            hint="it is made of punctuation, as ##, so that no word begins with it",
+        )
+
+
+def _is_punctuation(character: str) -> bool:
+    return character in string.punctuation or unicodedata.category(character).startswith("P")

@@ -1,0 +1,245 @@
+"""WordPiece by the textbook: the law that the fast trainer is held to.
+
+Read it top to bottom. A text is split into words (`words.py`). A word starts as its
+characters, those after the first marked with the prefix "##"; training joins two
+neighbouring pieces into a new one, again and again; encoding takes the longest piece that
+the rest of a word begins with. Nothing here is fast, and nothing here is clever.
+
+Ids are given in this order: the special tokens; the characters of the alphabet by code
+point, each as the beginning of a word; those found inside words, by code point, with the
+prefix; then what is learned.
+
+Source: Schuster and Nakajima 2012, "Japanese and Korean Voice Search", for joining by likelihood;
+Devlin et al. 2019 (BERT) for the prefix and for encoding.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+Pair = tuple[int, int]
+Objective = Literal["frequency", "likelihood"]
+
+
+# --- the alphabet -----------------------------------------------------------------------------
+
+
+def alphabet(words: Mapping[str, int], *, limit: int | None = None) -> list[str]:
+    """The characters of words, by code point; of more than `limit` the most frequent ones.
+
+    Of characters that are equally frequent the smaller code points are kept.
+
+    >>> alphabet({"hug": 2, "pug": 1}, limit=3)
+    ['g', 'h', 'u']
+    """
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
+    return sorted(sorted(counts, key=lambda character: (-counts[character], character))[:limit])
+
+
+def characters(word: str, *, letters: Collection[str], prefix: str) -> list[str]:
+    """The pieces that a word starts as; characters outside the alphabet are passed over.
+
+    >>> characters("hug", letters="ghu", prefix="##")
+    ['h', '##u', '##g']
+    """
+    return [
+        character if position == 0 else prefix + character
+        for position, character in enumerate(word)
+        if character in letters
+    ]
+
+
+def first_pieces(words: Mapping[str, int], *, letters: Sequence[str], prefix: str) -> list[str]:
+    """The pieces that are there before anything is learned, in the order of their ids.
+
+    >>> first_pieces({"hug": 1}, letters=["g", "h", "u"], prefix="##")
+    ['g', 'h', 'u', '##g', '##u']
+    """
+    inside = {piece for word in words for piece in characters(word, letters=letters, prefix=prefix)}
+    return [*letters, *(prefix + letter for letter in letters if prefix + letter in inside)]
+
+
+# --- training ---------------------------------------------------------------------------------
+
+
+def count_pieces(words: Mapping[tuple[int, ...], int]) -> Counter[int]:
+    """How often each piece occurs.
+
+    >>> count_pieces({(7, 8, 8): 10})
+    Counter({8: 20, 7: 10})
+    """
+    counts: Counter[int] = Counter()
+    for word, count in words.items():
+        for piece in word:
+            counts[piece] += count
+    return counts
+
+
+def count_pairs(words: Mapping[tuple[int, ...], int]) -> Counter[Pair]:
+    """How often each pair of neighbours occurs: over all words, count × adjacent positions.
+
+    >>> count_pairs({(7, 8, 8): 10})
+    Counter({(7, 8): 10, (8, 8): 10})
+    """
+    counts: Counter[Pair] = Counter()
+    for word, count in words.items():
+        for pair in pairwise(word):
+            counts[pair] += count
+    return counts
+
+
+def score(
+    pair: Pair, *, pairs: Mapping[Pair, int], pieces: Mapping[int, int], objective: Objective
+) -> Fraction:
+    """How much a pair wants to be joined, as an exact number.
+
+    By frequency it is the pair's count. By likelihood it is count(ab) / (count(a) · count(b)):
+    the larger it is, the more joining raises the likelihood of the text for each of its occurrences.
+
+    >>> score((7, 8), pairs={(7, 8): 10}, pieces={7: 10, 8: 20}, objective="likelihood")
+    Fraction(1, 20)
+    """
+    if objective == "frequency":
+        return Fraction(pairs[pair])
+    return Fraction(pairs[pair], pieces[pair[0]] * pieces[pair[1]])
+
+
+def best_pair(
+    pairs: Mapping[Pair, int], pieces: Mapping[int, int], *, objective: Objective, min_frequency: int
+) -> Pair | None:
+    """The pair that is joined next: highest score, then smallest (left id, right id).
+
+    Pairs that occur less than `min_frequency` times are passed over; None where no other is left.
+
+    >>> counts = {(7, 8): 2, (8, 9): 3, (9, 9): 1}
+    >>> best_pair(counts, {7: 2, 8: 5, 9: 5}, objective="likelihood", min_frequency=2)
+    (7, 8)
+    >>> best_pair(counts, {7: 2, 8: 5, 9: 5}, objective="frequency", min_frequency=2)
+    (8, 9)
+    """
+    frequent = [pair for pair, count in pairs.items() if count >= min_frequency]
+    if not frequent:
+        return None
+    return min(
+        frequent, key=lambda pair: (-score(pair, pairs=pairs, pieces=pieces, objective=objective), pair)
+    )
+
+
+def join(word: tuple[int, ...], pair: Pair, joined: int) -> tuple[int, ...]:
+    """The word with each occurrence of the pair replaced, left to right, without overlap.
+
+    >>> join((7, 8, 8, 8), (8, 8), 9)
+    (7, 9, 8)
+    """
+    made: list[int] = []
+    position = 0
+    while position < len(word):
+        if word[position : position + 2] == pair:
+            made.append(joined)
+            position += 2
+        else:
+            made.append(word[position])
+            position += 1
+    return tuple(made)
+
+
+def train(
+    words: Mapping[str, int],
+    *,
+    pieces: Sequence[str],
+    letters: Collection[str],
+    num_pieces: int,
+    objective: Objective,
+    min_frequency: int = 2,
+    prefix: str = "##",
+) -> list[str]:
+    """Learn pieces until there are `num_pieces`, or no pair is left that is frequent enough.
+
+    Two pairs can be joined to the same piece ("a" "##bc" and "ab" "##c"): it keeps the id that it
+    got first, and only a new piece counts.
+
+    Args:
+        words: how often each word occurs.
+        pieces: those that are there already, in the order of their ids; `first_pieces` among them.
+        letters: the alphabet.
+        num_pieces: how many to have in the end.
+        objective: what the score of a pair is.
+        min_frequency: pairs that are rarer are not joined.
+        prefix: marks pieces inside words.
+
+    Returns:
+        All pieces; the position of each is its id.
+
+    >>> words = {"hug": 10, "pug": 5, "pun": 12, "bun": 4, "hugs": 5}
+    >>> letters = alphabet(words)
+    >>> start = first_pieces(words, letters=letters, prefix="##")
+    >>> train(words, pieces=start, letters=letters, num_pieces=14, objective="likelihood")[-3:]
+    ['##gs', 'bu', 'bun']
+    >>> train(words, pieces=start, letters=letters, num_pieces=14, objective="frequency")[-3:]
+    ['##ug', '##un', 'hug']
+    """
+    spellings = list(pieces)
+    ids = {spelling: id for id, spelling in enumerate(spellings)}
+    segmented: Counter[tuple[int, ...]] = Counter()
+    for word, count in words.items():
+        start = characters(word, letters=letters, prefix=prefix)
+        segmented[tuple(ids[piece] for piece in start)] += count
+    while len(spellings) < num_pieces:
+        pair = best_pair(
+            count_pairs(segmented), count_pieces(segmented), objective=objective, min_frequency=min_frequency
+        )
+        if pair is None:
+            break
+        joined = spellings[pair[0]] + spellings[pair[1]].removeprefix(prefix)
+        if joined not in ids:
+            ids[joined] = len(spellings)
+            spellings.append(joined)
+        again: Counter[tuple[int, ...]] = Counter()
+        for segmentation, count in segmented.items():
+            again[join(segmentation, pair, ids[joined])] += count
+        segmented = again
+    return spellings
+
+
+# --- encoding ---------------------------------------------------------------------------------
+
+
+def encode(
+    word: str,
+    vocabulary: Mapping[str, int],
+    *,
+    unknown: int,
+    prefix: str = "##",
+    max_characters: int = 100,
+) -> list[int]:
+    """The ids of one word: again and again the longest piece that the rest begins with.
+
+    A word that cannot be covered so to its end, or is longer than `max_characters`, is unknown wholly.
+
+    >>> encode("hugs", {"[UNK]": 0, "hug": 1, "h": 2, "##s": 3}, unknown=0)
+    [1, 3]
+    >>> encode("hugo", {"[UNK]": 0, "hug": 1, "h": 2, "##s": 3}, unknown=0)
+    [0]
+    """
+    if len(word) > max_characters:
+        return [unknown]
+    ids: list[int] = []
+    start = 0
+    while start < len(word):
+        mark = prefix if start else ""
+        stops = range(len(word), start, -1)
+        stop = next((stop for stop in stops if mark + word[start:stop] in vocabulary), None)
+        if stop is None:
+            return [unknown]
+        ids.append(vocabulary[mark + word[start:stop]])
+        start = stop
+    return ids

@@ -1,0 +1,171 @@
+"""A trained WordPiece: run by `tokenizers`, saved in the forms that others open.
+
+tokbench.json           the manifest (see `tokbench.store`)
+tokenizer.json          for tokenizers and transformers; this is what is loaded
+vocab.txt               the pieces, a line each, the position is the id
+tokenizer_config.json   for transformers' AutoTokenizer and BertTokenizer
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench import store
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.errors import CorpusError, ModelFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.backends.wordpiece.config import WordPieceConfig
+    from tokbench.interfaces import TrainingRecord
+
+DOCUMENT_NAME = "tokenizer.json"
+
+_RETRAIN = "the folder is damaged: restore it, or train again"
+
+
+class WordPieceTokenizer(HuggingFaceTokenizer):
+    """A WordPiece tokenizer that was trained here, and can be saved.
+
+    Attributes:
+        config: the options it was trained with, as plain data.
+        fingerprint: identifies the text it was trained on, read once more; None where that cannot be.
+    """
+
+    def __init__(
+        self,
+        document: bytes,
+        *,
+        name: str,
+        config: Mapping[str, Any],
+        training: TrainingRecord | None = None,
+        fingerprint: Callable[[], str] | None = None,
+        source: Path | None = None,
+    ) -> None:
+        super().__init__(document, name=name, backend="wordpiece", training=training, source=source)
+        self.config = dict(config)
+        self.fingerprint = fingerprint
+
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Write the folder that `tokbench.load` opens, with files for `tokenizers` and `transformers` in it.
+
+        Raises:
+            StoreError: the folder exists, or cannot be written.
+        """
+        import tokenizers
+
+        self.write(
+            directory,
+            {
+                DOCUMENT_NAME: self.document,
+                "vocab.txt": "".join(f"{piece}\n" for piece in self._spelled).encode(),
+                "tokenizer_config.json": _dump_json(_transformers_config(self.config)),
+            },
+            overwrite=overwrite,
+            config=self.config,
+            versions={"tokenizers": tokenizers.__version__},
+            fingerprint=self._fingerprint(),
+            seed=int(self.config.get("seed", 0)),
+        )
+
+    def _fingerprint(self) -> str | None:
+        try:
+            return self.fingerprint() if self.fingerprint is not None else None
+        except CorpusError:  # standard input is gone, or the files have changed under it
+            return None
+
+
+def load(directory: Path) -> WordPieceTokenizer:
+    """Open a folder that `WordPieceTokenizer.save` wrote. Raises `ModelFormatError`, `SelfTestError`."""
+    manifest = store.read_manifest(directory)
+    files = store.read_files(directory, manifest)
+    path = directory / DOCUMENT_NAME
+    if DOCUMENT_NAME not in files:
+        raise ModelFormatError(directory, f"a file {DOCUMENT_NAME}", "none in the manifest", hint=_RETRAIN)
+    tokenizer = WordPieceTokenizer(
+        files[DOCUMENT_NAME], name=manifest.name, config=manifest.config, source=path
+    )
+    info = tokenizer.info
+    if info.vocab_size != manifest.vocab_size or info.special_tokens != manifest.special_tokens:
+        raise ModelFormatError(path, "the vocabulary of the manifest", "another one", hint=_RETRAIN)
+    tokenizer.hold_to(manifest, path=directory)
+    return tokenizer
+
+
+def dump_document(pieces: Sequence[str], config: WordPieceConfig) -> bytes:
+    """The `tokenizer.json` of a WordPiece, its special tokens first among the pieces."""
+    specials = config.all_special_tokens
+    return _dump_json(
+        {
+            "version": "1.0",
+            "truncation": None,
+            "padding": None,
+            "added_tokens": [
+                {"id": id, "content": text, "special": True}
+                | dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+                for id, text in enumerate(specials)
+            ],
+            "normalizer": {
+                "type": "BertNormalizer",
+                "clean_text": config.clean_text,
+                "handle_chinese_chars": config.handle_chinese_chars,
+                "strip_accents": config.strip_accents,
+                "lowercase": config.lowercase,
+            },
+            "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "post_processor": _template(specials),
+            "decoder": {"type": "WordPiece", "prefix": config.continuing_prefix, "cleanup": True},
+            "model": {
+                "type": "WordPiece",
+                "unk_token": config.unknown_token,
+                "continuing_subword_prefix": config.continuing_prefix,
+                "max_input_chars_per_word": config.max_characters_per_word,
+                "vocab": {piece: id for id, piece in enumerate(pieces)},
+            },
+        }
+    )
+
+
+def _template(specials: Sequence[str]) -> dict[str, Any] | None:
+    """[CLS] text [SEP] and [CLS] text [SEP] other [SEP], where there are both of them."""
+    if not {"[CLS]", "[SEP]"} <= set(specials):
+        return None
+
+    def special(text: str, type_id: int) -> dict[str, Any]:
+        return {"SpecialToken": {"id": text, "type_id": type_id}}
+
+    first = [special("[CLS]", 0), {"Sequence": {"id": "A", "type_id": 0}}, special("[SEP]", 0)]
+    return {
+        "type": "TemplateProcessing",
+        "single": first,
+        "pair": [*first, {"Sequence": {"id": "B", "type_id": 1}}, special("[SEP]", 1)],
+        "special_tokens": {
+            text: {"id": text, "ids": [specials.index(text)], "tokens": [text]} for text in ("[CLS]", "[SEP]")
+        },
+    }
+
+
+def _transformers_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    named = {"unk_token": config["unknown_token"]}
+    for name in ("pad", "cls", "sep", "mask"):
+        if f"[{name.upper()}]" in config["special_tokens"]:
+            named[f"{name}_token"] = f"[{name.upper()}]"
+    return {
+        **named,
+        "additional_special_tokens": [
+            text for text in config["special_tokens"] if text not in named.values()
+        ],
+        "clean_up_tokenization_spaces": True,
+        "do_lower_case": config["lowercase"],
+        "strip_accents": config["strip_accents"],
+        "tokenize_chinese_chars": config["handle_chinese_chars"],
+        "tokenizer_class": "BertTokenizer",
+    }
+
+
+def _dump_json(document: Mapping[str, Any]) -> bytes:
+    import orjson
+
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,99 @@
+"""The wire format of Protocol Buffers, walked within the bounds of the data.
+
+A message is a row of fields: a varint with the field's number and how its value is written, then
+the value. What the fields mean is for the caller to know.
+
+Source: https://protobuf.dev/programming-guides/encoding/
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_MAX_VARINT_BITS = 64
+
+
+def fields(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, int | bytes]]:
+    r"""The fields of a message, in the order in which they stand.
+
+    Args:
+        data: the bytes around the message.
+        start: where the message begins in them.
+        stop: where it ends; None at the end of the data.
+
+    Yields:
+        (field number, value): an int for a varint, its bytes for everything else.
+
+    Raises:
+        ValueError: the data ends within a field, or is no message at all; says at which byte.
+
+    >>> list(fields(b"\x08\x96\x01\x12\x02hi"))
+    [(1, 150), (2, b'hi')]
+    """
+    end = len(data) if stop is None else stop
+    position = start
+    while position < end:
+        begin = position
+        key, position = _varint(data, position, end)
+        number, wire_type = key >> 3, key & 7
+        if number == 0:
+            raise ValueError(f"a field without a number at byte {begin}")
+        if wire_type == _VARINT:
+            value, position = _varint(data, position, end)
+            yield number, value
+            continue
+        if wire_type == _LENGTH:
+            size, position = _varint(data, position, end)
+        elif wire_type == _FIXED32:
+            size = 4
+        elif wire_type == _FIXED64:
+            size = 8
+        else:
+            raise ValueError(f"a field of unknown kind {wire_type} at byte {begin}")
+        if size > end - position:
+            raise ValueError(f"the field at byte {begin} needs {size} bytes, and {end - position} are left")
+        yield number, data[position : position + size]
+        position += size
+
+
+def signed(value: int) -> int:
+    """A varint as the signed number that `int32` and `int64` mean.
+
+    >>> signed((1 << 64) - 1)
+    -1
+    """
+    return value - (1 << 64) if value >> 63 else value
+
+
+def float32(value: bytes) -> float:
+    r"""The number that four bytes hold.
+
+    Raises:
+        ValueError: it is not four bytes.
+
+    >>> float32(b"\x00\x00\x80\xbf")
+    -1.0
+    """
+    if len(value) != 4:
+        raise ValueError(f"{len(value)} bytes, where a number of 4 is needed")
+    number: float = struct.unpack("<f", value)[0]
+    return number
+
+
+def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
+    """A number of seven bits a byte, the lowest first, and where it ends."""
+    value = shift = 0
+    for index in range(position, end):
+        byte = data[index]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFF_FFFF_FFFF_FFFF, index + 1
+        shift += 7
+        if shift >= _MAX_VARINT_BITS + 6:
+            raise ValueError(f"a number of more than ten bytes at byte {position}")
+    raise ValueError(f"the data ends within a number at byte {position}")

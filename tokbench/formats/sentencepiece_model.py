@@ -1,0 +1,353 @@
+"""SentencePiece's `.model`: the pieces, and how text is prepared for them, read without the library.
+
+The file is a `ModelProto` of Protocol Buffers. It is read here before the library sees it: the
+library trusts a model's tables, and a damaged normalisation table would make it read outside them.
+
+Source: the schema `sentencepiece_model.proto` of SentencePiece.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokbench.errors import ModelFormatError
+from tokbench.formats.protobuf import fields, float32, signed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+SPACE = "\u2581"
+"""What stands for a space in the pieces, ▁: a text that holds it itself is read as if it had a space."""
+
+
+class PieceType(IntEnum):
+    """What a piece is; the numbers are those of the file."""
+
+    NORMAL = 1
+    UNKNOWN = 2
+    CONTROL = 3
+    USER_DEFINED = 4
+    UNUSED = 5
+    BYTE = 6
+
+
+class ModelType(IntEnum):
+    """The algorithm; the numbers are those of the file."""
+
+    UNIGRAM = 1
+    BPE = 2
+    WORD = 3
+    CHAR = 4
+
+
+class ModelPiece(NamedTuple):
+    """An entry of the vocabulary as the file spells it, with ▁ for a space and `<0x0A>` for a byte."""
+
+    text: str
+    score: float
+    type: PieceType
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePieceFile:
+    """What a `.model` file says.
+
+    Attributes:
+        pieces: by id.
+        trainer: the options it was trained with, by their names in `TRAINER_FIELDS`.
+        normalizer: how text is prepared, by the names in `NORMALIZER_FIELDS`.
+        denormalizer: how decoded text is treated; its table is empty in nearly every model.
+    """
+
+    pieces: tuple[ModelPiece, ...]
+    trainer: Mapping[str, Any]
+    normalizer: Mapping[str, Any]
+    denormalizer: Mapping[str, Any]
+
+    @property
+    def model_type(self) -> ModelType:
+        """The algorithm."""
+        return ModelType(self.trainer["model_type"])
+
+
+class SpecField(NamedTuple):
+    """An option of the trainer or the normaliser: its number in the file, its kind, its default."""
+
+    number: int
+    kind: str
+    default: Any
+
+
+TRAINER_FIELDS: dict[str, SpecField] = {
+    "input": SpecField(1, "texts", default=()),
+    "model_prefix": SpecField(2, "text", default=""),
+    "model_type": SpecField(3, "int", default=1),
+    "vocab_size": SpecField(4, "int", default=8000),
+    "accept_language": SpecField(5, "texts", default=()),
+    "self_test_sample_size": SpecField(6, "int", default=0),
+    "input_format": SpecField(7, "text", default=""),
+    "character_coverage": SpecField(10, "float", default=0.9995),
+    "input_sentence_size": SpecField(11, "int", default=0),
+    "mining_sentence_size": SpecField(12, "int", default=0),
+    "training_sentence_size": SpecField(13, "int", default=0),
+    "seed_sentencepiece_size": SpecField(14, "int", default=1_000_000),
+    "shrinking_factor": SpecField(15, "float", default=0.75),
+    "num_threads": SpecField(16, "int", default=16),
+    "num_sub_iterations": SpecField(17, "int", default=2),
+    "max_sentence_length": SpecField(18, "int", default=4192),
+    "shuffle_input_sentence": SpecField(19, "bool", default=True),
+    "max_sentencepiece_length": SpecField(20, "int", default=16),
+    "split_by_unicode_script": SpecField(21, "bool", default=True),
+    "split_by_whitespace": SpecField(22, "bool", default=True),
+    "split_by_number": SpecField(23, "bool", default=True),
+    "treat_whitespace_as_suffix": SpecField(24, "bool", default=False),
+    "split_digits": SpecField(25, "bool", default=False),
+    "allow_whitespace_only_pieces": SpecField(26, "bool", default=False),
+    "control_symbols": SpecField(30, "texts", default=()),
+    "user_defined_symbols": SpecField(31, "texts", default=()),
+    "vocabulary_output_piece_score": SpecField(32, "bool", default=True),
+    "hard_vocab_limit": SpecField(33, "bool", default=True),
+    "use_all_vocab": SpecField(34, "bool", default=False),
+    "byte_fallback": SpecField(35, "bool", default=False),
+    "required_chars": SpecField(36, "text", default=""),
+    "unk_id": SpecField(40, "int", default=0),
+    "bos_id": SpecField(41, "int", default=1),
+    "eos_id": SpecField(42, "int", default=2),
+    "pad_id": SpecField(43, "int", default=-1),
+    "unk_surface": SpecField(44, "text", default=" \u2047 "),
+    "unk_piece": SpecField(45, "text", default="<unk>"),
+    "bos_piece": SpecField(46, "text", default="<s>"),
+    "eos_piece": SpecField(47, "text", default="</s>"),
+    "pad_piece": SpecField(48, "text", default="<pad>"),
+    "train_extremely_large_corpus": SpecField(49, "bool", default=False),
+    "enable_differential_privacy": SpecField(50, "bool", default=False),
+    "differential_privacy_noise_level": SpecField(51, "float", default=0.0),
+    "differential_privacy_clipping_threshold": SpecField(52, "int", default=0),
+    "pretokenization_delimiter": SpecField(53, "text", default=""),
+    "seed_sentencepieces_file": SpecField(54, "text", default=""),
+    "auto_character_coverage": SpecField(55, "bool", default=False),
+}
+"""The trainer's options, older and newer ones; what this library knows of them is for it to say."""
+
+NORMALIZER_FIELDS: dict[str, SpecField] = {
+    "name": SpecField(1, "text", default=""),
+    "precompiled_charsmap": SpecField(2, "bytes", default=b""),
+    "add_dummy_prefix": SpecField(3, "bool", default=True),
+    "remove_extra_whitespaces": SpecField(4, "bool", default=True),
+    "escape_whitespaces": SpecField(5, "bool", default=True),
+    "normalization_rule_tsv": SpecField(6, "text", default=""),
+}
+"""The normaliser's options."""
+
+_PIECES, _TRAINER, _NORMALIZER, _DENORMALIZER = 1, 2, 3, 5
+_MAX_PIECES = 1 << 24
+_RESTORE = "the file is damaged or no SentencePiece model: restore it, or fetch it again"
+
+
+def parse_model(data: bytes, *, path: Path | str = "the model") -> SentencePieceFile:
+    """What the bytes of a `.model` file say, held to everything the library relies on.
+
+    Args:
+        data: the whole file.
+        path: what error messages call it.
+
+    Raises:
+        ModelFormatError: it is damaged, or something else.
+    """
+    try:
+        return _parsed(data)
+    except ValueError as error:
+        raise ModelFormatError(path, "a SentencePiece model", str(error), hint=_RESTORE) from None
+
+
+def looks_like_model(data: bytes) -> bool:
+    r"""Whether bytes begin as a `.model` file does: with a piece, whose text comes first.
+
+    >>> looks_like_model(b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02"), looks_like_model(b"{}")
+    (True, False)
+    """
+    if len(data) < 5 or data[0] != 0x0A:
+        return False
+    size = data[1]
+    return size < 0x80 and data[2] == 0x0A and 0 < data[3] <= size - 2
+
+
+def byte_of(text: str) -> int:
+    """The byte that the piece of a byte spells.
+
+    Raises:
+        ValueError: it spells none.
+
+    >>> byte_of("<0x0A>")
+    10
+    """
+    if len(text) != 6 or not text.startswith("<0x") or not text.endswith(">"):
+        raise ValueError(f"the byte piece {text!r} is not of the form <0x00>")
+    value = int(text[3:5], 16)
+    if f"<0x{value:02X}>" != text:
+        raise ValueError(f"the byte piece {text!r} is not of the form <0x00>")
+    return value
+
+
+def _parsed(data: bytes) -> SentencePieceFile:
+    pieces: list[ModelPiece] = []
+    specs: dict[int, dict[str, Any]] = {
+        _TRAINER: _defaults(TRAINER_FIELDS),
+        _NORMALIZER: _defaults(NORMALIZER_FIELDS),
+        _DENORMALIZER: _defaults(NORMALIZER_FIELDS),
+    }
+    for number, value in fields(data):
+        if number == _PIECES:
+            pieces.append(_piece(_message(value), id=len(pieces)))
+            if len(pieces) > _MAX_PIECES:
+                raise ValueError(f"more than {_MAX_PIECES} pieces")
+        elif number in specs:
+            known = TRAINER_FIELDS if number == _TRAINER else NORMALIZER_FIELDS
+            specs[number] = _spec(_message(value), known, into=specs[number])
+    model = SentencePieceFile(tuple(pieces), specs[_TRAINER], specs[_NORMALIZER], specs[_DENORMALIZER])
+    _check_pieces(model)
+    _check_charsmap(model.normalizer["precompiled_charsmap"])
+    _check_charsmap(model.denormalizer["precompiled_charsmap"])
+    return model
+
+
+def _message(value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        raise ValueError(f"the number {value}, where a message is needed")
+    return value
+
+
+def _piece(data: bytes, *, id: int) -> ModelPiece:
+    text, score, type = b"", 0.0, int(PieceType.NORMAL)
+    try:
+        for number, value in fields(data):
+            if number == 1:
+                text = _message(value)
+            elif number == 2:
+                score = float32(_message(value))
+            elif number == 3 and isinstance(value, int):
+                type = value
+        piece = ModelPiece(text.decode(), score, PieceType(type))
+    except ValueError as error:  # UnicodeDecodeError is one
+        raise ValueError(f"piece {id}: {error}") from None
+    if not piece.text:
+        raise ValueError(f"piece {id} is empty")
+    if math.isnan(score):
+        raise ValueError(f"piece {id} has a score that is no number")
+    return piece
+
+
+def _defaults(known: Mapping[str, SpecField]) -> dict[str, Any]:
+    return {name: field.default for name, field in known.items()}
+
+
+def _spec(data: bytes, known: Mapping[str, SpecField], *, into: Mapping[str, Any]) -> dict[str, Any]:
+    names = {field.number: name for name, field in known.items()}
+    values = dict(into)
+    for number, value in fields(data):
+        name = names.get(number)
+        if name is None:  # an option of a newer library
+            continue
+        kind = known[name].kind
+        try:
+            values[name] = _value(value, kind, before=values[name])
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    return values
+
+
+def _value(value: int | bytes, kind: str, *, before: Any) -> Any:
+    match kind, value:
+        case "int", int():
+            return signed(value)
+        case "bool", int():
+            return bool(value)
+        case "float", bytes():
+            return float32(value)
+        case "text", bytes():
+            return value.decode()
+        case "texts", bytes():
+            return (*before, value.decode())
+        case "bytes", bytes():
+            return value
+    raise ValueError(f"another kind of value than {kind}")
+
+
+def _check_pieces(model: SentencePieceFile) -> None:
+    """What the library demands of a vocabulary, and some of what it only assumes."""
+    pieces = model.pieces
+    if not pieces:
+        raise ValueError("no piece")
+    ModelType(model.trainer["model_type"])
+    ids: dict[str, int] = {}
+    for id, piece in enumerate(pieces):
+        first = ids.setdefault(piece.text, id)
+        if first != id:
+            raise ValueError(f"pieces {first} and {id} are both {piece.text!r}")
+    unknowns = sum(piece.type is PieceType.UNKNOWN for piece in pieces)
+    if unknowns != 1:
+        raise ValueError(f"{unknowns} unknown pieces, where there is one")
+    bytes_ = sorted(byte_of(piece.text) for piece in pieces if piece.type is PieceType.BYTE)
+    if model.trainer["byte_fallback"] and bytes_ != list(range(256)):
+        raise ValueError(f"byte fallback with {len(bytes_)} of the 256 byte pieces")
+    if bytes_ and not model.trainer["byte_fallback"]:
+        raise ValueError("byte pieces without byte fallback")
+
+
+def _check_charsmap(charsmap: bytes) -> None:
+    """Hold a normalisation table to its own bounds.
+
+    It is the size of a double array (uint32), the array (uint32 each; a trie in the layout of Darts-clone), and
+    the replacements, each ended by a NUL.
+    """
+    import numpy as np
+
+    if not charsmap:
+        return
+    size = int.from_bytes(charsmap[:4], "little")
+    if len(charsmap) <= 4 or size % 4 or size < 1024 or size > len(charsmap) - 5:
+        raise ValueError(f"a normalisation table of {size} in {len(charsmap)} bytes")
+    units = np.frombuffer(charsmap, "<u4", count=size // 4, offset=4)
+    replacements = charsmap[4 + size :]
+    if replacements[-1] != 0:
+        raise ValueError("a normalisation table whose last replacement has no end")
+    values = units[units >> 31 == 1] & 0x7FFF_FFFF
+    if values.size and int(values.max()) >= len(replacements):
+        raise ValueError("a normalisation table that points behind its replacements")
+    nodes = np.flatnonzero(units >> 31 == 0)
+    offsets = (units[nodes] >> 10) << ((units[nodes] & (1 << 9)) >> 6)
+    furthest = (nodes.astype(np.uint64) ^ offsets) | 0xFF
+    if furthest.size and int(furthest.max()) >= units.size:
+        raise ValueError("a normalisation table that points behind its end")
+
+
+def piece_bytes(piece: ModelPiece, *, unk_surface: str) -> bytes:
+    r"""The bytes an entry stands for: ▁ is a space, a byte piece its byte, the unknown piece its surface.
+
+    >>> piece_bytes(ModelPiece("▁the", -3.5, PieceType.NORMAL), unk_surface=" ⁇ ")
+    b' the'
+    >>> piece_bytes(ModelPiece("<0xE2>", 0.0, PieceType.BYTE), unk_surface=" ⁇ ")
+    b'\xe2'
+    """
+    match piece.type:
+        case PieceType.BYTE:
+            return bytes([byte_of(piece.text)])
+        case PieceType.UNKNOWN:
+            return unk_surface.encode()
+        case PieceType.CONTROL:
+            return piece.text.encode()
+    return piece.text.replace(SPACE, " ").encode()
+
+
+def special_tokens_of(model: SentencePieceFile) -> dict[str, int]:
+    """The control symbols, text → id: what a text never becomes by itself."""
+    return {piece.text: id for id, piece in enumerate(model.pieces) if piece.type is PieceType.CONTROL}
+
+
+def iter_user_defined(model: SentencePieceFile) -> Iterator[str]:
+    """The user-defined symbols: pieces that the library finds in every text before it does anything else."""
+    return (piece.text for piece in model.pieces if piece.type is PieceType.USER_DEFINED)
