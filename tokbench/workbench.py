@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.config import build_config, load_preset, preset_names
+from tokbench.config import build_config, load_preset, parse_options, preset_names
 from tokbench.defaults import DEFAULT_NAME, default_directory, default_tokenizer
-from tokbench.errors import ConfigError, ModelFormatError, StoreError
+from tokbench.errors import ConfigError, StoreError
 from tokbench.interfaces import BackendInfo, BackendOption, RecordsTraining, TrainingRecord, no_progress
 from tokbench.registry import backend_names, get_backend
 from tokbench.results import (
@@ -27,6 +27,7 @@ from tokbench.results import (
     VizResult,
     VizTokenizer,
 )
+from tokbench.sampling import sample_ids, sample_segmentation
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ if TYPE_CHECKING:
 
     from tokbench.corpus import Corpus, Document
     from tokbench.inputs import TextInput
+    from tokbench.inspection import InspectResult
     from tokbench.interfaces import Backend, Progress, Tokenizer
+    from tokbench.opening import Opened, OpenRequest
+    from tokbench.sampling import Sampling
+    from tokbench.tokens import Segmentation
 
 TOKENIZERS = Path("tokenizers")
 """Where trained tokenizers are kept and found by name, below the current folder."""
@@ -137,6 +142,22 @@ def _training_record(tokenizer: Tokenizer, *, seconds: float) -> TrainingRecord:
     )
 
 
+def parsed_options(
+    texts: Iterable[str], *, backend: str | None = None, preset: str | None = None
+) -> dict[str, Any]:
+    """Options written as `key=value`, read by their types in the backend that `train` would choose.
+
+    Raises:
+        ConfigError: an option that the backend does not have, or a value of another type.
+        UnknownBackendError: no backend of that name.
+
+    >>> parsed_options(["vocab_size=32k"], backend="bpe")
+    {'vocab_size': 32000}
+    """
+    name = backend or (load_preset(preset).backend if preset is not None else DEFAULT_BACKEND)
+    return parse_options(get_backend(name).config_type, texts, where=f"the backend {name!r}")
+
+
 def _configured(backend: str | None, preset: str | None, options: Mapping[str, Any]) -> tuple[Backend, Any]:
     base: Mapping[str, Any] = {}
     if preset is not None:
@@ -154,47 +175,98 @@ def _configured(backend: str | None, preset: str | None, options: Mapping[str, A
 # --- opening ----------------------------------------------------------------------------------
 
 
-def load(path: str | Path) -> Tokenizer:
-    """Open a tokenizer that was saved, by the path of its folder.
+def load(
+    path: str | Path,
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int | None] | None = None,
+    engine: str = "auto",
+) -> Tokenizer:
+    """Open a tokenizer by the path of its folder or file: one that was saved, or that of another tool.
+
+    Args:
+        path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, `vocab.json` with
+            `merges.txt`, `vocab.txt`, GGUF, tokbin, or a folder with one of them; told by content.
+        pattern: how text is split, a name or a regular expression, where the file does not say.
+        special_tokens: text → id where the file does not say; None for the next free id.
+        engine: "native", "library", or "auto": native where that is provably the same.
 
     Raises:
         StoreError: there is nothing of that path.
         ModelFormatError: it is damaged, or not a tokenizer.
+        ConfigError: an option that cannot be used, or a pattern that is needed and not given; or
+            an engine was demanded that cannot run it exactly.
+
+    Usage:
+
+        tokenizer = load("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
     """
-    directory = Path(path)
-    if not directory.exists():
-        raise StoreError(
-            f"there is no tokenizer at {directory}", hint="`tokbench list` shows those there are"
-        )
-    if not store.is_saved_tokenizer(directory):
-        raise ModelFormatError(
-            directory,
-            f"a folder with {store.MANIFEST_NAME}",
-            "a folder without one" if directory.is_dir() else "a file",
-            hint="name the folder that `tokbench train` made",
-        )
-    return get_backend(store.read_manifest(directory).backend).load(directory)
+    from tokbench.opening import open_path
+
+    return open_path(path, pattern=pattern, special_tokens=special_tokens, engine=engine)
 
 
-def open_tokenizer(name: str, *, progress: Progress = no_progress) -> Tokenizer:
-    """The tokenizer that `-t NAME` means: a path, a name below `tokenizers/`, or the built-in `default`.
+def open_tokenizer(
+    name: str,
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int | None] | None = None,
+    engine: str = "auto",
+    progress: Progress = no_progress,
+) -> Tokenizer:
+    """The tokenizer that `-t NAME` means.
+
+    That is a path, a name below `tokenizers/`, the built-in `default`, `tiktoken:NAME` or `hf:ORG/MODEL`;
+    only the last two may fetch something. The options are those of `load`.
 
     Raises:
-        StoreError: nothing of that name.
-        ModelFormatError: it is damaged, or not a tokenizer.
+        StoreError: nothing of that name, or it cannot be fetched.
+        ModelFormatError, ConfigError: as `load`.
     """
+    from tokbench.opening import OpenRequest
+
+    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
+    return _opened(name, request, progress=progress).tokenizer
+
+
+def inspect(
+    name: str,
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int | None] | None = None,
+    engine: str = "auto",
+    progress: Progress = no_progress,
+) -> InspectResult:
+    """What is found behind a name: format, files, parts, special tokens, engine. As `open_tokenizer`."""
+    from tokbench.inspection import inspect_opened
+    from tokbench.opening import OpenRequest
+
+    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
+    return inspect_opened(_opened(name, request, progress=progress))
+
+
+def _opened(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
+    from tokbench.opening import Format, Source, open_found, recognise
+    from tokbench.opening.remote import is_remote, open_remote
+    from tokbench.opening.saved import opened_as_saved
+
     if not name:
         raise StoreError("the name of the tokenizer is empty", hint="`tokbench list` shows those there are")
-    for directory in (Path(name), TOKENIZERS / name):
-        if store.is_saved_tokenizer(directory):
-            return load(directory)
+    if store.is_saved_tokenizer(Path(name)):
+        return open_found(recognise(Path(name)), request)
+    if (TOKENIZERS / name).exists():
+        return open_found(recognise(TOKENIZERS / name), request)
     if name == DEFAULT_NAME:
-        return default_tokenizer(progress=progress)
+        source = Source(Format.SAVED, default_directory(), ())
+        return opened_as_saved(default_tokenizer(progress=progress), source, request)
     if Path(name).exists():
-        return load(name)
+        return open_found(recognise(Path(name)), request)
+    if is_remote(name):
+        return open_remote(name, request)
     known = [entry.name for entry in list_tokenizers().tokenizers if entry.error is None]
     raise StoreError(
-        f"there is no tokenizer {name!r}", hint=f"there are {', '.join(known)}; a path works too"
+        f"there is no tokenizer {name!r}",
+        hint=f"there are {', '.join(known)}; a path, tiktoken:NAME and hf:ORG/MODEL work too",
     )
 
 
@@ -202,19 +274,42 @@ def open_tokenizer(name: str, *, progress: Progress = no_progress) -> Tokenizer:
 
 
 def encode(
-    tokenizer: Tokenizer, inputs: Iterable[TextInput], *, special: SpecialPolicy = SpecialPolicy.TEXT
+    tokenizer: Tokenizer,
+    inputs: Iterable[TextInput],
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    sampling: Sampling | None = None,
 ) -> Iterator[EncodeResult]:
-    """Each text as tokens. Raises `SpecialTokenError`, `TextError`."""
+    """Each text as tokens, at random where a `sampling` says how.
+
+    Raises:
+        SpecialTokenError, TextError: as `Tokenizer.segment`.
+        ConfigError: the tokenizer cannot sample.
+    """
     for item in inputs:
-        segmentation = tokenizer.segment(item.text, special=special)
+        segmentation = _segment(tokenizer, item.text, special=special, sampling=sampling)
         yield EncodeResult(source=item.source, info=tokenizer.info, segmentation=segmentation)
 
 
 def encode_ids(
-    tokenizer: Tokenizer, inputs: Iterable[TextInput], *, special: SpecialPolicy = SpecialPolicy.TEXT
+    tokenizer: Tokenizer,
+    inputs: Iterable[TextInput],
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    sampling: Sampling | None = None,
 ) -> Iterator[list[int]]:
-    """The ids of each text. Raises `SpecialTokenError`, `TextError`."""
-    return (tokenizer.encode(item.text, special=special) for item in inputs)
+    """The ids of each text; otherwise as `encode`."""
+    if sampling is None:
+        return (tokenizer.encode(item.text, special=special) for item in inputs)
+    return (sample_ids(tokenizer, item.text, sampling, special=special) for item in inputs)
+
+
+def _segment(
+    tokenizer: Tokenizer, text: str, *, special: SpecialPolicy, sampling: Sampling | None
+) -> Segmentation:
+    if sampling is None:
+        return tokenizer.segment(text, special=special)
+    return sample_segmentation(tokenizer, text, sampling, special=special)
 
 
 def decode(tokenizer: Tokenizer, ids: Sequence[int], *, errors: str = "replace") -> DecodeResult:
@@ -247,11 +342,18 @@ def count(
 
 
 def viz(
-    tokenizers: Iterable[Tokenizer], text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT
+    tokenizers: Iterable[Tokenizer],
+    text: str,
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    sampling: Sampling | None = None,
 ) -> VizResult:
-    """A text as each tokenizer sees it. Raises `SpecialTokenError`, `TextError`."""
+    """A text as each tokenizer sees it, at random where a `sampling` says how; raises as `encode`."""
     views = (
-        VizTokenizer(info=tokenizer.info, segmentation=tokenizer.segment(text, special=special))
+        VizTokenizer(
+            info=tokenizer.info,
+            segmentation=_segment(tokenizer, text, special=special, sampling=sampling),
+        )
         for tokenizer in tokenizers
     )
     return VizResult(text=text, views=tuple(views))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tokbench.cli import commands, listings
+from tokbench.cli import commands, inspect, listings
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 app = typer.Typer(
     name="tokbench",
@@ -29,7 +33,37 @@ app = typer.Typer(
 
 def _add(name: str, command: Callable[..., None], *, summary: str, examples: Sequence[str]) -> None:
     lines = "\n".join(f"  tokbench {example}" for example in examples)
-    app.command(name, short_help=summary, epilog=f"\b\nExamples:\n{lines}")(command)
+
+    @wraps(command)
+    def guarded(*args: Any, **options: Any) -> None:
+        with _errors_as_messages():
+            command(*args, **options)
+            sys.stdout.flush()
+
+    app.command(name, short_help=summary, epilog=f"\b\nExamples:\n{lines}")(guarded)
+
+
+@contextmanager
+def _errors_as_messages() -> Iterator[None]:
+    """End the process with a message and the right code: inside typer, which would do so in ways of its own."""
+    try:
+        yield
+    except TokbenchError as error:
+        _fail(error.message, hint=error.hint, code=error.exit_code)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not break into the message
+        _fail("interrupted", hint="nothing half-written was left behind", code=130)
+    except BrokenPipeError:  # whoever read our output has gone
+        _forget_stdout()
+        sys.exit(141)
+    except MemoryError:
+        _fail("there is not enough memory", hint="give less text at once, or a smaller --vocab-size", code=1)
+    except OSError as error:  # what no layer below knows of, as a full disk behind stdout
+        where = error.filename or ("the output" if error.errno in _WRITING else "the current folder")
+        _fail(f"{where}: {error.strerror or error}", hint=None, code=1)
+
+
+_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 _add(
@@ -38,7 +72,8 @@ _add(
     summary="Train a tokenizer on the bundled texts, or on yours.",
     examples=[
         "train",
-        "train docs/ 'src/**/*.py' --vocab-size 32000 --special '<|endoftext|>' --name mine",
+        "train docs/ 'src/**/*.py' --vocab-size 32000 --name mine",
+        "train data.txt.xz --special '<|bos|>' --special '<|eos|>'",
         "train data.jsonl.zst --preset gpt4o --out tokenizers/big",
         "train --preset tiny --json",
     ],
@@ -74,6 +109,12 @@ _add(
         "viz -t default -t mine --layout side-by-side --ids notes.txt",
         "viz --special encode '<|endoftext|>'",
     ],
+)
+_add(
+    "inspect",
+    inspect.inspect,
+    summary="Tell what a tokenizer is made of, and what runs it.",
+    examples=["inspect tokenizer.json", "inspect ranks.tiktoken --pattern gpt4o --json"],
 )
 _add(
     "corpus",
@@ -116,28 +157,21 @@ def _root(
 
 def main() -> NoReturn:
     """Run the command of `sys.argv` and exit with its code."""
-    _write_utf8()
-    try:
-        app()
-    except TokbenchError as error:
-        _fail(error.message, hint=error.hint, code=error.exit_code)
-    except KeyboardInterrupt:
-        _fail("interrupted", hint="nothing half-written was left behind", code=130)
-    except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not try to flush into the pipe again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
-    except MemoryError:
-        _fail("there is not enough memory", hint="give less text at once, or a smaller --vocab-size", code=1)
+    _prepare_streams()
+    app()
     raise AssertionError("typer exits by itself")
 
 
 def _fail(message: str, *, hint: str | None, code: int) -> NoReturn:
     bold, plain = ("\033[1;31m", "\033[0m") if _colored() else ("", "")
-    print(f"{bold}error:{plain} {_printable(message)}", file=sys.stderr)
-    if hint:
-        print(f"hint:  {_printable(hint)}", file=sys.stderr)
-    sys.stdout.flush()
+    with suppress(OSError):  # nobody reads stderr
+        print(f"{bold}error:{plain} {_printable(message)}", file=sys.stderr)
+        if hint:
+            print(f"hint:  {_printable(hint)}", file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _forget_stdout()
     sys.exit(code)
 
 
@@ -153,8 +187,17 @@ def _printable(text: str) -> str:
     )
 
 
-def _write_utf8() -> None:
-    """Tokens are shown in every script, whatever the locale says."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+def _prepare_streams() -> None:
+    """Tokens are shown in every script, whatever the locale says; a closed stream swallows what it gets."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8", closefd=False))
+        elif hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _forget_stdout() -> None:
+    """What is still in its buffer goes nowhere: the interpreter must not fail on it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,18 +6,31 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.options import ColorChoice, ColorOption, JsonFlag
+from tokbench.cli.options import (
+    ColorChoice,
+    ColorOption,
+    ErrorPolicy,
+    ErrorsOption,
+    JsonFlag,
+    TextFieldOption,
+)
 
 
 def corpus(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(help="Files, folders or patterns. By default the texts that come with tokbench."),
+        typer.Argument(
+            metavar="PATH",
+            help="Files, folders, patterns, or - for stdin. By default the texts that come with tokbench.",
+        ),
     ] = None,
     *,
     group_by: Annotated[
-        str, typer.Option(help="auto, path, script, extension, or field:NAME of JSONL records.")
+        str,
+        typer.Option(metavar="WAY", help="auto, path, script, extension, or field:NAME of records."),
     ] = "auto",
+    text_field: TextFieldOption = "text",
+    errors: ErrorsOption = ErrorPolicy.strict,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,
 ) -> None:
@@ -28,7 +41,7 @@ def corpus(
     from tokbench.render.tables import render_corpus
 
     if paths:
-        opened = open_corpus(*paths, group_by=group_by)
+        opened = open_corpus(*paths, group_by=group_by, text_field=text_field, errors=errors.value)
         result = workbench.describe_corpus(opened, place=" ".join(paths))
     else:
         result = workbench.describe_bundled_corpus()

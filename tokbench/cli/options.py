@@ -26,6 +26,22 @@ class ProgressChoice(Enum):
     none = "none"
 
 
+class ErrorPolicy(Enum):
+    """What to do about bytes that are not UTF-8."""
+
+    strict = "strict"
+    replace = "replace"
+    skip = "skip"
+
+
+class EngineChoice(Enum):
+    """What runs a tokenizer that was opened from a file of another tool."""
+
+    auto = "auto"
+    native = "native"
+    library = "library"
+
+
 class DecodeErrors(Enum):
     """What becomes of bytes that are no whole characters."""
 
@@ -39,15 +55,27 @@ TokenizerOption = Annotated[
         "-t",
         "--tokenizer",
         metavar="NAME",
-        help="A path, a name below ./tokenizers, or the built-in `default`.",
+        help="A path, a name below ./tokenizers, `default`, `tiktoken:NAME` or `hf:ORG/MODEL`.",
     ),
 ]
 SpecialOption = Annotated[
     SpecialPolicy,
     typer.Option("--special", help="What the text of a special token becomes: text, its id, or an error."),
 ]
+TextFieldOption = Annotated[
+    str, typer.Option(metavar="NAME", help="The field of a JSONL or Parquet record with the text.")
+]
+ErrorsOption = Annotated[ErrorPolicy, typer.Option(help="What to do about bytes that are not UTF-8.")]
 TextFlag = Annotated[bool, typer.Option("--text", help="Take every argument as the text itself.")]
 FileFlag = Annotated[bool, typer.Option("--file", help="Take every argument as a file or folder.")]
+DropoutOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Segment at random: the probability with which BPE leaves a merge out, or the smoothing of Unigram.",
+    ),
+]
+SeedOption = Annotated[int | None, typer.Option(help="Chooses the segmentation of --dropout; by default 0.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 ColorOption = Annotated[
     ColorChoice, typer.Option(help="Colour: auto is on a terminal, unless NO_COLOR is set.")
@@ -60,11 +88,17 @@ __all__ = [
     "ColorChoice",
     "ColorOption",
     "DecodeErrors",
+    "DropoutOption",
+    "EngineChoice",
+    "ErrorPolicy",
+    "ErrorsOption",
     "FileFlag",
     "JsonFlag",
     "ProgressChoice",
     "ProgressOption",
+    "SeedOption",
     "SpecialOption",
+    "TextFieldOption",
     "TextFlag",
     "TokenizerOption",
 ]

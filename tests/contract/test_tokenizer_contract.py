@@ -1,0 +1,413 @@
+"""The contract of `tokbench.interfaces.Tokenizer`: one suite over every backend, every kernel, trained and opened.
+
+A further backend joins by one line in `SUBJECTS`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.kernels import chosen, kernel_named
+from support.texts import bundled_texts, texts
+
+from tokbench.errors import DecodeError, SpecialTokenError, StoreError, TextError, UnknownIdError
+from tokbench.interfaces import SupportsPreTokens
+from tokbench.registry import get_backend
+from tokbench.tokens import Span, SpecialPolicy, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from tokbench.interfaces import Tokenizer
+
+SPECIAL_TOKENS = ("<|endoftext|>", "<pad>")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A backend with options; `kernel` is what TOKBENCH_KERNEL says while it is trained and opened."""
+
+    backend: str
+    kernel: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "-".join([self.backend, *filter(None, [self.kernel]), *map(str, self.options.values())])
+
+    def running(self) -> AbstractContextManager[None]:
+        if self.kernel is None:
+            return nullcontext()
+        kernel_named(self.kernel)  # skips where it is absent
+        return chosen(self.kernel)
+
+    def train(self) -> Tokenizer:
+        backend = get_backend(self.backend)
+        options = {"vocab_size": 700, "special_tokens": SPECIAL_TOKENS, **self.options}
+        has = {field.name for field in fields(backend.config_type)}
+        config = backend.config_type(**{name: value for name, value in options.items() if name in has})
+        documents = [text for name, text in bundled_texts().items() if not name.startswith("edge")]
+        with self.running():
+            return backend.train(documents, config)
+
+    def open(self, directory: Path) -> Tokenizer:
+        with self.running():
+            return get_backend(self.backend).load(directory)
+
+
+SUBJECTS = [
+    Subject("bpe", "native"),
+    Subject("bpe", "python"),
+    Subject("bpe", "native", {"pattern": "qwen2"}),
+    Subject("bpe", "python", {"pattern": "qwen2"}),
+    Subject("bpe", "native", {"pattern": r"\w{1,9}|\s|[^\w\s]+"}),
+    Subject("bpe", "native", {"pattern": "none"}),
+    Subject("sentencepiece", options={"vocab_size": 4096, "bos_id": -1, "eos_id": -1}),
+    Subject("unigram", options={"vocab_size": 4096, "bos_id": -1, "eos_id": -1}),
+    Subject("wordpiece", options={"limit_alphabet": 200}),
+    Subject("byte"),
+    Subject("char"),
+    Subject("word"),
+]
+
+
+@pytest.fixture(scope="module", params=SUBJECTS, ids=str)
+def subject(request: pytest.FixtureRequest) -> Subject:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def trained(subject: Subject) -> Tokenizer:
+    return subject.train()
+
+
+@pytest.fixture(scope="module", params=["trained", "opened"])
+def tokenizer(
+    request: pytest.FixtureRequest,
+    subject: Subject,
+    trained: Tokenizer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Tokenizer:
+    """The subject as it was trained, and as it is opened from its folder."""
+    if request.param == "trained":
+        return trained
+    directory = tmp_path_factory.mktemp("saved") / "tokenizer"
+    trained.save(directory)
+    return subject.open(directory)
+
+
+texts_with_specials = st.lists(texts | st.sampled_from(SPECIAL_TOKENS), max_size=4).map("".join)
+policies = st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE])
+
+
+@cache
+def sample_texts() -> tuple[str, ...]:
+    """Some text of every bundled file, an empty one, and one with special tokens."""
+    return (*(text[:400] for text in bundled_texts().values()), "", "a<pad>b<|endoftext|>")
+
+
+# Encoding
+
+
+@given(text=texts_with_specials, special=policies)
+def test_the_ids_of_a_segmentation_are_those_of_encoding(
+    tokenizer: Tokenizer, text: str, special: SpecialPolicy
+) -> None:
+    segmentation = tokenizer.segment(text, special=special)
+    assert segmentation.text == text
+    assert segmentation.ids == tokenizer.encode(text, special=special)
+
+
+@given(text=texts_with_specials, special=policies)
+def test_ids_are_in_the_vocabulary(tokenizer: Tokenizer, text: str, special: SpecialPolicy) -> None:
+    ids = tokenizer.encode(text, special=special)
+    assert all(type(id) is int and 0 <= id < tokenizer.info.vocab_size for id in ids)
+
+
+@given(text=texts_with_specials, special=policies)
+def test_spans_are_ordered_and_in_range(tokenizer: Tokenizer, text: str, special: SpecialPolicy) -> None:
+    spans = [token.span for token in tokenizer.segment(text, special=special).tokens]
+    size = len(text.encode())
+    assert all(0 <= span.start <= span.stop <= size for span in spans)
+    assert all(one.start <= other.start and one.stop <= other.stop for one, other in pairwise(spans))
+
+
+@given(text=texts_with_specials, special=policies)
+def test_pieces_are_the_bytes_of_the_ids(tokenizer: Tokenizer, text: str, special: SpecialPolicy) -> None:
+    for token in tokenizer.segment(text, special=special).tokens:
+        assert token.piece == tokenizer.token_bytes(token.id)
+        assert (token.kind is TokenKind.SPECIAL) == (token.id in tokenizer.info.special_tokens.values())
+
+
+@given(text=texts_with_specials, special=policies)
+def test_what_is_lossless_loses_nothing(tokenizer: Tokenizer, text: str, special: SpecialPolicy) -> None:
+    if not tokenizer.info.lossless:
+        return
+    tokens = tokenizer.segment(text, special=special).tokens
+    data = text.encode()
+    ends = [0, *(token.span.stop for token in tokens)]
+    assert [token.span for token in tokens] == [Span(start, stop) for start, stop in pairwise(ends)]
+    assert ends[-1] == len(data)
+    assert all(token.piece == data[token.span.start : token.span.stop] for token in tokens)
+    ids = tokenizer.encode(text, special=special)
+    assert tokenizer.decode_bytes(ids) == data
+    assert tokenizer.decode(ids) == tokenizer.decode(ids, errors="strict") == text
+
+
+@given(text=texts)
+def test_what_loses_something_loses_it_once(tokenizer: Tokenizer, text: str) -> None:
+    tokens = tokenizer.segment(text).tokens
+    if any(token.kind is TokenKind.UNKNOWN for token in tokens):
+        return  # the text of an unknown token is other text
+    once = tokenizer.decode([token.id for token in tokens])
+    assert tokenizer.decode(tokenizer.encode(once)) == once
+
+
+def test_nothing_has_no_tokens(tokenizer: Tokenizer) -> None:
+    for special in SpecialPolicy:
+        assert tokenizer.encode("", special=special) == []
+        assert tokenizer.segment("", special=special).tokens == ()
+    assert tokenizer.decode_bytes([]) == b""
+    assert tokenizer.decode([]) == ""
+
+
+def test_nul_is_a_character(tokenizer: Tokenizer) -> None:
+    ids = tokenizer.encode("a\0b\0")
+    assert ids[: len(tokenizer.encode("a"))] == tokenizer.encode("a")
+    if tokenizer.info.lossless:
+        assert len(ids) > len(tokenizer.encode("ab"))
+        assert tokenizer.decode_bytes(ids) == b"a\0b\0"
+
+
+@given(text=texts)
+def test_pretokens_are_the_text_in_parts(tokenizer: Tokenizer, text: str) -> None:
+    if isinstance(tokenizer, SupportsPreTokens):
+        pretokens = tokenizer.pretokens(text)
+        assert all(pretokens)
+        if tokenizer.info.lossless:
+            assert "".join(pretokens) == text
+
+
+# Batches and threads
+
+
+@pytest.mark.parametrize("special", [SpecialPolicy.TEXT, SpecialPolicy.ENCODE])
+def test_a_batch_has_the_ids_of_its_texts_on_any_number_of_threads(
+    tokenizer: Tokenizer, special: SpecialPolicy
+) -> None:
+    expected = [tokenizer.encode(text, special=special) for text in sample_texts()]
+    for threads in (None, 1, 2, 7):
+        encoded = tokenizer.encode_batch(sample_texts(), special=special, threads=threads)
+        assert [ids.tolist() for ids in encoded] == expected
+        assert encoded.ids.dtype == np.uint32
+        assert encoded.offsets.dtype == np.int64
+
+
+@given(batch=st.lists(texts_with_specials, max_size=4), threads=st.integers(1, 4))
+def test_any_batch_has_the_ids_of_its_texts(tokenizer: Tokenizer, batch: list[str], threads: int) -> None:
+    encoded = tokenizer.encode_batch(batch, threads=threads)
+    assert len(encoded) == len(batch)
+    assert [ids.tolist() for ids in encoded] == [tokenizer.encode(text) for text in batch]
+
+
+def test_a_batch_may_be_empty(tokenizer: Tokenizer) -> None:
+    for batch, offsets in ([], [0]), ([""], [0, 0]), (["", ""], [0, 0, 0]):
+        encoded = tokenizer.encode_batch(batch)
+        assert encoded.ids.tolist() == []
+        assert encoded.offsets.tolist() == offsets
+
+
+def test_threads_may_share_a_tokenizer(tokenizer: Tokenizer) -> None:
+    expected = [tokenizer.segment(text, special=SpecialPolicy.ENCODE).tokens for text in sample_texts()]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(3):
+            tasks = [
+                pool.submit(tokenizer.segment, text, special=SpecialPolicy.ENCODE) for text in sample_texts()
+            ]
+            assert [task.result().tokens for task in tasks] == expected
+
+
+# Special tokens
+
+
+def test_special_tokens_are_entries(tokenizer: Tokenizer) -> None:
+    specials = tokenizer.info.special_tokens
+    assert list(specials) == list(SPECIAL_TOKENS)
+    assert len(set(specials.values())) == len(specials)
+    for text, id in specials.items():
+        assert 0 <= id < tokenizer.info.vocab_size
+        assert tokenizer.token_bytes(id) == text.encode()
+        assert tokenizer.token_id(text.encode()) == id
+        assert tokenizer.decode([id]) == text
+
+
+@given(text=texts_with_specials)
+def test_a_text_never_becomes_a_special_token_by_itself(tokenizer: Tokenizer, text: str) -> None:
+    specials = set(tokenizer.info.special_tokens.values())
+    assert specials.isdisjoint(tokenizer.encode(text))
+    assert specials.isdisjoint(tokenizer.encode_batch([text]).ids.tolist())
+    assert all(token.kind is not TokenKind.SPECIAL for token in tokenizer.segment(text).tokens)
+
+
+@given(
+    parts=st.lists(texts.filter(lambda text: "<" not in text) | st.sampled_from(SPECIAL_TOKENS), max_size=5)
+)
+def test_special_tokens_become_their_ids_when_asked_for(tokenizer: Tokenizer, parts: list[str]) -> None:
+    text = "".join(parts)
+    special_ids = tokenizer.info.special_tokens
+    ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    expected = [special_ids[part] for part in parts if part in special_ids]
+    assert [id for id in ids if id in special_ids.values()] == expected
+
+
+def test_what_stands_around_a_special_token_is_encoded_by_itself(tokenizer: Tokenizer) -> None:
+    pad = tokenizer.info.special_tokens["<pad>"]
+    for before, behind in ("the", " hat"), ("", ""), ("e", "\u0301"), ("a ", "\n\n b"):
+        found = tokenizer.encode(f"{before}<pad>{behind}", special=SpecialPolicy.ENCODE)
+        assert found == [*tokenizer.encode(before), pad, *tokenizer.encode(behind)]
+
+
+@pytest.mark.parametrize("call", ["encode", "segment", "encode_batch"])
+def test_a_special_token_raises_when_asked_to(tokenizer: Tokenizer, call: str) -> None:
+    def take(text: str) -> object:
+        return getattr(tokenizer, call)(
+            [text] if call == "encode_batch" else text, special=SpecialPolicy.RAISE
+        )
+
+    take("nothing special < | pad >")
+    with pytest.raises(SpecialTokenError) as caught:
+        take("né<pad><|endoftext|>")
+    assert caught.value.token == "<pad>"
+    assert caught.value.span == Span(3, 8)
+
+
+# Entries
+
+
+def test_entries_have_bytes_and_are_found_by_them(tokenizer: Tokenizer) -> None:
+    entries = [tokenizer.token_bytes(id) for id in range(tokenizer.info.vocab_size)]
+    counts = Counter(entries)
+    for id, data in enumerate(entries):
+        found = tokenizer.token_id(data)
+        assert found is not None
+        assert entries[found] == data  # byte fallback has its own entry of what is a piece too
+        assert found == id or counts[data] > 1
+
+
+def test_what_is_no_entry_is_not_found(tokenizer: Tokenizer) -> None:
+    for piece in (b"", b"no such piece \xff", "no such piece".encode("utf-16")):
+        assert tokenizer.token_id(piece) is None
+
+
+@pytest.mark.parametrize(
+    "unknown", [-1, -(2**31), 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, -(2**63), 2**64, 2**70, -(2**70)]
+)
+def test_an_unknown_id_is_named(tokenizer: Tokenizer, unknown: int) -> None:
+    size = tokenizer.info.vocab_size
+    known = tokenizer.encode("known ids")
+    for decode in (tokenizer.decode_bytes, tokenizer.decode):
+        with pytest.raises(UnknownIdError) as caught:
+            decode([*known, unknown, size, 2**70])
+        assert (caught.value.id, caught.value.position, caught.value.vocab_size) == (
+            unknown,
+            len(known),
+            size,
+        )
+    with pytest.raises(UnknownIdError) as caught:
+        tokenizer.token_bytes(unknown)
+    assert (caught.value.id, caught.value.vocab_size) == (unknown, size)
+
+
+def test_the_first_id_behind_the_vocabulary_is_unknown(tokenizer: Tokenizer) -> None:
+    size = tokenizer.info.vocab_size
+    assert tokenizer.decode_bytes([size - 1]).endswith(tokenizer.token_bytes(size - 1))  # "##x" of WordPiece
+    with pytest.raises(UnknownIdError) as caught:
+        tokenizer.decode_bytes([size])
+    assert (caught.value.id, caught.value.position) == (size, 0)
+    with pytest.raises(UnknownIdError):
+        tokenizer.token_bytes(size)
+
+
+def test_ids_may_be_an_array(tokenizer: Tokenizer) -> None:
+    text = "some text\n"
+    ids = tokenizer.encode(text)
+    expected = tokenizer.decode_bytes(ids)
+    for kind in (np.uint32, np.int64, np.uint16):
+        assert tokenizer.decode_bytes(np.array(ids, dtype=kind)) == expected
+
+
+def test_half_a_character_is_replaced_or_an_error(tokenizer: Tokenizer) -> None:
+    half = tokenizer.token_id(b"\xc3")
+    if half is None:
+        return  # no entry of it is half a character
+    assert tokenizer.decode_bytes([half]) == b"\xc3"
+    assert tokenizer.decode([*tokenizer.encode("a"), half]) == "a\ufffd"
+    with pytest.raises(DecodeError, match=r"byte 1 \(0xC3\)"):
+        tokenizer.decode([*tokenizer.encode("a"), half], errors="strict")
+
+
+# What is no text
+
+
+@pytest.mark.parametrize("special", SpecialPolicy)
+def test_a_lone_surrogate_is_an_error_with_its_place(tokenizer: Tokenizer, special: SpecialPolicy) -> None:
+    calls: list[Callable[[str], object]] = [
+        lambda text: tokenizer.encode(text, special=special),
+        lambda text: tokenizer.segment(text, special=special),
+        lambda text: tokenizer.encode_batch(["good", text], special=special, threads=2),
+    ]
+    if isinstance(tokenizer, SupportsPreTokens):
+        calls.append(tokenizer.pretokens)
+    for call in calls:
+        with pytest.raises(TextError, match=r"U\+DC80, at character 6"):
+            call("te\u0301xt \udc80")
+        with pytest.raises(TextError):
+            call("\ud800")
+
+
+# Saving
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_saved_and_opened_is_the_same(subject: Subject, trained: Tokenizer, tmp_path: Path) -> None:
+    trained.save(tmp_path / "mine")
+    opened = subject.open(tmp_path / "mine")
+    assert opened.info == replace(trained.info, name="mine")
+    for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+        for text in sample_texts():
+            assert opened.segment(text, special=special) == trained.segment(text, special=special)
+    for id in range(trained.info.vocab_size):
+        assert opened.token_bytes(id) == trained.token_bytes(id)
+
+
+def test_the_same_tokenizer_is_saved_in_the_same_bytes(trained: Tokenizer, tmp_path: Path) -> None:
+    trained.save(tmp_path / "one" / "mine")
+    trained.save(tmp_path / "other" / "mine")
+    assert files_of(tmp_path / "one" / "mine") == files_of(tmp_path / "other" / "mine")
+
+
+def test_saved_again_is_the_same_folder(subject: Subject, trained: Tokenizer, tmp_path: Path) -> None:
+    trained.save(tmp_path / "one" / "mine")
+    subject.open(tmp_path / "one" / "mine").save(tmp_path / "other" / "mine")
+    assert files_of(tmp_path / "one" / "mine") == files_of(tmp_path / "other" / "mine")
+
+
+def test_a_folder_is_replaced_only_when_asked_to(trained: Tokenizer, tmp_path: Path) -> None:
+    trained.save(tmp_path / "mine")
+    with pytest.raises(StoreError):
+        trained.save(tmp_path / "mine")
+    trained.save(tmp_path / "mine", overwrite=True)

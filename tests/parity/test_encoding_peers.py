@@ -1,0 +1,466 @@
+"""Encoding gives the ids of the textbook, of `tiktoken`, `tokenizers` and `transformers`, and of recorded runs."""
+
+from __future__ import annotations
+
+import base64
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from support.kernels import chosen, counted_words, kernel_named, learn
+from support.texts import REPRESENTATIVES, bundled_texts, characters_alike, texts, words
+from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
+
+from tokbench.backends.bpe import BpeBackend, reference
+from tokbench.backends.bpe.config import BpeConfig
+from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split
+from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.errors import ConversionError
+from tokbench.formats.tokenizer_json import to_byte_level
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from tokbench.backends.bpe.kernel import Encoder, Kernel
+    from tokbench.backends.bpe.reference import Merge
+
+BYTES = [bytes([value]) for value in range(256)]
+SPECIAL_TOKENS = ("<|endoftext|>", "<pad>")
+WITHOUT_NORMALISATION = [name for name in PATTERN_NAMES if name != "qwen2"]
+
+
+# The textbook
+
+
+def pairs_of(merges: Iterable[Merge]) -> dict[reference.Pair, int]:
+    return {(left, right): 256 + number for number, (left, right, _) in enumerate(merges)}
+
+
+def encoder_of(kernel: Kernel, merges: Sequence[Merge], pattern: str | None = None) -> Encoder:
+    rows = np.array([merge[:2] for merge in merges], dtype=np.uint32).reshape(-1, 2)
+    return kernel.encoder_from_merges(rows, pattern)
+
+
+def learned(kernel: Kernel, corpus: dict[str, int]) -> list[Merge]:
+    merges, _ = learn(kernel, counted_words(kernel, corpus), num_merges=80)
+    return merges
+
+
+corpora = st.dictionaries(words | texts.filter(bool), st.integers(1, 5), min_size=1, max_size=5)
+long_words = st.lists(words, max_size=30).map("".join)
+"""Up to some hundred bytes: the native kernel merges more than 48 by a heap."""
+
+
+@given(corpus=corpora, word=words | long_words | texts)
+def test_a_kernel_merges_a_pretoken_as_the_textbook_does(
+    kernel: Kernel, corpus: dict[str, int], word: str
+) -> None:
+    merges = learned(kernel, corpus)
+    encoder = encoder_of(kernel, merges)
+    assert encoder.encode(word) == reference.encode(word.encode(), pairs_of(merges))
+
+
+@pytest.mark.parametrize("name", PATTERN_NAMES)
+@given(corpus=corpora, text=texts)
+def test_a_kernel_encodes_each_pretoken_by_itself(
+    kernel: Kernel, name: str, corpus: dict[str, int], text: str
+) -> None:
+    merges = learned(kernel, corpus)
+    pretokens = split(resolve_pattern(name), text)
+    expected = [id for pretoken in pretokens for id in reference.encode(pretoken.encode(), pairs_of(merges))]
+    assert encoder_of(kernel, merges, name).encode(text) == expected
+
+
+@given(corpus=corpora, parts=st.lists(words | texts.filter(bool), max_size=5))
+def test_a_text_that_was_split_elsewhere_is_encoded_part_by_part(
+    kernel: Kernel, corpus: dict[str, int], parts: list[str]
+) -> None:
+    merges = learned(kernel, corpus)
+    ends = np.cumsum([len(part.encode()) for part in parts], dtype=int).tolist()
+    expected = [id for part in parts for id in reference.encode(part.encode(), pairs_of(merges))]
+    assert encoder_of(kernel, merges).encode_split("".join(parts), ends).tolist() == expected
+
+
+@pytest.mark.parametrize("ends", [[], [2], [1, 1, 3], [2, 1, 3], [3, 4], [0, 3], [3, 3], [1, 2, 2]])
+def test_parts_that_do_not_make_the_text_are_refused(kernel: Kernel, ends: list[int]) -> None:
+    with pytest.raises(ValueError, match="pre-tokens"):
+        encoder_of(kernel, []).encode_split("abc", ends)
+
+
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 47, 48, 49, 50, 100])
+@pytest.mark.parametrize("letters", ["a", "ab", "aab", "abcab"])
+def test_lengths_around_the_borders_between_methods(kernel: Kernel, letters: str, size: int) -> None:
+    merges = learned(kernel, {letters * 40: 1, "ba" * 20: 2, "a" * 33: 1})
+    word = (letters * 100)[:size]
+    encoder = encoder_of(kernel, merges, "gpt4")
+    expected = reference.encode(word.encode(), pairs_of(merges))
+    for _ in range(2):  # the second time it may be remembered
+        assert encoder.encode(word) == expected
+        assert encoder.encode(f"1{word}") == [ord("1"), *expected]  # and need not be at the beginning
+
+
+def test_many_different_words_do_not_disturb_one_another(kernel: Kernel) -> None:
+    merges = learned(kernel, {"abcabcab": 3, "bcd": 2, "ddcc": 2})
+    encoder, pairs = encoder_of(kernel, merges, "gpt4"), pairs_of(merges)
+    words = [
+        "".join("abcd"[number >> shift & 3] for shift in range(0, 16, 2)) for number in range(0, 1 << 16, 7)
+    ]
+    for word in [*words, *words[:500]]:
+        assert encoder.encode(word) == reference.encode(word.encode(), pairs)
+
+
+@given(merges=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), max_size=6))
+def test_merges_of_ids_that_are_not_made_yet_are_refused(
+    kernel: Kernel, merges: list[tuple[int, int]]
+) -> None:
+    rows = np.array(merges, dtype=np.uint32).reshape(-1, 2)
+    wrong = [number for number, pair in enumerate(merges) if max(pair) >= 256 + number]
+    if wrong:
+        with pytest.raises(ValueError, match=rf"^merge {wrong[0]} refers to an id that is not made yet$"):
+            kernel.encoder_from_merges(rows, None)
+    else:
+        assert kernel.encoder_from_merges(rows, None).tokens() == reference.vocabulary(merges)
+
+
+@given(data=st.binary(max_size=40))
+def test_what_is_encoded_decodes_to_itself(kernel: Kernel, data: bytes) -> None:
+    encoder = encoder_of(kernel, learned(kernel, {"abab": 2, "é日": 2}))
+    assert len(encoder) == len(encoder.tokens())
+    assert encoder.decode(np.frombuffer(data, np.uint8).astype(np.uint32)) == data
+    text = data.decode(errors="replace")
+    assert encoder.decode(np.array(encoder.encode(text), dtype=np.uint32)) == text.encode()
+
+
+@pytest.mark.parametrize("unknown", [256, 2**32 - 1])
+def test_an_unknown_id_is_refused(kernel: Kernel, unknown: int) -> None:
+    with pytest.raises(ValueError, match=rf"^id {unknown} at position 1 is not in the vocabulary$"):
+        encoder_of(kernel, []).decode(np.array([0, unknown], dtype=np.uint32))
+
+
+def test_bytes_that_are_no_text_are_encoded_by_the_native_kernel_as_they_are(native: Kernel) -> None:
+    encoder: Any = encoder_of(native, learned(native, {"abab": 2}), "gpt4")
+    for data in (b"abab\xff\xfeab\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80abab" * 20):
+        assert encoder.decode(np.array(encoder.encode_bytes(data), dtype=np.uint32)) == data
+
+
+# tiktoken, on vocabularies of its kind
+
+
+def tiktoken_of(tokens: Sequence[bytes], pattern: str) -> tiktoken.Encoding:
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    text = resolve_pattern(pattern).regex or r"(?s:.+)"
+    return tiktoken.Encoding("peer", pat_str=text, mergeable_ranks=ranks, special_tokens={})
+
+
+def by_ranks(kernel: Kernel, tokens: Sequence[bytes], pattern: str) -> BpeTokenizer:
+    return BpeTokenizer.from_ranks(tokens, pattern=resolve_pattern(pattern), kernel=kernel)
+
+
+@given(
+    tokens=st.lists(st.text("abé", min_size=1, max_size=5).map(str.encode), unique=True, max_size=12),
+    order=st.randoms(use_true_random=False),
+    text=st.text("abé 1", max_size=60),
+)
+def test_any_ranks_merge_as_in_tiktoken(kernel: Kernel, tokens: list[bytes], order: Any, text: str) -> None:
+    # Bytes need not come first, tokens need not be reachable by merging.
+    tokens = [*{*BYTES, *tokens}]
+    order.shuffle(tokens)
+    found = by_ranks(kernel, tokens, "gpt4").encode(text)
+    assert found == tiktoken_of(tokens, "gpt4").encode_ordinary(text)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ([*BYTES, b""], "token 256 is empty"),
+        ([*BYTES, b"ab", b"ab"], "token 257 occurs twice"),
+        (BYTES[:200] + BYTES[201:], "no token for the byte 200"),
+    ],
+)
+def test_ranks_that_cannot_be_are_refused(kernel: Kernel, tokens: list[bytes], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        kernel.encoder_from_ranks(tokens, "gpt4")
+
+
+REAL = {"cl100k_base": "gpt4", "r50k_base": "gpt2"}
+real_vocabularies = pytest.mark.parametrize("name", REAL)
+
+
+@cache
+def ranks_of(path: Path) -> tuple[bytes, ...]:
+    rows = [line.split() for line in path.read_bytes().splitlines()]
+    assert [int(rank) for _, rank in rows] == list(range(len(rows)))
+    return tuple(base64.b64decode(token) for token, _ in rows)
+
+
+@cache
+def real_tokenizer(kernel_name: str, shared: Path, name: str) -> BpeTokenizer:
+    tokens = ranks_of(shared / f"vocab/openai/{name}.tiktoken")
+    return by_ranks(kernel_named(kernel_name), tokens, REAL[name])
+
+
+@cache
+def real_tiktoken(shared: Path, name: str) -> tiktoken.Encoding:
+    return tiktoken_of(ranks_of(shared / f"vocab/openai/{name}.tiktoken"), REAL[name])
+
+
+@cache
+def settled_characters() -> str:
+    """Characters that every peer puts into the same classes as the `regex` package does."""
+    among = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)]))
+    alike = characters_alike(classes_of_tiktoken, among=among)
+    return characters_alike(classes_of_tokenizers, among=alike)
+
+
+def classes_of_tiktoken(each: str, among: str) -> str:
+    # What a pattern does not match is left out by tiktoken without a word.
+    peer = tiktoken.Encoding(
+        "classes",
+        pat_str=each,
+        mergeable_ranks={token: rank for rank, token in enumerate(BYTES)},
+        special_tokens={},
+    )
+    return peer.decode(peer.encode_ordinary(among))
+
+
+def classes_of_tokenizers(each: str, among: str) -> str:
+    splitter = pre_tokenizers.Split(Regex(each), "removed", invert=True)
+    return "".join(piece for piece, _ in splitter.pre_tokenize_str(among))
+
+
+settled_texts = st.deferred(
+    lambda: st.lists(
+        st.sampled_from(
+            [*REPRESENTATIVES, "'ll", "'S", "the", " The", "HTTPServer", "\n\n", "  ", "12345", "//"]
+        )
+        | st.sampled_from(settled_characters()),
+        max_size=30,
+    )
+).map("".join)
+
+
+def test_most_characters_are_settled() -> None:
+    assert set(REPRESENTATIVES) <= set(settled_characters())
+    assert len(settled_characters()) > 0x1FFFF * 0.9
+
+
+@pytest.mark.real
+@real_vocabularies
+@given(text=settled_texts)
+def test_real_ranks_encode_any_text_as_in_tiktoken(
+    kernel: Kernel, shared: Path, name: str, text: str
+) -> None:
+    found = real_tokenizer(kernel.name, shared, name).encode(text)
+    assert found == real_tiktoken(shared, name).encode_ordinary(text)
+
+
+@pytest.mark.real
+@real_vocabularies
+def test_real_ranks_encode_the_bundled_texts_as_in_tiktoken(kernel: Kernel, shared: Path, name: str) -> None:
+    tokenizer, peer = real_tokenizer(kernel.name, shared, name), real_tiktoken(shared, name)
+    for text in bundled_texts().values():
+        assert tokenizer.encode(text) == peer.encode_ordinary(text)
+
+
+@pytest.mark.real
+@real_vocabularies
+def test_every_real_token_is_encoded_as_in_tiktoken(native: Kernel, shared: Path, name: str) -> None:
+    tokenizer, peer = real_tokenizer("native", shared, name), real_tiktoken(shared, name)
+    pieces = [token.decode(errors="replace") for token in ranks_of(shared / f"vocab/openai/{name}.tiktoken")]
+    expected = peer.encode_ordinary_batch(pieces)
+    assert [ids.tolist() for ids in tokenizer.encode_batch(pieces)] == expected
+
+
+@pytest.mark.slow
+@pytest.mark.real
+@real_vocabularies
+def test_real_ranks_encode_real_texts_as_in_tiktoken(native: Kernel, shared: Path, name: str) -> None:
+    tokenizer, peer = real_tokenizer("native", shared, name), real_tiktoken(shared, name)
+    for path in [
+        *(shared / "corpora/parallel_ntrex").glob("*.txt"),
+        *(shared / "corpora/code").glob("*.txt"),
+    ]:
+        text = path.read_bytes().decode()
+        assert tokenizer.encode(text) == peer.encode_ordinary(text), path.name
+
+
+@pytest.mark.real
+@real_vocabularies
+def test_recorded_ids_are_given(kernel: Kernel, shared: Path, name: str) -> None:
+    tokenizer = real_tokenizer(kernel.name, shared, name)
+    path = shared / f"vectors/gpt_tokenizer_testplans/{name}.jsonl"
+    rows = list(map(json.loads, path.read_text(encoding="utf-8").splitlines()))
+    assert rows
+    for row in rows:
+        assert tokenizer.encode(row["text"]) == row["ids"]
+        assert tokenizer.decode(row["ids"]) == row["text"]
+
+
+# tokenizers, on vocabularies of its kind: ids in any order, gaps, listed merges, whole tokens first
+
+
+@given(
+    corpus=corpora,
+    order=st.randoms(use_true_random=False),
+    whole_tokens_first=st.booleans(),
+    further=st.lists(st.text("abc", min_size=2, max_size=5).map(str.encode), unique=True, max_size=4),
+    word=words | long_words,
+)
+def test_any_listed_merges_merge_as_in_tokenizers(
+    kernel: Kernel,
+    *,
+    corpus: dict[str, int],
+    order: Any,
+    whole_tokens_first: bool,
+    further: list[bytes],
+    word: str,
+) -> None:
+    merges = learned(kernel, corpus)
+    tokens = reference.vocabulary(merges)
+    places = list(range(len(tokens) + 3))
+    order.shuffle(places)
+    by_id = [b""] * len(places)
+    for number, token in enumerate(tokens):
+        by_id[places[number]] = token
+    by_id += [token for token in further if token not in tokens]
+    rows = [(places[left], places[right], places[256 + i]) for i, (left, right, _) in enumerate(merges)]
+    encoder = kernel.encoder_from_parts(
+        by_id,
+        np.array(rows, dtype=np.uint32).reshape(-1, 3),
+        whole_tokens_first=whole_tokens_first,
+        pattern=None,
+    )
+    peer = Tokenizer(
+        models.BPE(
+            vocab={to_byte_level(token): id for id, token in enumerate(by_id) if token},
+            merges=[(to_byte_level(by_id[left]), to_byte_level(by_id[right])) for left, right, _ in rows],
+            ignore_merges=whole_tokens_first,
+        )
+    )
+    peer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    assert encoder.encode(word) == peer.encode(word).ids
+
+
+# What we train, opened by others
+
+
+@cache
+def trained(name: str) -> BpeTokenizer:
+    with chosen(kernel_named("native").name):
+        documents = [text for path, text in bundled_texts().items() if not path.startswith("edge")]
+        config = BpeConfig(vocab_size=2000, pattern=name, special_tokens=SPECIAL_TOKENS)
+        return BpeBackend().train(documents, config)
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("tokenizers")
+    for name in PATTERN_NAMES:
+        trained(name).save(root / name)
+    return root
+
+
+with_specials = st.lists(settled_texts | st.sampled_from(SPECIAL_TOKENS), max_size=3).map("".join)
+
+
+@pytest.fixture(scope="session", params=WITHOUT_NORMALISATION)
+def as_tiktoken(request: pytest.FixtureRequest) -> tuple[BpeTokenizer, tiktoken.Encoding]:
+    tokenizer = trained(request.param)
+    return tokenizer, tokenizer.to_tiktoken()
+
+
+def test_tiktoken_gives_the_ids_of_the_bundled_texts(
+    as_tiktoken: tuple[BpeTokenizer, tiktoken.Encoding],
+) -> None:
+    tokenizer, peer = as_tiktoken
+    for text in bundled_texts().values():
+        assert peer.encode_ordinary(text) == tokenizer.encode(text)
+
+
+@given(text=with_specials)
+def test_tiktoken_gives_the_ids_of_any_text(
+    as_tiktoken: tuple[BpeTokenizer, tiktoken.Encoding], text: str
+) -> None:
+    tokenizer, peer = as_tiktoken
+    assert peer.encode_ordinary(text) == tokenizer.encode(text)
+    ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    assert peer.encode(text, allowed_special="all") == ids
+    assert peer.decode_bytes(ids) == tokenizer.decode_bytes(ids)
+
+
+def test_tiktoken_knows_the_same_special_tokens(as_tiktoken: tuple[BpeTokenizer, tiktoken.Encoding]) -> None:
+    tokenizer, peer = as_tiktoken
+    assert peer.special_tokens_set == set(SPECIAL_TOKENS)
+    assert peer.n_vocab == tokenizer.info.vocab_size
+
+
+def test_tiktoken_cannot_normalise() -> None:
+    with pytest.raises(ConversionError, match="tiktoken has no normaliser") as caught:
+        trained("qwen2").to_tiktoken()
+    assert caught.value.hint
+
+
+def test_tiktoken_opens_the_saved_ranks(saved: Path) -> None:
+    for name in WITHOUT_NORMALISATION:
+        peer = tiktoken_of(ranks_of(saved / name / "ranks.tiktoken"), name)
+        for text in list(bundled_texts().values())[::7]:
+            assert peer.encode_ordinary(text) == trained(name).encode(text)
+
+
+@pytest.fixture(scope="session", params=PATTERN_NAMES)
+def as_tokenizers(request: pytest.FixtureRequest, saved: Path) -> tuple[BpeTokenizer, Tokenizer]:
+    return trained(request.param), Tokenizer.from_file(str(saved / request.param / "tokenizer.json"))
+
+
+def test_tokenizers_gives_the_ids_of_the_bundled_texts(as_tokenizers: tuple[BpeTokenizer, Tokenizer]) -> None:
+    tokenizer, peer = as_tokenizers
+    for text in bundled_texts().values():
+        for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+            peer.encode_special_tokens = special is SpecialPolicy.TEXT
+            assert peer.encode(text).ids == tokenizer.encode(text, special=special)
+
+
+@given(text=with_specials)
+def test_tokenizers_gives_the_ids_of_any_text(
+    as_tokenizers: tuple[BpeTokenizer, Tokenizer], text: str
+) -> None:
+    tokenizer, peer = as_tokenizers
+    ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    peer.encode_special_tokens = False
+    assert peer.encode(text).ids == ids
+    assert peer.decode(ids, skip_special_tokens=False) == tokenizer.decode(ids)
+    peer.encode_special_tokens = True
+    assert peer.encode(text).ids == tokenizer.encode(text)
+
+
+def test_tokenizers_knows_the_same_special_tokens(as_tokenizers: tuple[BpeTokenizer, Tokenizer]) -> None:
+    tokenizer, peer = as_tokenizers
+    added = peer.get_added_tokens_decoder()
+    assert {token.content: id for id, token in added.items()} == tokenizer.info.special_tokens
+    assert all(isinstance(token, AddedToken) and token.special for token in added.values())
+    assert peer.get_vocab_size() == tokenizer.info.vocab_size
+
+
+@pytest.mark.parametrize("name", PATTERN_NAMES)
+def test_transformers_gives_the_same_ids(saved: Path, name: str) -> None:
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    peers = [
+        PreTrainedTokenizerFast(tokenizer_file=str(saved / name / "tokenizer.json")),
+        PreTrainedTokenizerFast.from_pretrained(saved / name),
+        AutoTokenizer.from_pretrained(saved / name),
+    ]
+    tokenizer = trained(name)
+    texts = [*bundled_texts().values(), "a<pad> b<|endoftext|>", "<pad><pad>", "  two  spaces ,  here .", ""]
+    for text in texts:
+        ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+        for peer in peers:
+            assert peer(text)["input_ids"] == ids
+            assert peer.decode(ids) == tokenizer.decode(ids)

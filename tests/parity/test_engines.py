@@ -1,0 +1,246 @@
+"""Our kernel and the library that a tokenizer came from give the same ids, for every text.
+
+The claim is made for each file that runs on the kernel under "auto": on the bundled texts, on hard
+ones, on characters that the two know by tables of different years, and on anything Hypothesis finds.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+from support.places import SHARED, VOCABULARIES
+from support.texts import all_characters, bundled_texts, texts
+
+import tokbench
+from tokbench import SpecialPolicy
+from tokbench.errors import ConfigError
+from tokbench.opening import OpenRequest, open_found, recognise
+from tokbench.opening.agreement import CLASSES, CharacterAgreement, tiktoken_members, tokenizers_members
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.interfaces import Tokenizer
+
+NATIVE = [
+    "openai/cl100k_base.tiktoken",
+    "openai/r50k_base.tiktoken",
+    "gpt2/tokenizer.json",
+    "gpt2/vocab.bpe",
+    "gguf/ggml-vocab-gpt-2.gguf",
+]
+
+BLOCKS = [*range(0, 0x32400, 64), *range(0xE0000, 0xE0200, 64)]
+"""The first of every 64 code points in the planes where any are assigned, but for private use."""
+
+
+@cache
+def both(name: str) -> tuple[Tokenizer, Tokenizer]:
+    path = SHARED / "vocab" / name
+    return tokbench.load(path), tokbench.load(path, engine="library")
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_auto_chooses_the_kernel_where_it_is_provable_and_says_so(shared: Path, name: str) -> None:
+    opened = open_found(recognise(shared / "vocab" / name), OpenRequest())
+    assert opened.engine == ("native" if name in NATIVE else "library")
+    assert (opened.tokenizer.info.kernel in ("native", "python")) == (name in NATIVE)
+    assert opened.reason
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", [name for name in VOCABULARIES if name not in NATIVE])
+def test_the_kernel_is_refused_where_it_is_not_provable(shared: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="--engine native"):
+        tokbench.load(shared / "vocab" / name, engine="native")
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", NATIVE)
+def test_both_engines_agree_on_the_bundled_texts(shared: Path, name: str) -> None:
+    native, library = both(name)
+    for title, text in bundled_texts().items():
+        assert native.encode(text) == library.encode(text), title
+        assert native.decode_bytes(native.encode(text)) == text.encode(), title
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", NATIVE)
+def test_both_engines_segment_alike(shared: Path, name: str) -> None:
+    native, library = both(name)
+    for title, text in bundled_texts().items():
+        start = text[:2000]
+        assert native.segment(start) == library.segment(start), title
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", NATIVE)
+@given(text=texts)
+def test_both_engines_agree_on_any_text(shared: Path, name: str, text: str) -> None:
+    native, library = both(name)
+    assert native.encode(text) == library.encode(text)
+    assert native.segment(text) == library.segment(text)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", NATIVE)
+@given(
+    parts=st.lists(
+        texts | st.sampled_from(["<|endoftext|>", "<|endofprompt|>", "<|fim_prefix|>"]), max_size=6
+    )
+)
+def test_both_engines_agree_on_special_tokens(shared: Path, name: str, parts: list[str]) -> None:
+    native, library = both(name)
+    text = "".join(parts)
+    for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+        assert native.encode(text, special=special) == library.encode(text, special=special)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", ["openai/cl100k_base.tiktoken", "gpt2/tokenizer.json"])
+def test_both_engines_agree_on_characters_whose_class_has_changed(shared: Path, name: str) -> None:
+    members = tiktoken_members if name.endswith(".tiktoken") else tokenizers_members
+    native, library = both(name)
+    text = all_characters()
+    disputed = sorted(
+        {
+            character
+            for each in CLASSES
+            for character in set(regex.findall(each, text)) ^ set(members(each, text))
+        }
+    )
+    assert disputed, "the libraries' tables are of the same year: compare others"
+    for character in disputed[::40]:
+        for context in (f"a{character}b", f" {character}{character}1", f"1{character}'s", f"\n{character} "):
+            assert native.encode(context) == library.encode(context), f"U+{ord(character):04X}"
+
+
+@pytest.mark.real
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NATIVE)
+def test_both_engines_agree_on_every_code_point_in_context(shared: Path, name: str) -> None:
+    native, library = both(name)
+    for start in BLOCKS:
+        characters = [chr(point) for point in range(start, start + 64) if not 0xD800 <= point < 0xE000]
+        text = "".join(f"a{character}B 1{character}\n" for character in characters)
+        assert native.encode(text) == library.encode(text), f"from U+{start:04X} on"
+
+
+@pytest.mark.real
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NATIVE)
+def test_both_engines_agree_on_real_text(shared: Path, name: str) -> None:
+    native, library = both(name)
+    for folder in ("code", "parallel_ntrex"):
+        for path in sorted((shared / "corpora" / folder).glob("*.txt")):
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:1500]
+            assert (native.encode_batch(lines).ids == library.encode_batch(lines).ids).all(), path.name
+
+
+# NFC, with a vocabulary made here
+
+
+def qwen_like(folder: Path) -> Path:
+    """A tokenizer.json with Qwen2's parts over the 256 bytes and a few merges."""
+    from tokbench.formats.tokenizer_json import dump_byte_level_bpe
+
+    tokens = [bytes([byte]) for byte in range(256)] + [b"\xc3\xa9", b" a", b"\xcc\x81", b"e\xcc\x81"]
+    document = dump_byte_level_bpe(
+        tokens=tokens,
+        merges=[(0xC3, 0xA9), (0x20, 0x61), (0xCC, 0x81), (0x65, 258)],
+        special_tokens={"<|end|>": 260},
+        pattern=tokbench_pattern("qwen2"),
+        normalization="nfc",
+    )
+    path = folder / "tokenizer.json"
+    path.write_bytes(document)
+    return path
+
+
+def tokbench_pattern(name: str) -> str:
+    from tokbench.backends.bpe.split import resolve_pattern
+
+    text = resolve_pattern(name).oniguruma
+    assert text is not None
+    return text
+
+
+@pytest.fixture(scope="module")
+def qwen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokenizer, Tokenizer]:
+    path = qwen_like(tmp_path_factory.mktemp("qwen"))
+    return tokbench.load(path), tokbench.load(path, engine="library")
+
+
+def test_nfc_runs_on_the_kernel(qwen: tuple[Tokenizer, Tokenizer]) -> None:
+    native, library = qwen
+    assert native.info.kernel in ("native", "python")
+    assert library.info.kernel.startswith("tokenizers ")
+    assert native.encode("cafe\u0301") == library.encode("cafe\u0301") == [0x63, 0x61, 0x66, 256]
+
+
+marks = st.sampled_from(
+    "e\u0301\u0323\u0334a\u0f71\u0f72\u1100\u1161\u11a8\u09c7\u09be\u2126\u212b\uac00\U0001e8d0"
+)
+
+
+@given(text=st.lists(marks | st.characters(exclude_categories=["Cs"]) | texts, max_size=12).map("".join))
+def test_nfc_is_the_librarys_on_any_text(qwen: tuple[Tokenizer, Tokenizer], text: str) -> None:
+    native, library = qwen
+    assert native.encode(text) == library.encode(text)
+
+
+@pytest.mark.slow
+def test_nfc_is_the_librarys_for_every_code_point_before_and_behind_marks(
+    qwen: tuple[Tokenizer, Tokenizer],
+) -> None:
+    native, library = qwen
+    for start in BLOCKS:
+        characters = [chr(point) for point in range(start, start + 64) if not 0xD800 <= point < 0xE000]
+        text = "".join(f"a{c}\u0301\u0323 \u0301{c}\u0334 \u0307{c}\u0307 " for c in characters)
+        assert native.encode(text) == library.encode(text), f"from U+{start:04X} on"
+
+
+def test_agreement_asks_once_and_never_about_ascii() -> None:
+    asked: list[str] = []
+
+    def members(each: str, text: str) -> str:
+        asked.append(text)
+        return "".join(regex.findall(each, text))
+
+    agreement = CharacterAgreement(members, kernel="python", nfc=False)
+    assert agreement.covers("plain ASCII")
+    assert asked == []
+    assert agreement.covers("wörld, wörld")
+    assert agreement.covers("wörld")
+    assert len(asked) == len(CLASSES)
+
+
+def test_agreement_refuses_a_character_that_the_library_sees_otherwise() -> None:
+    agreement = CharacterAgreement(lambda each, text: "", kernel="python", nfc=False)
+    assert not agreement.covers("é")
+    assert agreement.covers("€")  # in none of the classes, to anybody
+
+
+def test_a_merge_list_is_not_taken_for_ranks(tmp_path: Path) -> None:
+    """tiktoken would merge "ab" from "a" and "b" here; the list says that only "aa" and "b" merge."""
+    tokens = [*(bytes([byte]) for byte in range(256)), b"aa", b"aab", b"ab"]
+    from tokbench.formats.tokenizer_json import dump_byte_level_bpe
+
+    document = json.loads(
+        dump_byte_level_bpe(
+            tokens=tokens, merges=[(97, 97), (256, 98)], special_tokens={}, pattern=None, normalization=None
+        )
+    )
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    native, library = tokbench.load(path), tokbench.load(path, engine="library")
+    for text in ("ab", "aab", "aaab", "abaab"):
+        assert native.encode(text) == library.encode(text)
+    assert native.encode("ab") == [97, 98]

@@ -1,0 +1,189 @@
+"""The adapter and WordPiece beside `tokenizers` and `transformers`: the same ids, on bundled and real things.
+
+`transformers` and `tokenizers` add and find special tokens by default; they are asked here for what we do:
+no template, and special tokens where SpecialPolicy.ENCODE is given.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+from support.texts import bundled_texts, texts
+from tokenizers import models, normalizers, pre_tokenizers, trainers
+
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.backends.wordpiece import WordPieceBackend, reference
+from tokbench.backends.wordpiece.config import WordPieceConfig
+from tokbench.backends.wordpiece.trainer import train
+from tokbench.backends.wordpiece.words import count_words
+from tokbench.interfaces import no_progress
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REAL = {
+    "bert-base-uncased": (30522, False),
+    "baai-bge-small-en": (30522, False),
+    "falcon": (65024, False),  # it has no piece for some control characters, which are dropped
+    "gpt2": (50257, True),
+    "t5-small": (32100, False),
+}
+"""The folders with a tokenizer.json, the sizes of their vocabularies, and whether they lose nothing."""
+
+
+# Real vocabularies
+
+
+@cache
+def _document(folder: Path) -> bytes:
+    return (folder / "tokenizer.json").read_bytes()
+
+
+@cache
+def _opened(folder: Path) -> HuggingFaceTokenizer:
+    return HuggingFaceTokenizer(_document(folder), name=folder.name, backend="huggingface")
+
+
+@cache
+def _peer(folder: Path) -> tokenizers.Tokenizer:
+    return tokenizers.Tokenizer.from_buffer(_document(folder))
+
+
+@pytest.fixture(scope="session", params=REAL)
+def folder(request: pytest.FixtureRequest, shared: Path) -> Path:
+    return shared / "vocab" / str(request.param)
+
+
+@pytest.mark.real
+def test_a_real_vocabulary_is_what_it_is_known_to_be(folder: Path) -> None:
+    info = _opened(folder).info
+    assert (info.vocab_size, info.lossless) == REAL[folder.name]
+
+
+@pytest.mark.real
+def test_bundled_texts_have_the_ids_of_tokenizers(folder: Path) -> None:
+    tokenizer, peer = _opened(folder), _peer(folder)
+    marked = tuple(token.content for token in peer.get_added_tokens_decoder().values())
+    some = list(bundled_texts().values())
+    expected = [encoding.ids for encoding in peer.encode_batch(some, add_special_tokens=False)]
+    assert [ids.tolist() for ids in tokenizer.encode_batch(some, special=SpecialPolicy.ENCODE)] == expected
+    for text, ids in zip(some, expected, strict=True):
+        assert tokenizer.encode(text, special=SpecialPolicy.ENCODE) == ids
+        if not any(mark in text for mark in marked):
+            assert tokenizer.encode(text) == ids
+        assert tokenizer.decode(ids) == peer.decode(ids, skip_special_tokens=False)
+        assert (
+            tokenizer.with_template(text[:500], special=SpecialPolicy.ENCODE) == peer.encode(text[:500]).ids
+        )
+
+
+@pytest.mark.real
+def test_bundled_texts_are_segmented_with_places(folder: Path) -> None:
+    tokenizer = _opened(folder)
+    for text in bundled_texts().values():
+        data, tokens = text.encode(), tokenizer.segment(text).tokens
+        assert [token.id for token in tokens] == tokenizer.encode(text)
+        assert all(one.span.stop <= other.span.start for one, other in pairwise(tokens))
+        assert all(0 <= token.span.start <= token.span.stop <= len(data) for token in tokens)
+        if tokenizer.info.lossless:
+            assert all(token.piece == data[token.span.start : token.span.stop] for token in tokens)
+            assert sum(token.span.length for token in tokens) == len(data)
+
+
+@pytest.mark.real
+@given(text=st.lists(texts | st.sampled_from(["[SEP]", "</s>", "<|endoftext|>"]), max_size=4).map("".join))
+def test_any_text_has_the_ids_of_tokenizers(folder: Path, text: str) -> None:
+    tokenizer, peer = _opened(folder), _peer(folder)
+    ids = peer.encode(text, add_special_tokens=False).ids
+    assert tokenizer.encode(text, special=SpecialPolicy.ENCODE) == ids
+    peer.encode_special_tokens = True
+    try:
+        without = peer.encode(text, add_special_tokens=False).ids
+    finally:
+        peer.encode_special_tokens = False
+    found = tokenizer.encode(text)
+    assert set(tokenizer.info.special_tokens.values()).isdisjoint(found)
+    if folder.name != "t5-small":  # whose model finds </s> in its vocabulary in spite of the switch
+        assert found == without
+
+
+# WordPiece, trained
+
+
+def _library_pieces(words_of: list[str], *, size: int) -> list[str]:
+    """The vocabulary that the library's trainer learns, in the order of its ids, which differs from run to run."""
+    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size, min_frequency=2, special_tokens=["[UNK]"], show_progress=False
+    )
+    made.train_from_iterator(words_of, trainer)
+    vocabulary = made.get_vocab()
+    return sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+@pytest.mark.parametrize(
+    "names", [["parallel/en.txt"], ["parallel/fi.txt", "parallel/ru.txt", "code/rust.rs"]]
+)
+def test_by_frequency_the_pieces_are_those_of_tokenizers(names: list[str]) -> None:
+    """Up to the order of its alphabet, which is that of a hash table and decides ties: given it, they are equal."""
+    some = [bundled_texts()[name] for name in names]
+    words = count_words(some, WordPieceConfig(), progress=no_progress).words
+    letters = reference.alphabet(words)
+    first = ["[UNK]", *reference.first_pieces(words, letters=letters, prefix="##")]
+    for size in (len(first), len(first) + 50, len(first) + 700):
+        expected = _library_pieces(some, size=size)
+        assert Counter(expected[: len(first)]) == Counter(first)
+        pieces = train(
+            words,
+            pieces=expected[: len(first)],
+            letters=letters,
+            num_pieces=size,
+            objective="frequency",
+            min_frequency=2,
+        )
+        assert pieces == expected
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"lowercase": False},
+        {"strip_accents": False},
+        {"handle_chinese_chars": False},
+        {"objective": "likelihood"},
+    ],
+    ids=str,
+)
+def test_a_saved_folder_opens_in_tokenizers_and_transformers(
+    options: dict[str, object], tmp_path: Path
+) -> None:
+    import transformers
+
+    names = ("parallel/de.txt", "parallel/ja.txt", "code/html.html")
+    config = WordPieceConfig(
+        vocab_size=2500, special_tokens=("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[X]"), **options
+    )  # type: ignore[arg-type]
+    tokenizer = WordPieceBackend().train([bundled_texts()[name] for name in names], config)
+    tokenizer.save(tmp_path / "mine")
+    exported = tokenizers.Tokenizer.from_file(str(tmp_path / "mine" / "tokenizer.json"))
+    auto = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "mine"))
+    bert = transformers.BertTokenizerFast.from_pretrained(str(tmp_path / "mine"))
+    for text in ["", "[CLS] a [X] b [MASK]", *(text[:2000] for text in bundled_texts().values())]:
+        ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+        assert exported.encode(text, add_special_tokens=False).ids == ids
+        assert auto.encode(text, add_special_tokens=False) == ids
+        assert bert.encode(text, add_special_tokens=False) == ids
+        framed = tokenizer.with_template(text, "other text", special=SpecialPolicy.ENCODE)
+        assert exported.encode(text, "other text").ids == framed
+        assert auto(text, "other text")["input_ids"] == framed

@@ -1,0 +1,513 @@
+"""What opens, how it is recognised, and what the user may add to it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tokbench
+from tokbench import SpecialPolicy, TokenKind
+from tokbench.errors import ConfigError, ConversionError, StoreError, UnknownIdError
+from tokbench.formats.tokenizer_json import dump_byte_level_bpe, to_byte_level
+from tokbench.models import ByteLevelBpe
+from tokbench.opening import Format, OpenRequest, open_found, recognise
+from tokbench.opening.patterns import known_pattern
+from tokbench.workbench import open_tokenizer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.opening import Opened
+
+BYTES = [bytes([byte]) for byte in range(256)]
+TOKENS = [*BYTES, b"lo", b"low", b" low"]
+MERGES = [(0x6C, 0x6F), (256, 0x77), (0x20, 257)]
+
+
+def rank_file(tokens: list[bytes | None]) -> bytes:
+    return b"".join(
+        base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens) if token is not None
+    )
+
+
+def ranks(folder: Path, tokens: list[Any] = TOKENS, *, name: str = "mine.tiktoken") -> Path:
+    path = folder / name
+    path.write_bytes(rank_file(tokens))
+    return path
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(
+        dump_byte_level_bpe(
+            tokens=TOKENS, merges=MERGES, special_tokens={"<|end|>": 259}, pattern=known_pattern("llama3")[1]
+        )
+    )
+    return made | changes
+
+
+def document_file(folder: Path, made: dict[str, Any], *, name: str = "tokenizer.json") -> Path:
+    path = folder / name
+    path.write_text(json.dumps(made), encoding="utf-8")
+    return path
+
+
+def opened(path: Path, **options: Any) -> Opened:
+    return open_found(recognise(path), OpenRequest(**options))
+
+
+# Recognition
+
+
+def test_the_content_decides_and_not_the_name(tmp_path: Path) -> None:
+    """Llama 3 calls its rank file `tokenizer.model`; anything may be called `.txt`."""
+    path = ranks(tmp_path, name="tokenizer.model")
+    assert recognise(path).format is Format.RANKS
+    assert recognise(tmp_path).format is Format.RANKS
+    assert recognise(document_file(tmp_path, document(), name="notes.txt")).format is Format.TOKENIZER_JSON
+
+
+def test_a_folder_is_its_tokenizer_json_before_anything_else(tmp_path: Path) -> None:
+    ranks(tmp_path)
+    document_file(tmp_path, document())
+    (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n", encoding="utf-8")
+    source = recognise(tmp_path)
+    assert source.format is Format.TOKENIZER_JSON
+    assert source.name == tmp_path.name
+
+
+@pytest.mark.parametrize("named", ["vocab.json", "merges.txt", "."])
+def test_a_vocabulary_with_merges_opens_by_either_file_and_by_its_folder(tmp_path: Path, named: str) -> None:
+    vocab = {to_byte_level(token): id for id, token in enumerate(TOKENS)} | {"<|endoftext|>": 259}
+    (tmp_path / "vocab.json").write_text(json.dumps(vocab), encoding="utf-8")
+    (tmp_path / "merges.txt").write_text("#version: 0.2\nl o\nlo w\nĠ low\n", encoding="utf-8")
+    tokenizer = tokbench.load(tmp_path / named)
+    assert tokenizer.encode("low low") == [257, 258]
+    assert dict(tokenizer.info.special_tokens) == {"<|endoftext|>": 259}
+
+
+def test_a_saved_folder_opens_as_before(tmp_path: Path) -> None:
+    trained = tokbench.train(["low lower lowest"] * 3, vocab_size=262)
+    trained.save(tmp_path / "saved")
+    found = opened(tmp_path / "saved")
+    assert found.source.format is Format.SAVED
+    assert found.tokenizer.encode("lowest") == trained.encode("lowest")
+    exported = opened(tmp_path / "saved" / "tokenizer.json")
+    assert exported.tokenizer.encode("lowest") == trained.encode("lowest")
+
+
+def test_a_word_list_says_what_it_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_text("[PAD]\n[UNK]\nlow\n##er\n", encoding="utf-8")
+    uncased = opened(path)
+    assert uncased.tokenizer.encode("LOWER zzz") == [2, 3, 1]
+    assert "no entry has capitals" in uncased.warnings[0]
+    path.write_text("[PAD]\n[UNK]\nlow\n##er\nLow\n", encoding="utf-8")
+    assert opened(path).tokenizer.encode("Lower lower") == [4, 3, 2, 3]
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": true}', encoding="utf-8")
+    told = opened(path)
+    assert told.tokenizer.encode("Lower") == [2, 3]
+    assert told.warnings == ()
+
+
+# Rank files: the pattern and the special tokens
+
+
+def test_a_rank_file_asks_for_its_pattern(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not say how text is split") as caught:
+        tokbench.load(ranks(tmp_path))
+    assert "--pattern takes a name" in (caught.value.hint or "")
+
+
+def test_a_usual_size_suggests_the_usual_pattern(tmp_path: Path) -> None:
+    pairs = [bytes([first, second]) for first in range(256) for second in range(196)]
+    with pytest.raises(ConfigError) as caught:
+        tokbench.load(ranks(tmp_path, [*BYTES, *pairs][:50256]))
+    assert caught.value.hint == "50,256 ranks are usual with --pattern gpt2"
+
+
+def test_special_tokens_go_where_they_are_put_or_behind_everything(tmp_path: Path) -> None:
+    tokenizer = tokbench.load(
+        ranks(tmp_path), pattern="gpt4o", special_tokens={"<|eot|>": 300, "<|pad|>": None, "<|x|>": None}
+    )
+    assert dict(tokenizer.info.special_tokens) == {"<|eot|>": 300, "<|pad|>": 301, "<|x|>": 302}
+    assert tokenizer.info.vocab_size == 303
+    text = "low<|eot|> low<|pad|>"
+    assert tokenizer.encode(text, special=SpecialPolicy.ENCODE) == [257, 300, 258, 301]
+    assert 300 not in tokenizer.encode(text)
+    assert tokenizer.decode([257, 300, 258]) == "low<|eot|> low"
+    with pytest.raises(UnknownIdError):
+        tokenizer.decode([280])
+
+
+@pytest.mark.parametrize(
+    ("special_tokens", "message"),
+    [
+        ({"<a>": 97}, "the id 97, which is of an ordinary token"),
+        ({"<a>": 300, "<b>": 300}, "the id 300, which is of '<b>'"),
+        ({"<a>": -1}, "the id -1, which is impossible"),
+        ({"<a>": 1 << 30}, "which is impossible"),
+        ({"<a>": 300, "<a><b>": 301}, "is part of"),
+        ({"": 300}, "is empty"),
+    ],
+)
+def test_special_tokens_that_cannot_be(
+    tmp_path: Path, special_tokens: dict[str, int | None], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        tokbench.load(ranks(tmp_path), pattern="gpt4", special_tokens=special_tokens)
+
+
+@pytest.mark.parametrize("engine", ["native", "library"])
+def test_gaps_in_the_ranks_and_special_tokens_in_them(tmp_path: Path, engine: str) -> None:
+    tokens: list[Any] = [*BYTES, b"lo", None, None, b"low", None, b" low"]
+    tokenizer = tokbench.load(
+        ranks(tmp_path, tokens), pattern="gpt4", special_tokens={"<|mid|>": 258}, engine=engine
+    )
+    assert tokenizer.encode("low low") == [259, 261]
+    assert tokenizer.decode_bytes([259, 258, 261]) == b"low<|mid|> low"
+    assert tokenizer.token_bytes(258) == b"<|mid|>"
+    assert tokenizer.token_id(b"<|mid|>") == 258
+    for gap in (257, 260):
+        with pytest.raises(UnknownIdError):
+            tokenizer.token_bytes(gap)
+        with pytest.raises(UnknownIdError):
+            tokenizer.decode_bytes([259, gap])
+    assert tokenizer.info.vocab_size == 262
+
+
+def test_a_pattern_of_ones_own_runs_in_tiktoken(tmp_path: Path) -> None:
+    found = opened(ranks(tmp_path), pattern=r"\w+|\W+")
+    assert found.engine == "library"
+    assert found.reason == "its split pattern is none that our scanners know"
+    assert found.tokenizer.encode("low low") == [257, 32, 257]
+    with pytest.raises(ConfigError, match="--engine native cannot run it"):
+        opened(ranks(tmp_path), pattern=r"\w+|\W+", engine="native")
+
+
+def test_qwen2_needs_our_kernel_over_ranks(tmp_path: Path) -> None:
+    tokenizer = tokbench.load(ranks(tmp_path), pattern="qwen2")
+    assert not tokenizer.info.lossless
+    assert tokenizer.encode("e\u0301") == tokenizer.encode("é")
+    with pytest.raises(ConfigError, match="tiktoken has no normaliser"):
+        tokbench.load(ranks(tmp_path), pattern="qwen2", engine="library")
+
+
+def test_a_description_is_what_was_opened(tmp_path: Path) -> None:
+    tokenizer: Any = tokbench.load(ranks(tmp_path, [*BYTES, None, b"lo"]), pattern="gpt4")
+    described = tokenizer.description()
+    assert isinstance(described, ByteLevelBpe)
+    assert described.tokens[256:] == (None, b"lo")
+    assert described.merges is None
+    assert described.pattern_name == "gpt4"
+    assert tokenizer.to_tiktoken().encode("lolo") == [257, 257]
+    with pytest.raises(ConversionError):
+        tokenizer.save(tmp_path / "saved")
+
+
+# tokenizer.json: which engine, and why
+
+
+def test_a_plain_byte_level_bpe_runs_on_the_kernel(tmp_path: Path) -> None:
+    found = opened(document_file(tmp_path, document()))
+    assert found.engine == "native"
+    assert found.pattern is not None
+    assert found.pattern[0] == "llama3"
+    assert found.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
+
+
+def added(content: str, id: int, **flags: Any) -> dict[str, Any]:
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": id, "content": content, **plain, "special": True, **flags}
+
+
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"normalizer": {"type": "Lowercase"}}, r"normalises the text \(Lowercase\)"),
+        ({"pre_tokenizer": None}, "does not make bytes"),
+        ({"pre_tokenizer": BYTE_LEVEL | {"add_prefix_space": True}}, "a space before the text"),
+        (
+            {
+                "pre_tokenizer": {
+                    "type": "Sequence",
+                    "pretokenizers": [{"type": "Digits", "individual_digits": True}, BYTE_LEVEL],
+                }
+            },
+            r"several steps \(Digits, ByteLevel\)",
+        ),
+        ({"decoder": None}, "decoder"),
+        ({"added_tokens": [added("<a>", 259, special=False)]}, "finds the added token '<a>' in every text"),
+        ({"added_tokens": [added("<a>", 259, lstrip=True)]}, "the flag lstrip"),
+        ({"added_tokens": [added("<a>", 300)]}, "says the id 300, and the library gives it 259"),
+        ({"added_tokens": [added("<a>", 259), added("<a>", 259)]}, "comes twice"),
+        ({"added_tokens": [added("<a>", 259), added("<b>", 260, normalized=True)]}, "two passes"),
+    ],
+)
+def test_what_could_change_an_id_is_left_to_the_library(
+    tmp_path: Path, changes: dict[str, Any], reason: str
+) -> None:
+    path = document_file(tmp_path, document(**changes))
+    assert opened(path).engine == "library"
+    with pytest.raises(ConfigError, match=reason):
+        opened(path, engine="native")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"dropout": 0.1}, "drops merges at random"),
+        ({"end_of_word_suffix": "</w>"}, "end of word suffix"),
+        ({"merges": [["l", "o"], ["lo", "w"], ["Ġ", "low"], ["l", "o"]]}, "a merge comes twice"),
+    ],
+)
+def test_models_that_are_left_to_the_library(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
+    made = document()
+    made["model"] |= change
+    if "end_of_word_suffix" in change:
+        made["model"]["vocab"] |= {"lo</w>": 260}
+    path = document_file(tmp_path, made)
+    with pytest.raises(ConfigError, match=reason):
+        opened(path, engine="native")
+
+
+@pytest.mark.parametrize("engine", ["native", "library"])
+def test_special_tokens_among_the_others_and_gaps(tmp_path: Path, engine: str) -> None:
+    made = document()
+    vocab = made["model"]["vocab"]
+    made["model"]["vocab"] = {piece: id + (id > 255) * 3 for piece, id in vocab.items()} | {"<|mid|>": 256}
+    made["added_tokens"] = [added("<|mid|>", 256)]
+    tokenizer = tokbench.load(document_file(tmp_path, made), engine=engine)
+    assert tokenizer.encode("low<|mid|> low", special=SpecialPolicy.ENCODE) == [260, 256, 261]
+    assert tokenizer.decode_bytes([260, 256, 261]) == b"low<|mid|> low"
+    assert tokenizer.info.vocab_size == 262
+    assert tokenizer.segment("<|mid|>", special=SpecialPolicy.ENCODE).tokens[0].kind is TokenKind.SPECIAL
+    assert 256 not in tokenizer.encode("<|mid|>")
+    for gap in (257, 258):
+        with pytest.raises(UnknownIdError):
+            tokenizer.token_bytes(gap)
+
+
+def test_whole_pretokens_come_first_where_the_file_says_so(tmp_path: Path) -> None:
+    made = document()
+    made["model"]["ignore_merges"] = True
+    made["model"]["vocab"]["xyz"] = 259
+    made["added_tokens"] = []
+    path = document_file(tmp_path, made)
+    for engine in ("native", "library"):
+        assert tokbench.load(path, engine=engine).encode("xyz axyz") == [259, 32, 97, 120, 121, 122]
+
+
+def test_pieces_that_no_merge_makes_are_told(tmp_path: Path) -> None:
+    made = document()
+    made["model"]["vocab"]["zz"] = 259
+    made["added_tokens"] = []
+    assert opened(document_file(tmp_path, made)).warnings == ("1 pieces are made by no merge, as 'zz'",)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "gpt2"),
+        (
+            "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\r\n]*"
+            "|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
+            "llama3",
+        ),
+        (
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+            r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+            "qwen2",
+        ),
+        (r"\p{L}+|\P{L}+", "custom"),
+    ],
+)
+def test_patterns_are_known_by_their_texts(text: str, name: str) -> None:
+    assert known_pattern(text)[0] == name
+
+
+# GGUF
+
+
+def gguf(folder: Path, fields: dict[str, Any]) -> Path:
+    """A GGUF file of strings, and of lists of strings, numbers and fractions."""
+
+    def string(data: bytes) -> bytes:
+        return struct.pack("<Q", len(data)) + data
+
+    def value(of: Any) -> bytes:
+        if isinstance(of, bytes):
+            return struct.pack("<I", 8) + string(of)
+        if isinstance(of, int):
+            return struct.pack("<II", 4, of)
+        if isinstance(of[0], bytes):
+            return struct.pack("<IIQ", 9, 8, len(of)) + b"".join(map(string, of))
+        kind, code = (6, "f") if isinstance(of[0], float) else (5, "i")
+        return struct.pack(f"<IIQ{len(of)}{code}", 9, kind, len(of), *of)
+
+    body = b"".join(string(b"tokenizer.ggml." + key.encode()) + value(of) for key, of in fields.items())
+    path = folder / "model.gguf"
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(fields)) + body + bytes(64))
+    return path
+
+
+def gguf_bpe(**changes: Any) -> dict[str, Any]:
+    pieces = [to_byte_level(token).encode() for token in TOKENS]
+    return {
+        "model": b"gpt2",
+        "pre": b"llama-bpe",
+        "tokens": [*pieces, b"<|end|>"],
+        "token_type": [1] * len(pieces) + [3],
+        "merges": [b"l o", b"lo w", "Ġ low".encode()],
+    } | changes
+
+
+def test_gguf_holds_a_byte_level_bpe(tmp_path: Path) -> None:
+    found = opened(gguf(tmp_path, gguf_bpe()))
+    assert found.engine == "native"
+    assert found.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
+    assert found.model == "BPE, byte-level, whole pre-tokens first"
+
+
+def test_gguf_with_tokens_of_its_user_or_in_several_steps_runs_on_the_library(tmp_path: Path) -> None:
+    defined = opened(gguf(tmp_path, gguf_bpe(token_type=[1] * 259 + [4])))
+    assert (defined.engine, dict(defined.added_tokens)) == ("library", {"<|end|>": 259})
+    assert defined.tokenizer.encode("low<|end|>") == [257, 259]
+    steps = opened(gguf(tmp_path, gguf_bpe(pre=b"starcoder")))
+    assert steps.engine == "library"
+    assert steps.tokenizer.encode("low low") == [257, 258]
+
+
+def test_gguf_of_an_unknown_pre_tokenizer_asks_for_a_pattern(tmp_path: Path) -> None:
+    path = gguf(tmp_path, gguf_bpe(pre=b"something-new"))
+    with pytest.raises(ConfigError, match="'something-new', which is not known here"):
+        tokbench.load(path)
+    assert tokbench.load(path, pattern="gpt4").encode("low low") == [257, 258]
+
+
+def test_gguf_holds_a_sentencepiece_model(tmp_path: Path) -> None:
+    pieces = [
+        "<unk>",
+        "<s>",
+        "</s>",
+        *(f"<0x{byte:02X}>" for byte in range(256)),
+        "▁",
+        "l",
+        "o",
+        "w",
+        "lo",
+        "low",
+        "▁low",
+    ]
+    path = gguf(
+        tmp_path,
+        {
+            "model": b"llama",
+            "tokens": [piece.encode() for piece in pieces],
+            "scores": [0.0] * 259 + [-float(rank) for rank in range(7, 0, -1)],
+            "token_type": [2, 3, 3] + [6] * 256 + [1] * 7,
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+            "unknown_token_id": 0,
+        },
+    )
+    found = opened(path)
+    assert found.model == "SentencePiece bpe, with byte fallback"
+    assert found.tokenizer.encode("low low") == [265, 265]
+    assert found.tokenizer.encode("é") == [259, 3 + 0xC3, 3 + 0xA9]
+
+
+def test_gguf_holds_word_pieces(tmp_path: Path) -> None:
+    path = gguf(
+        tmp_path,
+        {
+            "model": b"bert",
+            "tokens": [b"[PAD]", b"[UNK]", "▁low".encode(), b"er"],
+            "token_type": [3, 3, 1, 1],
+        },
+    )
+    assert tokbench.load(path).encode("Lower zzz") == [2, 3, 1]
+
+
+# Names
+
+
+def test_names_are_paths_then_folders_then_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tokenizers").mkdir()
+    document_file(tmp_path / "tokenizers", document(), name="foreign.json")
+    assert open_tokenizer("foreign.json").encode("low") == [257]
+    with pytest.raises(StoreError, match="there is no tokenizer 'nothing'") as caught:
+        open_tokenizer("nothing")
+    assert "tiktoken:NAME" in (caught.value.hint or "")
+
+
+def test_tiktoken_names_are_asked_of_tiktoken_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tiktoken
+
+    made = tiktoken.Encoding(
+        "tiny",
+        pat_str=r"\p{L}+|\P{L}+",
+        mergeable_ranks={token: rank for rank, token in enumerate(TOKENS)},
+        special_tokens={"<|end|>": 300},
+    )
+    monkeypatch.setattr(tiktoken, "list_encoding_names", lambda: ["tiny"])
+    monkeypatch.setattr(tiktoken, "get_encoding", lambda name: made)
+    tokenizer = open_tokenizer("tiktoken:tiny")
+    assert tokenizer.info.name == "tiny"
+    assert tokenizer.encode("low<|end|>", special=SpecialPolicy.ENCODE) == [257, 300]
+    with pytest.raises(StoreError, match="tiktoken has no 'big'") as caught:
+        open_tokenizer("tiktoken:big")
+    assert caught.value.hint == "it has tiny"
+
+
+def test_what_cannot_be_fetched_says_which_file_to_put_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+    import tiktoken
+
+    def offline(*arguments: object, **options: object) -> None:
+        raise ConnectionError("no network\nand a long story")
+
+    monkeypatch.setattr(tiktoken, "get_encoding", offline)
+    with pytest.raises(StoreError, match=r"cannot fetch 'cl100k_base': no network$") as caught:
+        open_tokenizer("tiktoken:cl100k_base")
+    assert "TIKTOKEN_CACHE_DIR" in (caught.value.hint or "")
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
+    with pytest.raises(StoreError, match=r"hf:org/model cannot be fetched: no network$") as caught:
+        open_tokenizer("hf:org/model")
+    assert "tokenizer.json" in (caught.value.hint or "")
+
+
+def test_a_model_of_the_hub_is_its_data_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    asked: dict[str, Any] = {}
+
+    def download(name: str, *, allow_patterns: list[str]) -> str:
+        asked.update(name=name, patterns=allow_patterns)
+        document_file(tmp_path, document())
+        return str(tmp_path)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert open_tokenizer("hf:org/model").encode("low") == [257]
+    assert asked["name"] == "org/model"
+    assert not any(pattern.endswith((".py", ".bin", "*")) for pattern in asked["patterns"])
+
+
+def test_opening_imports_no_library_before_it_needs_one() -> None:
+    import subprocess
+
+    code = (
+        "import sys, tokbench.opening, tokbench.opening.recognition, tokbench.opening.remote\n"
+        "heavy = {'tiktoken', 'tokenizers', 'sentencepiece', 'huggingface_hub', 'transformers', 'numpy'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

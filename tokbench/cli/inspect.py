@@ -1,0 +1,56 @@
+"""The command that tells what a tokenizer is made of."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tokbench.cli.opening import EngineOption, PatternOption, SpecialTokenOption, requested
+from tokbench.cli.options import (
+    ColorChoice,
+    ColorOption,
+    EngineChoice,
+    JsonFlag,
+    ProgressChoice,
+    ProgressOption,
+)
+
+
+def inspect(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="What -t takes: a path, a name, tiktoken:…, hf:….")
+    ] = None,
+    *,
+    tokenizer: Annotated[
+        str | None, typer.Option("-t", "--tokenizer", metavar="NAME", help="The same.")
+    ] = None,
+    pattern: PatternOption = None,
+    special_token: SpecialTokenOption = None,
+    engine: EngineOption = EngineChoice.auto,
+    json: JsonFlag = False,
+    color: ColorOption = ColorChoice.auto,
+    progress: ProgressOption = ProgressChoice.bar,
+) -> None:
+    """Tell what a tokenizer is made of: format, model, pattern, special tokens, and what runs it, and why."""
+    from tokbench import workbench
+    from tokbench.errors import ConfigError
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.inspection import render_inspection
+    from tokbench.render.progress import showing_progress
+
+    if name is not None and tokenizer is not None:
+        raise ConfigError("the tokenizer is named twice", hint="leave out NAME or -t")
+    asked = requested(pattern=pattern, special_token=special_token, engine=engine)
+    with showing_progress(progress.value) as report:
+        result = workbench.inspect(
+            name or tokenizer or "default",
+            pattern=asked.pattern,
+            special_tokens=asked.special_tokens,
+            engine=asked.engine,
+            progress=report,
+        )
+    if json:
+        print_json(result.document())
+    else:
+        render_inspection(result, console=make_console(color=color.value))

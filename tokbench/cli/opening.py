@@ -1,0 +1,85 @@
+"""The options with which any command opens a tokenizer, and the opening itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tokbench.cli.options import EngineChoice, ProgressChoice
+
+if TYPE_CHECKING:
+    from tokbench.interfaces import Tokenizer
+    from tokbench.opening.request import OpenRequest
+
+PatternOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|REGEX",
+        help="How text is split, where the tokenizer's file does not say: a name, or a regular expression.",
+    ),
+]
+SpecialTokenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TEXT[=ID]", help="A special token, where the tokenizer's file does not say; several times."
+    ),
+]
+EngineOption = Annotated[
+    EngineChoice,
+    typer.Option(help="What runs an opened file: auto is native where that is provably the same."),
+]
+
+
+def open_tokenizer(
+    name: str,
+    *,
+    progress: ProgressChoice,
+    pattern: str | None,
+    special_token: list[str] | None,
+    engine: EngineChoice,
+) -> Tokenizer:
+    """The tokenizer of `-t NAME` and of what is added to it."""
+    from tokbench import workbench
+    from tokbench.render.progress import showing_progress
+
+    asked = requested(pattern=pattern, special_token=special_token, engine=engine)
+    with showing_progress(progress.value) as report:
+        return workbench.open_tokenizer(
+            name,
+            pattern=asked.pattern,
+            special_tokens=asked.special_tokens,
+            engine=asked.engine,
+            progress=report,
+        )
+
+
+def requested(*, pattern: str | None, special_token: list[str] | None, engine: EngineChoice) -> OpenRequest:
+    """The options as a request. Raises `ConfigError`."""
+    from tokbench.opening.request import OpenRequest
+
+    return OpenRequest(
+        pattern=pattern, special_tokens=special_tokens(special_token or []), engine=engine.value
+    )
+
+
+def special_tokens(given: list[str]) -> dict[str, int | None]:
+    """Special tokens as they are given: TEXT, or TEXT=ID where the last "=" is followed by digits.
+
+    Raises:
+        ConfigError: one is given twice.
+
+    >>> special_tokens(["<|a|>", "<|b=c|>=7"])
+    {'<|a|>': None, '<|b=c|>': 7}
+    """
+    from tokbench.errors import ConfigError
+
+    made: dict[str, int | None] = {}
+    for one in given:
+        text, equals, digits = one.rpartition("=")
+        has_id = bool(equals and text and digits.isascii() and digits.isdigit())
+        key = text if has_id else one
+        if key in made:
+            raise ConfigError(f"the special token {key!r} is given twice", hint="name each one once")
+        made[key] = int(digits) if has_id else None
+    return made

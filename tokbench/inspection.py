@@ -1,0 +1,175 @@
+"""`tokbench inspect`: what a tokenizer is made of, as far as its files say."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench import store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tokbench.interfaces import Tokenizer, TokenizerInfo
+    from tokbench.opening import Opened
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedFile:
+    """A file that a tokenizer was read from.
+
+    Attributes:
+        path: where it is.
+        num_bytes: its size.
+        sha256: of its contents, in hexadecimal.
+    """
+
+    path: Path
+    num_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class InspectResult:
+    """What was found.
+
+    Attributes:
+        info: what the tokenizer says of itself.
+        place: the path or name it was opened by.
+        format: the kind of file.
+        files: those it was read from.
+        model: the algorithm, in words.
+        byte_level: whether every byte is an entry, so that nothing can be unknown.
+        entries: ids that stand for something; `info.vocab_size` counts gaps too.
+        merges: how many are listed, or None.
+        parts: "normalizer", "pre_tokenizer", "post_processor", "decoder" → in words, or None for none.
+        pattern: name and text of the split pattern, or None where it is not known.
+        added_tokens: text → id of those that are found in every text.
+        engine: "native" or "library".
+        reason: why that engine.
+        lossless_reason: why a text comes back as it was, or may not.
+        warnings: what a user should know of.
+    """
+
+    info: TokenizerInfo
+    place: str
+    format: str
+    files: tuple[InspectedFile, ...]
+    model: str
+    byte_level: bool
+    entries: int
+    merges: int | None
+    parts: Mapping[str, str | None]
+    pattern: tuple[str, str | None] | None
+    added_tokens: Mapping[str, int]
+    engine: str
+    reason: str
+    lossless_reason: str
+    warnings: tuple[str, ...]
+
+    @property
+    def num_bytes(self) -> int:
+        """The size of its files together."""
+        return sum(file.num_bytes for file in self.files)
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        info = self.info
+        return {
+            "schema": "tokbench.inspect/1",
+            "name": info.name,
+            "backend": info.backend,
+            "vocab_size": info.vocab_size,
+            "kernel": info.kernel,
+            "place": self.place,
+            "format": self.format,
+            "files": [
+                {"path": str(file.path), "bytes": file.num_bytes, "sha256": file.sha256}
+                for file in self.files
+            ],
+            "bytes": self.num_bytes,
+            "model": self.model,
+            "byte_level": self.byte_level,
+            "entries": self.entries,
+            "merges": self.merges,
+            **{part: self.parts.get(part) for part in PARTS},
+            "pattern": None if self.pattern is None else {"name": self.pattern[0], "regex": self.pattern[1]},
+            "special_tokens": dict(info.special_tokens),
+            "added_tokens": dict(self.added_tokens),
+            "engine": self.engine,
+            "engine_reason": self.reason,
+            "lossless": info.lossless,
+            "lossless_reason": self.lossless_reason,
+            "warnings": list(self.warnings),
+        }
+
+
+PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+"""The parts that a tokenizer may have, in the order in which a text passes them."""
+
+
+def inspect_opened(opened: Opened) -> InspectResult:
+    """What was found when a tokenizer was opened, with the figures of its files and entries."""
+    tokenizer = opened.tokenizer
+    entries = _entries(tokenizer)
+    byte_level = len({entry for entry in entries.values() if len(entry) == 1}) == 256
+    return InspectResult(
+        info=tokenizer.info,
+        place=str(opened.source.path),
+        format=opened.source.format.value,
+        files=tuple(map(_inspected, _files(opened))),
+        model=opened.model,
+        byte_level=byte_level,
+        entries=len(entries),
+        merges=opened.merges,
+        parts=opened.parts,
+        pattern=opened.pattern,
+        added_tokens=opened.added_tokens,
+        engine=opened.engine,
+        reason=opened.reason,
+        lossless_reason=_lossless_reason(opened, byte_level=byte_level),
+        warnings=opened.warnings,
+    )
+
+
+def _entries(tokenizer: Tokenizer) -> dict[int, bytes]:
+    """Each id that stands for something, with its bytes."""
+    from tokbench.errors import UnknownIdError
+
+    entries: dict[int, bytes] = {}
+    for id in range(tokenizer.info.vocab_size):
+        try:
+            entries[id] = tokenizer.token_bytes(id)
+        except UnknownIdError:
+            continue
+    return entries
+
+
+def _files(opened: Opened) -> tuple[Path, ...]:
+    source = opened.source
+    if source.files or not store.is_saved_tokenizer(source.path):
+        return source.files
+    names = store.read_manifest(source.path).files
+    return tuple(source.path / name for name in (store.MANIFEST_NAME, *sorted(names)))
+
+
+def _inspected(path: Path) -> InspectedFile:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return InspectedFile(path, path.stat().st_size, digest.hexdigest())
+
+
+def _lossless_reason(opened: Opened, *, byte_level: bool) -> str:
+    if opened.tokenizer.info.lossless:
+        return "every byte has an entry, and nothing is normalised" if byte_level else "shown by its backend"
+    if normalizer := opened.parts.get("normalizer"):
+        return f"the text is normalised before: {normalizer}"
+    if not byte_level:
+        return "not every byte has an entry: some text is unknown to it"
+    return "it cannot be shown that its steps only cut"

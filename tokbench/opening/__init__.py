@@ -1,0 +1,58 @@
+"""Opening what exists: tokenizers of other tools, by the content of their files.
+
+A byte-level BPE runs on our kernel where its ids are provably the library's, and everything else
+runs on the library it came from; `Opened` says which, and why. Nothing here runs code that comes
+with a model, and only a name that begins with `tiktoken:` or `hf:` touches the network.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokbench.opening.recognition import Format, Source, recognise
+from tokbench.opening.request import ENGINES, Opened, OpenRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.interfaces import Tokenizer
+
+__all__ = ["ENGINES", "Format", "OpenRequest", "Opened", "Source", "open_found", "open_path", "recognise"]
+
+
+def open_path(
+    path: Path | str,
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int | None] | None = None,
+    engine: str = "auto",
+) -> Tokenizer:
+    """The tokenizer in a file or folder, recognised by content.
+
+    Args:
+        path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, a vocabulary with
+            merges, `vocab.txt`, GGUF, tokbin, or a folder with one of them.
+        pattern: how text is split, a name or a regular expression, where the file does not say.
+        special_tokens: text → id where the file does not say; None for the next free id.
+        engine: "native", "library", or "auto", which is native where that is provably the same.
+
+    Raises:
+        StoreError: nothing is there, or it cannot be read.
+        ModelFormatError: it is no tokenizer, or a damaged one.
+        ConfigError: an option that cannot be used, or a pattern that is needed and not given; or
+            an engine was asked for that cannot run it exactly.
+
+    Usage:
+
+        open_path("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
+    """
+    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
+    return open_found(recognise(Path(path)), request).tokenizer
+
+
+def open_found(source: Source, request: OpenRequest) -> Opened:
+    """Open what was recognised. Raises as `open_path` does."""
+    from tokbench.opening.openers import opener_of
+
+    return opener_of(source.format)(source, request)

@@ -1,0 +1,90 @@
+"""A byte-level BPE from elsewhere on our kernel, with the library it came from behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.base import surrogate_error
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tokbench.backends.bpe.kernel import Kernel
+    from tokbench.base import BaseTokenizer
+    from tokbench.interfaces import Encoded
+    from tokbench.models import ByteLevelBpe
+    from tokbench.opening.agreement import CharacterAgreement
+    from tokbench.tokens import Token
+
+
+class ExactBpe(BpeTokenizer):
+    """A tokenizer that gives its library's ids for every text, and is our kernel wherever that can be.
+
+    A text with a character that the library and the kernel put into different classes goes to the
+    library, which is opened when the first such text comes.
+    """
+
+    _agreement: CharacterAgreement
+    _open_library: Callable[[], BaseTokenizer]
+    _library: BaseTokenizer | None = None
+
+    @classmethod
+    def build(
+        cls,
+        description: ByteLevelBpe,
+        *,
+        name: str,
+        kernel: Kernel,
+        agreement: CharacterAgreement,
+        library: Callable[[], BaseTokenizer],
+    ) -> ExactBpe:
+        """A tokenizer of a description.
+
+        Args:
+            description: what it is made of.
+            name: how the user calls it.
+            kernel: ours.
+            agreement: tells which texts it may run.
+            library: opens the same tokenizer on its library.
+        """
+        made = cls.from_description(description, name=name, kernel=kernel)
+        made._agreement = agreement
+        made._open_library = staticmethod(library)
+        return made
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
+        return super().encode_ordinary(text) if self._covers(text) else self._peer.encode_ordinary(text)
+
+    def segment_ordinary(self, text: str) -> Iterator[Token]:
+        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        yield from super().segment_ordinary(text) if self._covers(text) else self._peer.segment_ordinary(text)
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays, whatever the number of threads.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        if all(map(self._covers, texts)):
+            return super().encode_batch(texts, special=special, threads=threads)
+        from tokbench.base import BaseTokenizer
+
+        return BaseTokenizer.encode_batch(self, texts, special=special, threads=threads)
+
+    def _covers(self, text: str) -> bool:
+        try:
+            return self._agreement.covers(text)
+        except UnicodeEncodeError as error:
+            raise surrogate_error(error) from None
+
+    @property
+    def _peer(self) -> BaseTokenizer:
+        if self._library is None:
+            self._library = self._open_library()
+        return self._library

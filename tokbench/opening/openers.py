@@ -1,0 +1,32 @@
+"""Which function opens which format; what is heavy is imported with it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from tokbench.opening.recognition import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokbench.opening.recognition import Source
+    from tokbench.opening.request import Opened, OpenRequest
+
+_OPENERS = {
+    Format.SAVED: "saved:open_saved",
+    Format.TOKBIN: "saved:open_binary",
+    Format.RANKS: "ranks:open_ranks",
+    Format.TOKENIZER_JSON: "documents:open_file",
+    Format.SENTENCEPIECE: "pieces:open_file",
+    Format.VOCAB_AND_MERGES: "vocabularies:open_vocabulary",
+    Format.WORDPIECE_VOCAB: "vocabularies:open_vocabulary",
+    Format.GGUF: "gguf_models:open_gguf",
+}
+
+
+def opener_of(format: Format) -> Callable[[Source, OpenRequest], Opened]:
+    """The function that opens files of a format."""
+    module, _, name = _OPENERS[format].partition(":")
+    opener = getattr(import_module(f"tokbench.opening.{module}"), name)
+    return cast("Callable[[Source, OpenRequest], Opened]", opener)

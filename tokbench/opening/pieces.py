@@ -1,0 +1,79 @@
+"""SentencePiece models, which run on the `sentencepiece` library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.adapters.sentencepiece import open_model
+from tokbench.errors import ModelFormatError
+from tokbench.formats.protobuf import fields
+from tokbench.opening.files import read_file
+from tokbench.opening.request import Opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.opening.recognition import Source
+    from tokbench.opening.request import OpenRequest
+
+_TRAINER, _NORMALIZER = 2, 3
+"""The fields of `ModelProto` that stand behind its pieces."""
+
+
+def open_file(source: Source, request: OpenRequest) -> Opened:
+    """A `.model` file. Raises as `open_pieces`."""
+    return open_pieces(read_file(source.files[0]), source=source, request=request)
+
+
+def open_pieces(
+    proto: bytes, *, source: Source, request: OpenRequest, warnings: tuple[str, ...] = ()
+) -> Opened:
+    """The tokenizer of a serialised `ModelProto`.
+
+    Args:
+        proto: the model.
+        source: where it is from.
+        request: what the user asks for.
+        warnings: what is already known to be odd.
+
+    Raises:
+        ModelFormatError: it is damaged.
+        ConfigError: an option was given that the model answers itself; or
+            our kernel was demanded.
+    """
+    request.takes_nothing("a SentencePiece model")
+    reason = "SentencePiece models run on their own library"
+    request.refuses("native", reason)
+    tokenizer = open_model(proto, name=source.name, path=source.files[0])
+    _check_whole(proto, source.files[0])
+    normalizer, trainer = tokenizer.model.normalizer, tokenizer.model.trainer
+    steps = [normalizer["name"] or ("a table" if normalizer["precompiled_charsmap"] else "identity")]
+    steps += [
+        words
+        for name, words in (
+            ("add_dummy_prefix", "a space in front"),
+            ("remove_extra_whitespaces", "no extra spaces"),
+        )
+        if normalizer[name]
+    ]
+    fallback = ", with byte fallback" if trainer["byte_fallback"] else ""
+    return Opened(
+        tokenizer=tokenizer,
+        source=source,
+        model=f"SentencePiece {tokenizer.model.model_type.name.lower()}{fallback}",
+        engine="library",
+        reason=reason,
+        parts={"normalizer": ", ".join(steps)},
+        warnings=warnings,
+    )
+
+
+def _check_whole(proto: bytes, path: Path) -> None:
+    """Refuse a model that was cut between two pieces: it is a good message, but not a whole one."""
+    if not {_TRAINER, _NORMALIZER} <= {number for number, _ in fields(proto)}:
+        raise ModelFormatError(
+            path,
+            "a SentencePiece model with its trainer's and normaliser's options",
+            "pieces alone",
+            hint="the file was cut short: get it again",
+        )

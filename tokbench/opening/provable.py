@@ -1,0 +1,230 @@
+"""When a `tokenizer.json` is a byte-level BPE that our kernel computes exactly, and when not.
+
+Our kernel cuts a text at special tokens, splits it by a pattern that it knows, and merges. Whatever
+else a document asks for that could change an id is a reason to leave it to its library.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ModelFormatError
+from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.models import ByteLevelBpe
+from tokbench.opening.patterns import known_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_POST_PROCESSORS = {"ByteLevel", "TemplateProcessing", "RobertaProcessing", "BertProcessing", "Sequence"}
+"""They add tokens around the ids, which `encode` never asks for, or move offsets."""
+
+
+class NotProvableError(Exception):
+    """Why a document is left to its library."""
+
+
+def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLevelBpe:
+    """A document as a byte-level BPE.
+
+    Args:
+        document: a parsed `tokenizer.json`.
+        path: what error messages call it.
+
+    Raises:
+        NotProvableError: it does something that our kernel does not, or not in provably the same way.
+        ModelFormatError: its vocabulary and merges contradict one another.
+    """
+    model = document["model"]
+    _check_model(model)
+    pattern_name, pattern = _pattern(document.get("pre_tokenizer"))
+    normalization = _normalization(document.get("normalizer"))
+    _check_ends(document)
+    special_tokens = _special_tokens(document.get("added_tokens") or [], model["vocab"], normalization)
+    tokens = _tokens(model["vocab"], special_tokens)
+    return ByteLevelBpe(
+        tokens=tokens,
+        merges=_merges(model, special_tokens, path=path),
+        pattern=pattern,
+        pattern_name=pattern_name,
+        normalization=normalization,
+        special_tokens=special_tokens,
+        whole_tokens_first=bool(model.get("ignore_merges")),
+    )
+
+
+def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> None:
+    """Refuse a BPE whose merges do not belong to its vocabulary, as its library would.
+
+    Raises:
+        ModelFormatError: the merge is named by its number, counted from 0.
+    """
+    vocab = model["vocab"]
+    prefix = model.get("continuing_subword_prefix") or ""
+    for number, (left, right) in enumerate(merge_pairs(model, path=path)):
+        for part in (left, right):
+            if part not in vocab:
+                raise ModelFormatError(
+                    f"{path}, merge {number}", "pieces of the vocabulary", f"{part!a}, which is none"
+                )
+        made = left + right.removeprefix(prefix)
+        if made not in vocab:
+            raise ModelFormatError(
+                f"{path}, merge {number}",
+                "a merge that makes a piece of the vocabulary",
+                f"{left!a} and {right!a}, which make {made!a}",
+            )
+
+
+def merge_pairs(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, str]]:
+    """The merges as pairs, from either spelling of them. Raises `ModelFormatError`."""
+    merges = model.get("merges")
+    if not isinstance(merges, list):
+        raise ModelFormatError(path, "a list of merges", "none")
+    return [_merge_pair(merge, f"{path}, merge {number}") for number, merge in enumerate(merges)]
+
+
+def _merge_pair(merge: object, place: str) -> tuple[str, str]:
+    parts: Sequence[Any] = merge.split(" ") if isinstance(merge, str) else merge  # type: ignore[assignment]
+    if isinstance(parts, list) and len(parts) == 2 and all(isinstance(p, str) and p for p in parts):
+        return parts[0], parts[1]
+    raise ModelFormatError(place, "two pieces", f"{merge!a:.60}")
+
+
+def _check_model(model: Mapping[str, Any]) -> None:
+    if (model.get("type") or "BPE") != "BPE" or "merges" not in model:
+        raise NotProvableError(
+            f"our kernel runs byte-level BPE, and this is {model.get('type') or 'something else'}"
+        )
+    if model.get("dropout"):
+        raise NotProvableError("it drops merges at random")
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.get(key):
+            raise NotProvableError(f"its pieces carry a {key.replace('_', ' ')}")
+
+
+def _pattern(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str, str | None]:
+    """The name and text of the pattern that a pre-tokenizer splits by."""
+    steps = _steps(pre_tokenizer, "pretokenizers")
+    if not any(step.get("type") == "ByteLevel" for step in steps):
+        raise NotProvableError("its pre-tokenizer does not make bytes of the text")
+    if steps[-1].get("type") != "ByteLevel":
+        raise NotProvableError(f"it splits in several steps ({_kinds(steps)})")
+    *before, byte_level = steps
+    if byte_level.get("add_prefix_space"):
+        raise NotProvableError("it puts a space before the text")
+    uses_regex = byte_level.get("use_regex", True)
+    if not before:
+        name = "gpt2" if uses_regex else "none"
+        return name, known_pattern(name)[1]
+    if len(before) > 1 or uses_regex or before[0].get("type") != "Split":
+        raise NotProvableError(f"it splits in several steps ({_kinds(steps)})")
+    return _split_pattern(before[0])
+
+
+def _split_pattern(split: Mapping[str, Any]) -> tuple[str, str]:
+    behavior = (split.get("behavior"), bool(split.get("invert")))
+    if behavior not in {("Isolated", False), ("Removed", True)}:
+        raise NotProvableError(f"its split is {behavior[0]}{', inverted' if behavior[1] else ''}")
+    text = (split.get("pattern") or {}).get("Regex")
+    name, known = known_pattern(text) if isinstance(text, str) else ("custom", None)
+    if name == "custom" or known is None:
+        raise NotProvableError("its split pattern is none that our scanners know")
+    return name, known
+
+
+def _normalization(normalizer: Mapping[str, Any] | None) -> str | None:
+    steps = _steps(normalizer, "normalizers")
+    kinds = [step.get("type") for step in steps]
+    if kinds in ([], ["NFC"]):
+        return "nfc" if kinds else None
+    raise NotProvableError(f"it normalises the text ({_kinds(steps)})")
+
+
+def _check_ends(document: Mapping[str, Any]) -> None:
+    post = document.get("post_processor")
+    if post is not None and post.get("type") not in _POST_PROCESSORS:
+        raise NotProvableError(f"its post-processor is {post.get('type')}")
+    decoder = document.get("decoder")
+    if decoder is None or decoder.get("type") != "ByteLevel":
+        raise NotProvableError("its decoder does more, or less, than join bytes")
+
+
+def _special_tokens(
+    added: Sequence[Mapping[str, Any]], vocab: Mapping[str, int], normalization: str | None
+) -> dict[str, int]:
+    """The special tokens by the ids that the library gives them, which are not always the file's."""
+    specials: dict[str, int] = {}
+    if len({bool(token.get("normalized")) for token in added}) > 1:
+        raise NotProvableError("it looks for its added tokens in two passes")
+    for token in added:
+        content = token["content"]
+        if not token.get("special"):
+            raise NotProvableError(f"it finds the added token {content!r} in every text")
+        flags = [name for name in ("lstrip", "rstrip", "single_word") if token.get(name)]
+        if flags:
+            raise NotProvableError(f"its added token {content!r} has the flag {flags[0]}")
+        if normalization is not None and token.get("normalized"):
+            raise NotProvableError(f"its added token {content!r} is looked for in the normalised text")
+        if content in specials or len(content) < 2:
+            raise NotProvableError(f"its added token {content!r} comes twice, or is a letter")
+        given = _given_id(content, vocab, specials)
+        if token["id"] != given:
+            raise NotProvableError(
+                f"its added token {content!r} says the id {token['id']}, and the library gives it {given}"
+            )
+        specials[content] = given
+    return specials
+
+
+def _given_id(content: str, vocab: Mapping[str, int], specials: Mapping[str, int]) -> int:
+    """The id of an added token: its entry's, else the next one that the library counts to."""
+    if content in vocab:
+        return vocab[content]
+    highest = max(specials.values(), default=-1)
+    return highest + 1 if highest >= len(vocab) else len(vocab)
+
+
+def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[bytes | None, ...]:
+    """The bytes of each id; special tokens are gaps, since no text becomes one by merging."""
+    tokens: list[bytes | None] = [None] * (max([*vocab.values(), *specials.values()]) + 1)
+    for piece, id in vocab.items():
+        if piece in specials:
+            continue
+        try:
+            tokens[id] = from_byte_level(piece)
+        except ValueError:
+            raise NotProvableError(f"its entry {piece!r} is not in the byte-level alphabet") from None
+    present = {token for token in tokens if token is not None and len(token) == 1}
+    if len(present) != 256:
+        raise NotProvableError(f"it has no entry for {256 - len(present)} of the 256 bytes")
+    return tuple(tokens)
+
+
+def _merges(
+    model: Mapping[str, Any], specials: Mapping[str, int], *, path: Path | str
+) -> tuple[tuple[int, int, int], ...]:
+    """The merges by ids, without those that take or make a special token."""
+    vocab = model["vocab"]
+    pairs = merge_pairs(model, path=path)
+    if len(set(pairs)) != len(pairs):
+        raise NotProvableError("a merge comes twice in its list")
+    return tuple(
+        (vocab[left], vocab[right], vocab[left + right])
+        for left, right in pairs
+        if specials.keys().isdisjoint((left, right, left + right))
+    )
+
+
+def _steps(step: Mapping[str, Any] | None, key: str) -> list[Mapping[str, Any]]:
+    """A sequence of steps, however it nests, as a plain list."""
+    if step is None:
+        return []
+    if step.get("type") != "Sequence":
+        return [step]
+    return [part for inner in step.get(key) or [] for part in _steps(inner, key)]
+
+
+def _kinds(steps: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(str(step.get("type")) for step in steps)

@@ -1,0 +1,195 @@
+"""What a file or folder is, by its content: the name decides only between the files of a folder."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tokbench import store
+from tokbench.errors import ModelFormatError, StoreError
+from tokbench.formats.gguf import MAGIC
+from tokbench.formats.sentencepiece_model import looks_like_model
+from tokbench.formats.tokbin import is_tokbin
+from tokbench.opening.files import read_file, read_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+
+class Format(Enum):
+    """The kinds of file that hold a tokenizer."""
+
+    SAVED = "saved by tokbench"
+    TOKBIN = "tokbin"
+    RANKS = "tiktoken ranks"
+    TOKENIZER_JSON = "tokenizer.json"
+    SENTENCEPIECE = "SentencePiece model"
+    VOCAB_AND_MERGES = "vocabulary and merges"
+    WORDPIECE_VOCAB = "WordPiece vocabulary"
+    GGUF = "GGUF"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What was recognised.
+
+    Attributes:
+        format: what it is.
+        path: what the user named.
+        files: the files it is read from, in the order that the format gives them.
+    """
+
+    format: Format
+    path: Path
+    files: tuple[Path, ...]
+
+    @property
+    def name(self) -> str:
+        """How the tokenizer calls itself: the folder for files with a name that every model has."""
+        main = self.files[0] if self.files else self.path
+        if self.path.is_dir() or main.name in _NAMES_EVERY_MODEL_HAS:
+            folder = self.path if self.path.is_dir() else main.parent
+            return folder.resolve().name or main.stem
+        return self.path.name.partition(".")[0] or self.path.name
+
+
+def recognise(path: Path) -> Source:
+    """Say what a file or folder is.
+
+    Raises:
+        StoreError: nothing is there, or it cannot be read.
+        ModelFormatError: it is no tokenizer; a pickle is refused unopened.
+    """
+    if store.is_saved_tokenizer(path):
+        return Source(Format.SAVED, path, ())
+    if path.is_dir():
+        return _recognise_folder(path)
+    if not path.exists():
+        raise StoreError(f"there is no file or folder {path}", hint="`tokbench list` shows what there is")
+    return _recognise_file(path)
+
+
+def _recognise_folder(folder: Path) -> Source:
+    for candidates in _candidates(folder):
+        if len(candidates) > 1:
+            names = ", ".join(candidate.name for candidate in candidates)
+            raise ModelFormatError(folder, "one tokenizer", f"several: {names}", hint="name one of the files")
+        for candidate in candidates:
+            found = _recognise_file(candidate)
+            return Source(found.format, folder, found.files)
+    raise ModelFormatError(folder, "a folder with a tokenizer", "none of its files", hint=_KNOWN_FILES)
+
+
+def _candidates(folder: Path) -> Iterable[list[Path]]:
+    """The files to look at, the ones that say most first; several of a kind are not chosen between."""
+    for name in _FOLDER_NAMES:
+        yield [folder / name] if (folder / name).is_file() else []
+    for pattern in ("*.tokbin", "*.tiktoken", "*.model", "*.model.v*", "*.gguf"):
+        yield sorted(path for path in folder.glob(pattern) if path.is_file())
+
+
+def _recognise_file(path: Path) -> Source:
+    head = read_head(path)
+    _refuse_pickle(path, head)
+    if not head:
+        raise ModelFormatError(path, "a tokenizer", "an empty file")
+    for found, tell in _BY_FIRST_BYTES.items():
+        if tell(head):
+            return Source(found, path, (path,))
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        return _recognise_json(path)
+    return _recognise_lines(path, head)
+
+
+def _recognise_lines(path: Path, head: bytes) -> Source:
+    """Files of lines; their names tell only what a damaged one was meant to be."""
+    if _RANK_LINE.match(head) or path.suffix == ".tiktoken":
+        return Source(Format.RANKS, path, (path,))
+    if head.startswith(b"#version") or _MERGE_LINES.match(head):
+        return Source(Format.VOCAB_AND_MERGES, path, (_sibling(path, _VOCAB_NAMES), path))
+    if path.suffix in (".model", ".spm"):
+        raise ModelFormatError(path, "a SentencePiece model", f"a file that begins {head[:16]!r}")
+    if _is_word_list(head):
+        return Source(Format.WORDPIECE_VOCAB, path, (path,))
+    raise ModelFormatError(path, "a tokenizer", f"a file that begins {head[:16]!r}", hint=_KNOWN_FILES)
+
+
+def _recognise_json(path: Path) -> Source:
+    head = read_file(path)
+    if _TOKENIZER_JSON.search(head):
+        return Source(Format.TOKENIZER_JSON, path, (path,))
+    if b'"auto_map"' in head:
+        raise ModelFormatError(
+            path,
+            "a tokenizer",
+            "a configuration that names Python code to run (auto_map)",
+            hint="code that comes with a model is never run; name a vocabulary file of the folder instead",
+        )
+    if path.name == "tokenizer_config.json":
+        raise ModelFormatError(
+            path, "a tokenizer", "only its configuration", hint="name the folder that it is in"
+        )
+    return Source(Format.VOCAB_AND_MERGES, path, (path, _sibling(path, _MERGES_NAMES)))
+
+
+def _sibling(path: Path, names: tuple[str, ...]) -> Path:
+    """The other file of a pair, beside the one that was named."""
+    for name in names:
+        if (path.parent / name).is_file():
+            return path.parent / name
+    raise ModelFormatError(
+        path, f"{' or '.join(names)} beside it", "none", hint="put the two files into one folder"
+    )
+
+
+def _refuse_pickle(path: Path, head: bytes) -> None:
+    if (len(head) > 1 and head[0] == 0x80 and head[1] <= 5) or _TEXT_PICKLE.match(head):
+        found = "a Python pickle, which runs code when it is opened"
+    elif head.startswith(b"PK\x03\x04"):
+        found = "a zip archive, such as PyTorch writes its pickles into"
+    else:
+        return
+    raise ModelFormatError(
+        path, "a tokenizer", found, hint="it was not opened; ask for the vocabulary as tokenizer.json"
+    )
+
+
+def _is_word_list(head: bytes) -> bool:
+    """Whether lines of UTF-8 begin, one word each, as in the `vocab.txt` of BERT."""
+    lines = head.split(b"\n")[:-1] or [head]
+    try:
+        words = [line.decode().removesuffix("\r") for line in lines]
+    except UnicodeDecodeError:
+        return False
+    return all(words) and not any(" " in word or "\t" in word or "\0" in word for word in words)
+
+
+_RANK_LINE = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)? [0-9]+\r?(?:\n|\Z)")
+_MERGE_LINES = re.compile(rb"(?:[^ \n]+ [^ \n]+\n){3}")
+_TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.]+\n)")
+_TOKENIZER_JSON = re.compile(rb'"model"\s*:\s*\{')
+
+_BY_FIRST_BYTES: dict[Format, Callable[[bytes], bool]] = {
+    Format.TOKBIN: is_tokbin,
+    Format.GGUF: lambda head: head.startswith(MAGIC),
+    Format.SENTENCEPIECE: looks_like_model,
+}
+
+_VOCAB_NAMES = ("vocab.json", "encoder.json")
+_MERGES_NAMES = ("merges.txt", "vocab.bpe")
+_FOLDER_NAMES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    *_MERGES_NAMES,
+    "vocab.txt",
+)
+_NAMES_EVERY_MODEL_HAS = {*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json"}
+_KNOWN_FILES = (
+    "what opens: a saved folder, .tiktoken, tokenizer.json, a SentencePiece .model, vocab.json with merges.txt, "
+    "vocab.txt, .gguf, .tokbin"
+)

@@ -1,0 +1,240 @@
+"""Bare vocabularies: pieces with merges as GPT-2 has them, and the word lists of BERT.
+
+They are written as the `tokenizer.json` that says the same, and opened as such.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.opening.documents import check_vocabulary, open_document
+from tokbench.opening.files import decode_text, parse_json, read_file
+from tokbench.opening.patterns import known_pattern
+from tokbench.opening.recognition import Format
+from tokbench.opening.request import OpenRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.opening.recognition import Source
+    from tokbench.opening.request import Opened
+
+_SPECIAL_LOOK = re.compile(r"<\|[^|>]+\|>|</?[a-z_]+>|\[[A-Z]+[0-9]*\]")
+_UNKNOWN = "[UNK]"
+_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+_BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def open_vocabulary(source: Source, request: OpenRequest) -> Opened:
+    """The tokenizer of a bare vocabulary.
+
+    Raises:
+        ModelFormatError: a line or an entry that is none, or a merge of what is no piece.
+        ConfigError: an option that does not belong to it.
+    """
+    if source.format is Format.WORDPIECE_VOCAB:
+        return _open_word_list(source, request)
+    vocab_path, merges_path = source.files
+    vocab = parse_json(read_file(vocab_path), path=vocab_path)
+    check_vocabulary(vocab, path=vocab_path)
+    merges = parse_merges(decode_text(read_file(merges_path), path=merges_path), path=merges_path)
+    specials = _special_tokens(vocab, merges, request)
+    document = byte_level_document(vocab, merges, specials=specials, pattern=request.pattern or "gpt2")
+    warnings = () if request.pattern else ("the files do not say how text is split: taken as GPT-2 does",)
+    source = dataclasses.replace(source, files=(merges_path, vocab_path))  # errors are about merges
+    return open_document(dumped(document), source=source, request=_bare(request), warnings=warnings)
+
+
+def parse_merges(text: str, *, path: Path) -> list[list[str]]:
+    r"""The pairs of a merges file, a line each, behind an optional line `#version`.
+
+    Raises:
+        ModelFormatError: a line that is no two pieces.
+
+    >>> parse_merges("#version: 0.2\na b\nab c\n", path="merges.txt")
+    [['a', 'b'], ['ab', 'c']]
+    """
+    merges = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        line = line.removesuffix("\r")  # noqa: PLW2901 -- line ends are no part of it
+        if not line or (number == 1 and line.startswith("#version")):
+            continue
+        parts = line.split(" ")
+        if len(parts) != 2 or not all(parts):
+            raise ModelFormatError(
+                f"{path}, line {number}", "two pieces with a space between", f"{line!a:.60}"
+            )
+        merges.append(parts)
+    return merges
+
+
+def byte_level_document(
+    vocab: Mapping[str, int],
+    merges: Sequence[Sequence[str]],
+    *,
+    specials: Mapping[str, int],
+    pattern: str,
+    others: Iterable[str] = (),
+    normalize_nfc: bool = False,
+    whole_tokens_first: bool = False,
+    pre_tokenizers: Sequence[Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """The `tokenizer.json` of a byte-level BPE.
+
+    Args:
+        vocab: piece → id.
+        merges: pairs of pieces in the order of their ranks.
+        specials: text → id, entries of `vocab` or the ids that follow.
+        pattern: a name or a regular expression.
+        others: pieces of `vocab` that are found in every text.
+        normalize_nfc: whether text is brought to NFC first.
+        whole_tokens_first: whether a pre-token that is an entry becomes it without merging.
+        pre_tokenizers: all its steps, instead of `pattern`.
+    """
+    if pre_tokenizers is None:
+        pre_tokenizers = _split_steps(pattern)
+    by_id = sorted({**specials, **{text: vocab[text] for text in others}}.items(), key=lambda item: item[1])
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_added(text, id, special=text in specials) for text, id in by_id],
+        "normalizer": {"type": "NFC"} if normalize_nfc else None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": list(pre_tokenizers)},
+        "post_processor": None,
+        "decoder": _BYTE_LEVEL,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": whole_tokens_first,
+            "vocab": dict(vocab),
+            "merges": list(merges),
+        },
+    }
+
+
+def _split_steps(pattern: str) -> list[Mapping[str, Any]]:
+    from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
+
+    name, text = known_pattern(pattern)
+    if name == "custom":
+        text = resolve_pattern(pattern).regex
+    spelled = SplitPattern(name=name, regex=text).oniguruma
+    if spelled is None:
+        return [_BYTE_LEVEL]
+    split = {"type": "Split", "pattern": {"Regex": spelled}, "behavior": "Isolated", "invert": False}
+    return [split, _BYTE_LEVEL]
+
+
+def word_piece_document(vocab: Mapping[str, int], *, lowercase: bool) -> dict[str, Any]:
+    """The `tokenizer.json` of BERT's tokenizer over a word list."""
+    specials = [text for text in _BERT_SPECIALS if text in vocab]
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_added(text, vocab[text], special=True) for text in specials],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
+            "lowercase": lowercase,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": None,
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": _UNKNOWN,
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": dict(vocab),
+        },
+    }
+
+
+def _open_word_list(source: Source, request: OpenRequest) -> Opened:
+    request.takes_nothing("a vocab.txt")
+    path = source.files[0]
+    vocab: dict[str, int] = {}
+    lines = decode_text(read_file(path), path=path).split("\n")
+    while lines and lines[-1] in ("", "\r"):
+        lines.pop()
+    for number, line in enumerate(lines, start=1):
+        word = line.removesuffix("\r")
+        if not word:
+            raise ModelFormatError(f"{path}, line {number}", "a piece", "an empty line")
+        if word in vocab:
+            raise ModelFormatError(
+                f"{path}, line {number}",
+                "each piece once",
+                f"{word!a} again (first on line {vocab[word] + 1})",
+            )
+        vocab[word] = number - 1
+    if _UNKNOWN not in vocab:
+        raise ModelFormatError(
+            path, f"a word list of WordPiece with {_UNKNOWN}", f"{len(vocab):,} lines without it"
+        )
+    lowercase, warning = _lowercase(vocab, path.parent)
+    document = word_piece_document(vocab, lowercase=lowercase)
+    return open_document(dumped(document), source=source, request=request, warnings=warning)
+
+
+def _lowercase(vocab: Mapping[str, int], folder: Path) -> tuple[bool, tuple[str, ...]]:
+    """Whether text is lower-cased: as the configuration beside the list says, else by its capitals."""
+    config = folder / "tokenizer_config.json"
+    if config.is_file():
+        said = parse_json(read_file(config), path=config).get("do_lower_case")
+        if isinstance(said, bool):
+            return said, ()
+    lowercase = not any(word.lower() != word for word in vocab if not _SPECIAL_LOOK.fullmatch(word))
+    found = "no entry has" if lowercase else "entries have"
+    return lowercase, (f"vocab.txt does not say whether text is lower-cased: {found} capitals",)
+
+
+def _special_tokens(
+    vocab: Mapping[str, int], merges: Sequence[Sequence[str]], request: OpenRequest
+) -> dict[str, int]:
+    """Those the user names; without any, entries that look like one and that no merge makes."""
+    if not request.special_tokens:
+        made = {"".join(pair) for pair in merges}
+        return {text: id for text, id in vocab.items() if text not in made and _SPECIAL_LOOK.fullmatch(text)}
+    next_id = max(vocab.values()) + 1
+    specials: dict[str, int] = {}
+    for text, asked in request.special_tokens.items():
+        has = vocab.get(text, next_id)
+        if asked not in (None, has):
+            raise ConfigError(
+                f"the special token {text!r} cannot have the id {asked}",
+                hint=f"beside a vocabulary with merges it has the id {has}",
+            )
+        specials[text] = has
+        next_id += text not in vocab
+    return specials
+
+
+def _bare(request: OpenRequest) -> OpenRequest:
+    """What is left to ask for once pattern and special tokens are in the document."""
+    return OpenRequest(engine=request.engine)
+
+
+def _added(text: str, id: int, *, special: bool) -> dict[str, Any]:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": id, "content": text, **flags, "special": special}
+
+
+def dumped(document: Mapping[str, Any]) -> bytes:
+    """A document as the bytes of its file."""
+    import orjson
+
+    return orjson.dumps(document)

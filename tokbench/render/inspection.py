@@ -1,0 +1,73 @@
+"""What `tokbench inspect` found, as a sheet that fits 80 columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from tokbench.inspection import PARTS
+from tokbench.render.tables import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rich.console import Console
+
+    from tokbench.inspection import InspectResult
+
+_TOKENS_SHOWN = 12
+_DIGITS_SHOWN = 12
+
+
+def render_inspection(result: InspectResult, *, console: Console) -> None:
+    """A line a finding; long ones go on in the next lines."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, value in _rows(result):
+        table.add_row(Text(label), value)
+    console.print(table)
+
+
+def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
+    info = result.info
+    yield "name", Text(visible(info.name), style="bold")
+    yield "format", Text(result.format)
+    for number, file in enumerate(result.files):
+        size = f"{file.num_bytes / 1e6:.2f} MB, sha256 {file.sha256[:_DIGITS_SHOWN]}…"
+        yield "" if number else "files", Text(f"{visible(file.path.name)}  {size}")
+    yield "model", Text(result.model)
+    gaps = info.vocab_size - result.entries
+    yield (
+        "vocabulary",
+        Text(f"{info.vocab_size:,} ids{f', {gaps:,} of them without an entry' if gaps else ''}"),
+    )
+    if result.merges is not None:
+        yield "merges", Text(f"{result.merges:,}")
+    yield "bytes", Text("each of the 256 is an entry" if result.byte_level else "not all of them are entries")
+    for part in PARTS:
+        if part in result.parts:
+            yield part.replace("_", "-"), Text(visible(result.parts[part] or "none"))
+    if result.pattern is not None:
+        name, text = result.pattern
+        yield "pattern", Text(name, style="bold")
+        if text is not None:
+            yield "", Text(visible(text), style="dim")
+    yield "special", _tokens(info.special_tokens)
+    if result.added_tokens:
+        yield "added", _tokens(result.added_tokens)
+    yield "engine", Text.assemble((info.kernel, "bold"), f": {visible(result.reason)}")
+    yield "lossless", Text(f"{'yes' if info.lossless else 'no'}: {visible(result.lossless_reason)}")
+    for number, warning in enumerate(result.warnings):
+        yield "" if number else "beware", Text(visible(warning), style="yellow")
+
+
+def _tokens(tokens: Mapping[str, int]) -> Text:
+    if not tokens:
+        return Text("none")
+    by_id = sorted(tokens.items(), key=lambda item: item[1])
+    shown = [f"{visible(text)} {id}" for text, id in by_id[:_TOKENS_SHOWN]]
+    more = [f"and {len(by_id) - _TOKENS_SHOWN:,} more"] if len(by_id) > _TOKENS_SHOWN else []
+    return Text("\n".join([*shown, *more]))
