@@ -1,0 +1,224 @@
+"""The command as a user meets it: in a process of its own, in a terminal, or (fast) in this process.
+
+All three run in the test's empty folder, share one cache, so that the default tokenizer is
+trained once, and leave out of stderr that the Python kernel says it is slow.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tokbench
+from tokbench.cli.app import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PATIENCE = 120
+"""Seconds after which a run is taken to hang: far more than any needs on a busy machine."""
+
+_SLOW_KERNEL = re.compile(r"^tokbench: running the slow Python kernel .*\n", re.MULTILINE)
+_CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a run ended."""
+
+    code: int
+    out: bytes
+    err: bytes = b""
+
+    @property
+    def stdout(self) -> str:
+        return self.out.decode()
+
+    @property
+    def stderr(self) -> str:
+        return _SLOW_KERNEL.sub("", self.err.decode().replace("\r\n", "\n"))
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of stdout, without colours and the spaces at their ends."""
+        return [line.rstrip() for line in _CONTROL_SEQUENCE.sub("", self.stdout).splitlines()]
+
+    @property
+    def json(self) -> Any:
+        """The one document on stdout."""
+        [line] = self.stdout.splitlines()
+        return json.loads(line)
+
+    @property
+    def documents(self) -> list[Any]:
+        """The documents on stdout, one a line."""
+        return [json.loads(line) for line in self.stdout.splitlines()]
+
+    def good(self) -> Done:
+        """The same, which must have ended well."""
+        assert self.code == 0, self.stderr
+        assert "Traceback" not in self.stderr
+        return self
+
+    def refused(self, code: int, *parts: str) -> Done:
+        """The same, which must have ended with one clear message that has these parts, and no data."""
+        assert "Traceback" not in self.stderr, self.stderr
+        assert self.code == code, self.stderr
+        for part in parts:
+            assert part in self.stderr, self.stderr
+        assert len(re.findall(r"^(error: |Error: )", self.stderr, re.MULTILINE)) == 1, self.stderr
+        assert self.out == b""
+        return self
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What a child process is given: this tokbench, an empty home, a cache for all tests, no taste in colours."""
+    kept = ("PATH", "TOKBENCH_KERNEL", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT")
+    return {name: os.environ[name] for name in kept if name in os.environ} | {
+        "PYTHONPATH": str(Path(tokbench.__file__).parents[1]),
+        "HOME": str(tmp_path_factory.mktemp("home")),
+        "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")),
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+    }
+
+
+@pytest.fixture(scope="session")
+def start(environment: dict[str, str]) -> Callable[..., subprocess.Popen[bytes]]:
+    """Start the command in a process of its own; what it writes is to be read from pipes.
+
+    `through` is a shell script that runs it as "$@": `start("encode", "x", through='"$@" >&-')`.
+    """
+
+    def start(
+        *arguments: str | bytes | Path,
+        folder: Path,
+        through: str | None = None,
+        env: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> subprocess.Popen[bytes]:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command = [sys.executable, "-W", "error", "-m", "tokbench", *arguments]
+        if through is not None:
+            command = ["sh", "-c", through, "sh", *command]
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment | dict(env or {}),
+            **(pipes | options),
+        )
+
+    return start
+
+
+@pytest.fixture
+def process(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> Callable[..., Done]:
+    """Run the command in a process of its own: `process("count", "-", stdin=b"text")`."""
+
+    def process(
+        *arguments: str | bytes | Path, stdin: bytes | None = None, folder: Path = tmp_path, **options: Any
+    ) -> Done:
+        if stdin is None:
+            options = {"stdin": subprocess.DEVNULL} | options
+        with start(*arguments, folder=folder, **options) as running:
+            try:
+                out, err = running.communicate(stdin, timeout=PATIENCE)
+            finally:
+                running.kill()
+        return Done(running.returncode, out or b"", err or b"")
+
+    return process
+
+
+@pytest.fixture
+def run(
+    environment: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> Callable[..., Done]:
+    """Run the command in this process, many times faster: `run("encode", "text", "--json")`."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, environment[name])
+    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str | Path, stdin: bytes = b"") -> Done:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["tokbench", *map(str, arguments)])
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+            with pytest.raises(SystemExit) as stopped:
+                main()
+        captured = capsysbinary.readouterr()
+        return Done(int(stopped.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def terminal(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> Callable[..., Done]:
+    """Run the command in a terminal of some width; `out` is what the terminal is sent, stderr with it.
+
+    `interrupt_at` is what is on the screen when Ctrl-C is pressed.
+    """
+    pty = pytest.importorskip("pty")
+    import fcntl
+    import struct
+    import termios
+
+    def terminal(
+        *arguments: str | Path, columns: int = 80, interrupt_at: bytes | None = None, **options: Any
+    ) -> Done:
+        keyboard, screen = pty.openpty()
+        fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        streams = {"stdin": screen, "stdout": screen, "stderr": screen}
+        with start(*arguments, folder=tmp_path, **(streams | options)) as running:
+            os.close(screen)
+            out, deadline = bytearray(), time.monotonic() + PATIENCE
+            while time.monotonic() < deadline and select.select([keyboard], [], [], PATIENCE)[0]:
+                try:
+                    block = os.read(keyboard, 1 << 16)
+                except OSError:  # on Linux, the end
+                    break
+                if not block:
+                    break
+                out += block
+                if interrupt_at is not None and interrupt_at in out:
+                    running.send_signal(signal.SIGINT)
+                    interrupt_at = None
+            os.close(keyboard)
+            running.wait(PATIENCE)
+        return Done(running.returncode, bytes(out))
+
+    return terminal
+
+
+@pytest.fixture(scope="session")
+def trained(start: Callable[..., subprocess.Popen[bytes]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved tokenizer of 1,024 entries that was trained on the bundled texts; not to be changed."""
+    folder = tmp_path_factory.mktemp("trained")
+    arguments = ["--vocab-size", "1024", "--special", "<|endoftext|>", "--special", "<|pad|>"]
+    with start("train", *arguments, "--name", "mine", folder=folder) as running:
+        _, err = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, err.decode()
+    return folder / "tokenizers" / "mine"
+
+
+@pytest.fixture(scope="session")
+def special_ids(trained: Path) -> dict[str, int]:
+    """The ids of its special tokens."""
+    return {"<|endoftext|>": 1022, "<|pad|>": 1023}

@@ -1,0 +1,361 @@
+"""What goes wrong gives one clear message and the documented exit code, and leaves nothing half-written."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import tokbench
+
+TEXT = "a text to train on, a text to train on\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Files and folders that something is wrong with."""
+    contents = {
+        "good.txt": TEXT.encode(),
+        "empty.txt": b"",
+        "mark only.txt": b"\xef\xbb\xbf",
+        "latin1.txt": b"caf\xe9",
+        "cut.txt": "Füße".encode()[:2],
+        "surrogate.txt": b"a\xed\xa0\x80b",
+        "utf16.txt": "text".encode("utf-16"),
+        "program": b"\x7fELF\x02\0\0\0\xff\xfe",
+        "programs/a.bin": b"\0\x01\x02",
+        "hidden/.text.txt": b"text",
+        "not json.jsonl": b'{"text": "one"}\n{"text": \n',
+        "no field.jsonl": b'{"body": "one"}\n',
+        "no text.jsonl": b'{"text": 7}\n',
+        "not packed.gz": b"plain",
+        "cut off.txt.gz": gzip.compress(TEXT.encode())[:20],
+        "damaged.parquet": b"PAR1 and no more",
+    }
+    for name, data in contents.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "no files").mkdir()
+    (tmp_path / "dangling.txt").symlink_to("nowhere")
+    (tmp_path / "circle.txt").symlink_to("circle.txt")
+    return tmp_path
+
+
+def contents_of(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+# --- texts ------------------------------------------------------------------------------------
+
+TEXTS = [
+    ("zzz", "zzz does not exist", "there is nothing of that name"),
+    ("god.txt", "god.txt does not exist", "did you mean good.txt?"),
+    ("nowhere/a.txt", "nowhere/a.txt does not exist", "there is no folder nowhere"),
+    ("good.txt/a.txt", "good.txt/a.txt does not exist", "good.txt is a file, not a folder"),
+    ("*.nothing", "nothing matches *.nothing", "name a file with text"),
+    ("empty.txt", "there is no text in empty.txt", "name a file with text"),
+    ("mark only.txt", "there is no text", "with text"),
+    ("no files", "no text files in no files/", "name a file with text"),
+    ("hidden", "no text files in hidden/", "left out: 1 hidden"),
+    ("programs", "no text files in programs/", "left out: 1 binary"),
+    ("dangling.txt", "dangling.txt: a link that leads nowhere", "it points to nowhere"),
+    ("circle.txt", "circle.txt: a link that leads nowhere", ""),
+    ("latin1.txt", "latin1.txt: not UTF-8 at byte 3 (0xE9)", "--errors replace"),
+    ("cut.txt", "cut.txt: not UTF-8 at byte 1 (0xC3)", "--errors replace"),
+    ("surrogate.txt", "surrogate.txt: not UTF-8 at byte 1 (0xED)", "--errors replace"),
+    ("utf16.txt", "it looks like UTF-16", "iconv -f UTF-16 -t UTF-8 utf16.txt"),
+    ("program", "it looks like a binary file", "extract its text first"),
+    ("not json.jsonl", "not json.jsonl:2: not JSON", "one JSON object a line"),
+    ("no field.jsonl", "no field.jsonl:1: the record has no field 'text'", "--text-field"),
+    ("no text.jsonl", "the field 'text' is a number", "--text-field"),
+    ("not packed.gz", "not .gz data", "rename it if it is not compressed"),
+    ("cut off.txt.gz", "cut off.txt.gz: its compressed data is cut off", "fetch or write the file again"),
+    ("", "an empty path was named", "name a file or folder"),
+]
+
+
+@pytest.mark.parametrize(("name", "message", "hint"), TEXTS, ids=[name or "nothing" for name, *_ in TEXTS])
+def test_texts_that_cannot_be_trained_on(run, files, name, message, hint):
+    before = contents_of(files)
+    run("train", name).refused(1, message, hint)
+    run("train", name, "--json", "--name", "x").refused(1, message, hint)
+    if "there is no text" not in message:
+        run("train", "good.txt", name).refused(1, message, hint)
+    assert contents_of(files) == before
+
+
+@pytest.mark.parametrize("command", ["encode", "count", "viz", "corpus"])
+@pytest.mark.parametrize(("name", "message"), [(name, message) for name, message, _ in TEXTS if name])
+def test_texts_that_cannot_be_read(run, files, command, name, message):
+    if name in ("empty.txt", "mark only.txt") and command != "corpus":
+        assert run(command, name).good().out
+        return
+    option = [] if command == "corpus" else ["--file"]
+    done = run(command, name, *option)
+    if name == "not json.jsonl" and command == "encode":
+        assert done.out.count(b"\n") == 1  # the record before it is good, and was written when it was read
+        done = dataclasses.replace(done, out=b"")
+    done.refused(1, message)
+
+
+def test_a_damaged_parquet_file(run, files):
+    pytest.importorskip("pyarrow")
+    run("train", "damaged.parquet").refused(1, "damaged.parquet: cannot be read as Parquet")
+
+
+def test_a_file_without_permission(process, files):
+    """Root may read everything, so there it is somebody else who tries."""
+    through = '"$@"'
+    if os.geteuid() == 0:
+        files.chmod(0o755)
+        through = 'exec setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"'
+        if process("--version", through=through).code != 0:
+            pytest.skip("nobody else can run it here")
+    (files / "good.txt").chmod(0)
+    for arguments in (["train", "good.txt"], ["encode", "good.txt"], ["corpus", "good.txt"]):
+        done = process(*arguments, through=through, env={"XDG_CACHE_HOME": "/dev/null"})
+        done.refused(
+            1, "good.txt: cannot be read (Permission denied)", "check its permissions: ls -ld good.txt"
+        )
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that fails when it is read")
+def test_a_file_that_fails_when_it_is_read(run):
+    for command in ("train", "encode"):
+        run(command, "/proc/self/mem").refused(1, "/proc/self/mem", "cannot be read", "Input/output error")
+
+
+def test_nul_bytes_are_text(run, tmp_path):
+    (tmp_path / "nul.txt").write_bytes(b"a\0b\0a\0b\0\r\n")
+    data = run("train", "nul.txt", "--pattern", "none", "--json").good().json
+    assert (data["bytes"], data["first_learned"][0]["bytes"]) == (10, "0062")
+    ids = run("encode", "-t", data["directory"], "nul.txt").good().out
+    assert run("decode", "-t", data["directory"], "-", stdin=ids).good().out == b"a\0b\0a\0b\0\r\n"
+
+
+@pytest.mark.slow
+def test_a_line_of_100_mb_of_one_word(process, trained, tmp_path):
+    if tokbench.load(trained).info.kernel == "python":
+        pytest.skip("the Python kernel would take an hour")
+    (tmp_path / "word.txt").write_bytes(b"ab" * 50_000_000)
+    data = process("train", "word.txt", "--vocab-size", "260", "--json").good().json
+    assert (data["bytes"], data["distinct_pretokens"], data["tokens"]) == (100_000_000, 1, 6_250_000)
+    counted = process("count", "-t", data["directory"], "word.txt", "--json").good().json["total"]
+    assert (counted["bytes"], counted["tokens"]) == (100_000_000, 6_250_000)
+
+
+# --- options ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        (["--pattern", "("], "does not compile: missing )", "the named patterns are gpt2, gpt4"),
+        (["--pattern", "[a-"], "does not compile", "the named patterns are"),
+        (["--pattern", ""], "the split pattern is empty", "the named patterns are"),
+        (["--pattern", r"\w*"], "matches the empty string", "use + instead of *"),
+        (["--pattern", "a|"], "matches the empty string", "use + instead of *"),
+        (["--pattern", r"\w+"], "matches nothing at character", "every character must belong to a pre-token"),
+        (["--pattern", r"[^☃]+"], "matches nothing at character", "every character must belong"),
+        (["--special", ""], "a special token is empty", "give each one a text"),
+        (["--special", "<a>", "--special", "<a>"], "'<a>' is given twice", "name each one once"),
+        (["--special", "<a>", "--special", "<<a>>"], "'<a>' is part of the special token '<<a>>'", "rename"),
+        (["--vocab-size", "255"], "a vocabulary of 255 is too small", "the smallest that works is 256"),
+        (["--vocab-size", "-1"], "a vocabulary of -1 is too small", "the smallest that works is 256"),
+        (["--vocab-size", "99999999999"], "a vocabulary of 99999999999 is too large", "at most"),
+        (["--min-frequency", "0"], "min_frequency is 0", "it is at least 1"),
+        (["--max-token-length", "0"], "max_token_length is 0", "it is at least 1"),
+        (["--threads", "0"], "threads is 0", "it is at least 1"),
+        (["--seed", "-1"], "seed is -1", "it is at least 0"),
+    ],
+    ids=" ".join,
+)
+def test_options_that_cannot_be_used(run, tmp_path, options, message, hint):
+    (tmp_path / "snow.txt").write_text(TEXT + "snow: ☃\n", encoding="utf-8")
+    before = contents_of(tmp_path)
+    run("train", "snow.txt", *options).refused(2, message, hint)
+    run("train", "snow.txt", *options, "--json", "--name", "x").refused(2, message, hint)
+    assert contents_of(tmp_path) == before
+
+
+def test_a_gap_of_the_pattern_that_only_another_text_shows(run, tmp_path):
+    (tmp_path / "good.txt").write_text(TEXT, encoding="utf-8")
+    run("train", "good.txt", "--pattern", "[^☃]+", "--name", "mine").good()
+    assert run("encode", "-t", "mine", "a text").good().out
+    for command in ("encode", "count", "viz"):
+        run(command, "-t", "mine", "a snowman ☃").refused(2, "matches nothing at character 10")
+
+
+# --- saving -----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+def test_a_file_that_must_not_grow(process, tmp_path):
+    """A limit on the size of files fails in the middle of writing, as a full disk does."""
+    process("train", "--vocab-size", "256", "--name", "mine").good()
+    before = contents_of(tmp_path)
+    for option in (["--name", "mine", "--force"], ["--name", "new"]):
+        done = process("train", "--vocab-size", "5000", *option, through='ulimit -f 32; "$@"')
+        done.refused(1, f"tokenizers/{option[1]} was not written", "nothing was changed")
+        assert contents_of(tmp_path) == before
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="needs Linux's unshare")
+def test_a_disk_that_is_full_in_the_middle_of_saving(process, tmp_path):
+    """On a small disk of its own, which ends with the process."""
+    (tmp_path / "disk").mkdir()
+    script = """
+        mount -t tmpfs -o size=400k none disk 2>/dev/null && cd disk || exit 77
+        "$@" train --vocab-size 300 --name mine --json >/dev/null || exit 78
+        before=$(cat tokenizers/mine/* | cksum)
+        "$@" train --vocab-size 9000 --name mine --force && exit 79
+        "$@" train --vocab-size 9000 --name new && exit 80
+        test "$before" = "$(cat tokenizers/mine/* | cksum)" || exit 81
+        ls -A . tokenizers
+        "$@" encode -t mine --text '~'
+    """
+    (tmp_path / "script").write_text(script, encoding="utf-8")
+    alone = "unshare --mount" if os.geteuid() == 0 else "unshare --map-root-user --mount"
+    done = process(through=f'{alone} sh ./script "$@"')
+    if done.code in (1, 77):
+        pytest.skip("a disk cannot be mounted here")
+    assert done.code == 0, done.stderr
+    assert done.stdout.split() == [".:", "tokenizers", "tokenizers:", "mine", "126"]
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert errors == [
+        f"error: tokenizers/{name} was not written: no space left on the disk; nothing was changed"
+        for name in ("mine", "new")
+    ]
+    assert "hint:  make room, or let --out name a folder on another disk" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+def test_without_room_for_the_built_in_tokenizer_it_still_works(process, tmp_path):
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = process("encode", "--text", "~", env=env, through='ulimit -f 32; "$@"').good()
+    assert (done.out, done.stderr) == (b"126\n", "")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+# --- saved tokenizers -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(trained, tmp_path):
+    """A copy of the saved tokenizer, to be damaged."""
+    return Path(shutil.copytree(trained, tmp_path / "tokenizers" / "mine"))
+
+
+def edit_manifest(folder, edit):
+    path = folder / "tokbench.json"
+    manifest = json.loads(path.read_bytes())
+    edit(manifest)
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def record_anew(folder, name):
+    """Write a file's checksum into the manifest, as somebody would who edits with care."""
+    digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    edit_manifest(folder, lambda manifest: manifest["files"].update({name: digest}))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.7, 0.99])
+@pytest.mark.parametrize("name", ["merges.npy", "ranks.tiktoken", "tokenizer.json", "tokbench.json"])
+def test_a_truncated_file(run, saved, name, share):
+    data = (saved / name).read_bytes()
+    (saved / name).write_bytes(data[: int(len(data) * share)])
+    run("encode", "-t", "mine", "text").refused(1, f"tokenizers/mine/{name}: expected", "train again")
+
+
+@pytest.mark.parametrize("name", ["merges.npy", "ranks.tiktoken", "tokenizer.json", "tokenizer_config.json"])
+def test_a_missing_file(run, saved, name):
+    (saved / name).unlink()
+    run("viz", "-t", "mine", "text").refused(1, f"tokenizers/mine/{name}: expected the file", "train again")
+
+
+@pytest.mark.parametrize("name", ["merges.npy", "ranks.tiktoken", "tokenizer.json"])
+def test_a_changed_byte(run, saved, name):
+    data = bytearray((saved / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (saved / name).write_bytes(data)
+    run("count", "-t", "mine", "text").refused(1, f"tokenizers/mine/{name}: expected the recorded sha256")
+
+
+def test_a_swapped_file(run, saved, tmp_path):
+    run("train", "--vocab-size", "1024", "--pattern", "gpt2", "--name", "other", "--json").good()
+    shutil.copy(tmp_path / "tokenizers" / "other" / "merges.npy", saved)
+    run("encode", "-t", "mine", "text").refused(1, "merges.npy: expected the recorded sha256")
+    record_anew(saved, "merges.npy")
+    run("encode", "-t", "mine", "text").refused(1, "tokenizers/mine")
+
+
+def test_an_edited_merge_whose_checksum_was_edited_too(run, saved):
+    """The self-test sees it, because the merge is one that its texts need."""
+    samples = json.loads((saved / "tokbench.json").read_bytes())["self_test"]
+    id = next(id for sample in samples for id in sample["ids"] if 256 <= id < 1022)
+    merges = bytearray((saved / "merges.npy").read_bytes())
+    merges[128 + 24 * (id - 256)] ^= 1  # behind the header, of three numbers of eight bytes the first
+    (saved / "merges.npy").write_bytes(merges)
+    record_anew(saved, "merges.npy")
+    run("encode", "-t", "mine", "text").refused(1, "tokenizers/mine", "train again")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda manifest: manifest["self_test"][0]["ids"].__setitem__(0, 3), "expected ids [3, "),
+        (lambda manifest: manifest["self_test"][0]["ids"].__setitem__(0, 5000), "ids from 0 to 1023"),
+        (lambda manifest: manifest["special_tokens"].update({"<|pad|>": 5}), "special tokens with the ids"),
+        (lambda manifest: manifest.update(vocab_size=2000), "tokbench.json: expected"),
+        (lambda manifest: manifest.update(schema="somebody/1"), "'somebody/1'"),
+        (lambda manifest: manifest.update(format_version=9), "expected at most 1 as format_version, found 9"),
+        (lambda manifest: manifest["config"].update(pattern="gpt2"), "expected the pattern 'gpt2'"),
+        (lambda manifest: manifest["config"].update(pattern="("), "expected a split pattern"),
+        (lambda manifest: manifest["files"].update({"../x": "0" * 64}), "'../x'"),
+        (lambda manifest: manifest.update(files={}), "merges.npy"),
+        (lambda manifest: manifest.pop("self_test"), "expected a list as self_test, found nothing"),
+    ],
+    ids=[
+        "id",
+        "impossible id",
+        "special id",
+        "size",
+        "schema",
+        "version",
+        "pattern",
+        "regex",
+        "path",
+        "files",
+        "test",
+    ],
+)
+def test_an_edited_manifest(run, saved, edit, message):
+    edit_manifest(saved, edit)
+    run("encode", "-t", "mine", "text").refused(1, "tokenizers/mine", message)
+
+
+def test_a_damaged_tokenizer_is_not_overwritten_unasked(run, saved):
+    (saved / "tokbench.json").write_bytes(b"{")
+    before = contents_of(saved)
+    run("train", "--vocab-size", "300", "--name", "mine").refused(1, "tokenizers/mine exists")
+    done = run("train", "--vocab-size", "300", "--name", "mine", "--force")
+    done.refused(1, "what is in it cannot be read", "delete it yourself")
+    assert contents_of(saved) == before
+
+
+def test_what_is_no_tokenizer(run, files):
+    for name in ("good.txt", "no files", "programs"):
+        done = run("encode", "-t", name, "text")
+        assert name in done.stderr
+        done.refused(1)
+    run("encode", "-t", "nobody", "text").refused(1, "there is no tokenizer 'nobody'", "default")

@@ -1,0 +1,164 @@
+"""`tokbench count`: tokens, bytes, characters and bytes per token of each file and in total."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import pytest
+
+import tokbench
+from tokbench.resources import bundled_files
+
+NUMBERS = ["tokens", "bytes", "characters", "bytes_per_token"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Texts under their names, on the disk."""
+    texts = {
+        "a.txt": "one two three\n",
+        "b.txt": "naïve café 👩‍👧\r\n",
+        "sub/c.txt": "def f(x):\n    return x\n" * 50,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(text.encode())
+    return texts
+
+
+def computed(tokenizer, text):
+    """What the counts of a text should be."""
+    tokens, num_bytes = len(tokenizer.encode(text)), len(text.encode())
+    return {
+        "tokens": tokens,
+        "bytes": num_bytes,
+        "characters": len(text),
+        "bytes_per_token": num_bytes / tokens if tokens else None,
+    }
+
+
+def numbers(entry):
+    return {name: entry[name] for name in NUMBERS}
+
+
+def test_json_equals_an_independent_computation(run, trained, files):
+    data = run("count", "-t", trained, *files, "--json").good().json
+    tokenizer = tokbench.load(trained)
+    assert list(data) == ["schema", "name", "backend", "vocab_size", "kernel", "files", "total"]
+    assert (data["schema"], data["name"], data["vocab_size"]) == ("tokbench.count/1", "mine", 1024)
+    assert [entry["source"] for entry in data["files"]] == list(files)
+    for entry, text in zip(data["files"], files.values(), strict=True):
+        assert list(entry) == ["source", *NUMBERS]
+        assert numbers(entry) == computed(tokenizer, text)
+    total = computed(tokenizer, "")
+    for name in ("tokens", "bytes", "characters"):
+        total[name] = sum(entry[name] for entry in data["files"])
+    assert list(data["total"]) == NUMBERS
+    assert data["total"] == total | {"bytes_per_token": total["bytes"] / total["tokens"]}
+
+
+def test_every_bundled_text(run, trained):
+    files = bundled_files()
+    data = run("count", "-t", trained, "--json", *(file.path for file in files)).good().json
+    tokenizer = tokbench.load(trained)
+    for file, entry in zip(files, data["files"], strict=True):
+        assert numbers(entry) == computed(tokenizer, file.path.read_bytes().decode())
+        assert (entry["bytes"], entry["characters"]) == (file.bytes, file.characters)
+
+
+def test_the_table_shows_the_same(run, trained, files):
+    done = run("count", "-t", trained, *files).good()
+    data = run("count", "-t", trained, *files, "--json").json
+    rows = [re.split(r"  +", line.strip()) for line in done.lines if line.strip()]
+    assert rows[0] == ["tokens", "bytes", "characters", "bytes/token"]
+    entries = [*data["files"], {"source": "total", **data["total"]}]
+    assert rows[2:-1] == [
+        [
+            entry["source"],
+            f"{entry['tokens']:,}",
+            f"{entry['bytes']:,}",
+            f"{entry['characters']:,}",
+            f"{entry['bytes_per_token']:.3f}",
+        ]
+        for entry in entries
+    ]
+    assert done.lines[-1] == "by mine (1,024 entries)"
+
+
+def test_one_text_needs_no_total(run, files):
+    assert "total" not in run("count", "a.txt").good().stdout
+    assert "total" in run("count", "a.txt", "b.txt").good().stdout
+
+
+def test_texts_folders_patterns_and_stdin(run, files, tmp_path):
+    (tmp_path / "d.txt.gz").write_bytes(gzip.compress(b"packed"))
+    arguments = ["two words", "sub", "-", "*.txt", "d.txt.gz"]
+    data = run("count", *arguments, "--json", stdin=b"from stdin").good().json
+    sources = ["two words", "sub/c.txt", "<stdin>", "a.txt", "b.txt", "d.txt.gz"]
+    assert [entry["source"] for entry in data["files"]] == sources
+    sizes = [9, len(files["sub/c.txt"]), 10, *(len(files[name].encode()) for name in ("a.txt", "b.txt")), 6]
+    assert [entry["bytes"] for entry in data["files"]] == sizes
+
+
+def test_what_is_empty_has_no_ratio(run, tmp_path):
+    (tmp_path / "empty.txt").touch()
+    data = run("count", "empty.txt", "", "-", "--json").good().json
+    nothing = {"tokens": 0, "bytes": 0, "characters": 0, "bytes_per_token": None}
+    assert [numbers(entry) for entry in data["files"]] == [nothing] * 3
+    assert data["total"] == nothing
+    assert run("count", "empty.txt").good().lines[3].split() == ["empty.txt", "0", "0", "0", "–"]
+
+
+@pytest.mark.parametrize(("policy", "tokens"), [("text", None), ("encode", 3)])
+def test_special_tokens(run, trained, policy, tokens):
+    data = run("count", "-t", trained, "--special", policy, "--json", "a<|pad|>b").good().json
+    assert data["total"]["tokens"] == (tokens or len(tokbench.load(trained).encode("a<|pad|>b")))
+    run("count", "-t", trained, "--special", "raise", "a<|pad|>b").refused(1, "'<|pad|>' at bytes 1-8")
+
+
+def test_a_text_is_never_markup(run):
+    done = run("count", "--text", "[bold]loud[/bold] :smile: [link=x]", "[/]").good()
+    assert "[bold]loud[/bold] :smile: [link=x]" in done.stdout
+    assert "[/]" in done.stdout
+
+
+def test_names_do_not_steer_the_terminal(run, tmp_path):
+    (tmp_path / "a\x1b[31m\nb.txt").write_text("text", encoding="utf-8")
+    done = run("count", ".").good()
+    assert "\x1b" not in done.stdout
+    assert "a␛[31m⏎b.txt" in done.stdout
+
+
+def test_long_texts_are_shortened_and_numbers_are_whole(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    done = run("count", "a long text " * 20, "-", stdin=b"x" * 1_234_567).good()
+    assert "1,234,567" in done.stdout
+    assert max(map(len, run("count", "a long text " * 20).lines)) < 80
+
+
+def test_bad_utf8_is_told(run, tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"a\xffb")
+    run("count", "bad.txt").refused(1, "bad.txt: not UTF-8 at byte 1 (0xFF)", "--errors replace")
+    done = run("count", "bad.txt", "--errors", "replace", "--json").good()
+    assert done.json["total"]["characters"] == 3
+    assert "1 bytes that are not UTF-8 were replaced" in done.stderr
+    run("count", "bad.txt", "--errors", "skip").refused(1, "no document of bad.txt is UTF-8")
+
+
+@pytest.mark.slow
+def test_a_line_of_100_mb(process, trained, tmp_path):
+    words = b"The quick brown fox jumps over the lazy dog, 1234 times; "
+    (tmp_path / "line.txt").write_bytes(words * (100_000_000 // len(words)))
+    if tokbench.load(trained).info.kernel == "python":
+        pytest.skip("the Python kernel would take an hour")
+    data = process("count", "-t", trained, "line.txt", "--json").good().json
+    sample = len(tokbench.load(trained).encode((words * 100).decode()))
+    assert data["total"]["bytes"] == len(words) * (100_000_000 // len(words))
+    assert data["total"]["tokens"] == pytest.approx(
+        sample * data["total"]["bytes"] / len(words) / 100, rel=0.01
+    )
+    assert (
+        process("train", "line.txt", "--vocab-size", "500", "--json").good().json["bytes"]
+        == data["total"]["bytes"]
+    )

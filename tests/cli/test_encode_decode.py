@@ -1,0 +1,249 @@
+"""`tokbench encode` and `tokbench decode`: text becomes ids, and the ids become the same text again."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+import tokbench
+from tokbench.resources import bundled_files
+
+KEYS = ["schema", "source", "name", "backend", "vocab_size", "kernel", "ids", "pieces", "spans"]
+AWKWARD = {
+    "nul": b"a\0b\0\0",
+    "carriage returns": b"\r\n\r\r\n \r",
+    "no line end": b"last line",
+    "only spaces": b"   \t  ",
+    "escape sequences": b"\x1b[31mred\x1b[0m\x07\x08",
+    "every scalar once": "".join(map(chr, [*range(0x100), 0x2028, 0xFFFD, 0x10FFFF])).encode(),
+    "joined": "👩‍👩‍👧‍👦 e\u0301 한국어 नमस्ते".encode(),
+}
+
+
+# --- there and back ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", bundled_files(), ids=lambda file: file.name)
+def test_every_bundled_text_comes_back(run, file):
+    data = file.path.read_bytes()
+    ids = run("encode", "-", stdin=data).good().out
+    assert run("decode", "-", stdin=ids).good().out == data
+    assert ids.endswith(b"\n")
+    assert set(ids) <= set(b"0123456789 \n")
+
+
+@pytest.mark.parametrize("data", AWKWARD.values(), ids=AWKWARD)
+def test_awkward_texts_come_back_through_pipes(process, data):
+    ids = process("encode", "-", stdin=data).good()
+    back = process("decode", "-", stdin=ids.out).good()
+    assert (back.out, ids.stderr, back.stderr) == (data, "", "")
+
+
+@pytest.mark.parametrize("data", AWKWARD.values(), ids=AWKWARD)
+def test_the_json_comes_back_too(run, data):
+    assert run("decode", "-", stdin=run("encode", "-", "--json", stdin=data).good().out).good().out == data
+
+
+def test_an_empty_text_is_no_token(run, tmp_path):
+    (tmp_path / "empty.txt").touch()
+    assert run("encode", "").good().out == b"\n"
+    assert run("encode", "empty.txt").good().out == b"\n"
+    assert run("encode", "-").good().out == b"\n"
+    assert run("encode", "-", "--json").good().json["ids"] == []
+    for nothing in (b"", b"\n", b"[]", b'{"ids": []}'):
+        assert run("decode", "-", stdin=nothing).good().out == b""
+
+
+# --- encode -----------------------------------------------------------------------------------
+
+
+def test_ids_are_those_of_the_library(run, trained):
+    text = "Hello, wörld! if x == 1:"
+    ids = tokbench.load(trained).encode(text)
+    assert run("encode", "-t", trained, text).good().stdout == " ".join(map(str, ids)) + "\n"
+    assert run("encode", "--tokenizer", trained, text).good().stdout == " ".join(map(str, ids)) + "\n"
+
+
+def test_json_has_ids_pieces_and_byte_spans(run, trained):
+    text = "naïve 👩‍👧 café\r\n"
+    data = run("encode", "-t", trained, "--json", "--text", text).good().json
+    assert list(data) == KEYS
+    assert (data["schema"], data["name"], data["backend"]) == ("tokbench.encode/1", "mine", "bpe")
+    tokenizer = tokbench.load(trained)
+    assert data["ids"] == tokenizer.encode(text)
+    encoded = text.encode()
+    spans = data["spans"]
+    assert [start for start, _ in spans] == [0, *(stop for _, stop in spans[:-1])]
+    assert spans[-1][1] == len(encoded)
+    assert data["pieces"] == [encoded[start:stop].decode(errors="replace") for start, stop in spans]
+    assert all(one[1] == other[0] for one, other in pairwise(spans))
+
+
+def test_a_line_for_each_text(run, trained, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.txt").write_text("alpha", encoding="utf-8")
+    (tmp_path / "folder" / "b.txt").write_text("beta", encoding="utf-8")
+    (tmp_path / "c.jsonl").write_text('{"text": "gamma"}\n{"text": "delta"}\n', encoding="utf-8")
+    tokenizer = tokbench.load(trained)
+    arguments = ["a text", "folder", "-", "c.jsonl", "folder/*a.txt"]
+    texts = ["a text", "alpha", "beta", "from stdin", "gamma", "delta", "alpha"]
+    sources = ["a text", "folder/a.txt", "folder/b.txt", "<stdin>", "c.jsonl:1", "c.jsonl:2", "folder/a.txt"]
+    done = run("encode", "-t", trained, *arguments, stdin=b"from stdin").good()
+    assert [[*map(int, line.split())] for line in done.lines] == [*map(tokenizer.encode, texts)]
+    documents = run("encode", "-t", trained, "--json", *arguments, stdin=b"from stdin").good().documents
+    assert [document["source"] for document in documents] == sources
+    assert [document["ids"] for document in documents] == [*map(tokenizer.encode, texts)]
+
+
+def test_text_and_file_say_what_an_argument_is(run, trained, tmp_path):
+    (tmp_path / "word").write_text("contents", encoding="utf-8")
+    tokenizer = tokbench.load(trained)
+
+    def ids(*arguments, stdin=b""):
+        return [*map(int, run("encode", "-t", trained, *arguments, stdin=stdin).good().stdout.split())]
+
+    assert ids("word") == ids("--file", "word") == tokenizer.encode("contents")
+    assert ids("--text", "word") == tokenizer.encode("word")
+    assert ids("--text", "-", stdin=b"unread") == tokenizer.encode("-")
+    assert ids("--text", "a/b.txt") == tokenizer.encode("a/b.txt")
+    assert ids("What? [x] 3.14 e.g.") == tokenizer.encode("What? [x] 3.14 e.g.")
+    run("encode", "--text", "--file", "word").refused(2, "--text and --file")
+    run("encode", "--file", "no such").refused(1, "no such does not exist")
+
+
+@pytest.mark.parametrize("argument", ["notes.txt", "docs/notes", "*.md", "docs/**/*.md", "note?.txt"])
+def test_what_looks_like_a_path_and_is_none_is_no_text(run, argument):
+    run("encode", argument).refused(1, argument, "--text takes it as the text itself")
+
+
+def test_a_file_of_nearly_that_name_is_suggested(run, tmp_path):
+    (tmp_path / "notes.txt").write_text("text", encoding="utf-8")
+    run("encode", "note.txt").refused(1, "note.txt does not exist", "did you mean notes.txt?")
+
+
+def test_special_tokens_in_the_text(run, trained, special_ids):
+    text = "a<|endoftext|>b<|pad|>"
+    ids = {
+        policy: run("encode", "-t", trained, "--special", policy, text).good().stdout.split()
+        for policy in ("text", "encode")
+    }
+    wanted = {str(id) for id in special_ids.values()}
+    assert not wanted & set(ids["text"])
+    assert [id for id in ids["encode"] if id in wanted] == [*map(str, special_ids.values())]
+    assert run("encode", "-t", trained, text).good().stdout.split() == ids["text"]
+    for found in ids.values():
+        assert run("decode", "-t", trained, *found).good().stdout == text
+    refused = run("encode", "-t", trained, "--special", "raise", text)
+    refused.refused(1, "'<|endoftext|>' at bytes 1-14", "--special text", "--special encode")
+    assert run("encode", "-t", trained, "--special", "raise", "plain").good().out
+
+
+def test_bad_utf8_is_refused_or_replaced_as_asked(run, tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
+    run("encode", "bad.txt").refused(1, "bad.txt: not UTF-8 at byte 3 (0xE9)", "--errors replace")
+    done = run("encode", "bad.txt", "--errors", "replace").good()
+    assert run("decode", "-", stdin=done.out).good().stdout == "caf\ufffd"
+    assert done.stderr == "note: 1 bytes that are not UTF-8 were replaced by U+FFFD\n"
+
+
+def test_an_argument_that_is_not_utf8(process):
+    process("encode", b"caf\xe9").refused(1, "is not UTF-8", "put it into a file")
+
+
+def test_another_field_of_a_record(run, trained, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"body": "here"}\n', encoding="utf-8")
+    run("encode", "a.jsonl").refused(1, "a.jsonl:1", "no field 'text'", "--text-field")
+    ids = run("encode", "-t", trained, "a.jsonl", "--text-field", "body").good().stdout
+    assert [*map(int, ids.split())] == tokbench.load(trained).encode("here")
+
+
+def test_standard_input_is_read_only_once(run):
+    run("encode", "-", "-", stdin=b"text").refused(1, "standard input can be read only once")
+
+
+# --- decode -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["72", "105", "33"],
+        ["72 105", "33"],
+        ["72,105,33"],
+        ["[72, 105, 33]"],
+        ['{"ids": [72, 105, 33]}'],
+        ['{"ids": [72]}\n{"ids": [105, 33]}'],
+        ["-"],
+    ],
+)
+def test_ids_as_people_and_programs_write_them(run, arguments):
+    assert run("decode", *arguments, stdin=b" 72\n105\t33\n").good().out == b"Hi!"
+
+
+def test_json_that_a_program_has_laid_out(run):
+    data = run("encode", "Hi!", "--json").good().json
+    assert run("decode", "-", stdin=json.dumps(data, indent=2).encode()).good().out == b"Hi!"
+
+
+def test_decode_as_json(run, trained):
+    data = run("decode", "-t", trained, "--json", "72", "105", "195").good().json
+    assert list(data) == ["schema", "name", "backend", "vocab_size", "kernel", "tokens", "bytes", "text"]
+    assert (data["schema"], data["tokens"], data["bytes"]) == ("tokbench.decode/1", 3, 3)
+    assert data["text"] == "Hi\ufffd"
+
+
+@pytest.mark.parametrize("id", ["1024", "4294967296", "99999999999999999999"])
+def test_unknown_ids_name_their_place(run, trained, id):
+    refused = run("decode", "-t", trained, "72", "105", id)
+    refused.refused(1, f"id {id} at position 2", "vocabulary of 1024 entries", "ids run from 0 to 1023")
+    run("decode", "-t", trained, "-", stdin=f"72 {id}".encode()).refused(1, f"id {id} at position 1")
+
+
+def test_negative_ids(run, trained):
+    run("decode", "-t", trained, "--", "-1").refused(1, "id -1 at position 0")
+    run("decode", "-t", trained, "-1").refused(2, "-1")
+    run("decode", "-t", trained, "-", stdin=b"72 -1").refused(1, "id -1 at position 1")
+
+
+@pytest.mark.parametrize("word", ["abc", "1.5", "0x48", "1_0", "+7", "٣", "--1", "9" * 5000])
+def test_what_is_no_id(run, word):
+    run("decode", "-", stdin=f"72 {word}".encode()).refused(1, word[:40], "at position 1", "is no id")
+    run("decode", "72", "73", f" {word}").refused(1, "at position 2")
+
+
+@pytest.mark.parametrize(
+    "document", ['{"a": 1}', '{"ids": [1.5]}', '{"ids": [true]}', '{"ids": "72"}', '{"ids": null}']
+)
+def test_json_without_ids(run, document):
+    run("decode", document).refused(1, "no list `ids` of whole numbers", "tokbench encode --json")
+
+
+def test_json_that_is_none(run):
+    run("decode", "-", stdin=b'{"ids": [1,').refused(1, "not JSON", "tokbench encode --json")
+    run("decode", "-", stdin=b"\xff\xfe").refused(1, "<stdin>: not UTF-8 at byte 0", "decode reads ids")
+
+
+def test_half_a_character(run):
+    ids = ["97", "195", "98"]
+    assert run("decode", *ids).good().stdout == "a\ufffdb"
+    assert run("decode", *ids, "--errors", "replace").good().stdout == "a\ufffdb"
+    strict = run("decode", *ids, "--errors", "strict")
+    strict.refused(1, "do not make whole characters", "byte 1 (0xC3)", "--errors replace")
+    run("decode", *ids, "--errors", "strict", "--json").refused(1, "byte 1 (0xC3)")
+    assert run("decode", "97", "195", "164", "--errors", "strict").good().stdout == "aä"
+
+
+def test_no_line_end_is_added_but_on_a_terminal(process, terminal):
+    assert process("decode", "72", "105").good().out == b"Hi"
+    assert terminal("decode", "72", "105").out == b"Hi\r\n"
+    assert terminal("decode", "72", "10").out == b"H\r\n"
+
+
+def test_a_text_that_another_tokenizer_encoded(run, trained):
+    ids = run("encode", "the quick brown fox", "--json").good().json["ids"]
+    assert max(ids) > 1023
+    run("decode", "-t", trained, "-", stdin=" ".join(map(str, ids)).encode()).refused(
+        1, "were they made by another tokenizer?"
+    )

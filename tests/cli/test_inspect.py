@@ -1,0 +1,140 @@
+"""`tokbench inspect`, and the options with which every command opens what others made."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tokbench.cli.app import app
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOKENS = [*(bytes([byte]) for byte in range(256)), b"lo", b"low"]
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.tiktoken"
+    path.write_bytes(b"".join(base64.b64encode(t) + b" %d\n" % rank for rank, t in enumerate(TOKENS)))
+    return path
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "80"})
+
+
+def inspected(*arguments: object) -> dict[str, Any]:
+    done = run("inspect", *arguments, "--json")
+    assert done.exit_code == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_document_has_every_field(ranks: Path) -> None:
+    found = inspected("-t", ranks, "--pattern", "gpt4o", "--special-token", "<|eot|>=300")
+    assert found["schema"] == "tokbench.inspect/1"
+    assert found["format"] == "tiktoken ranks"
+    assert found["files"] == [
+        {
+            "path": str(ranks),
+            "bytes": ranks.stat().st_size,
+            "sha256": hashlib.sha256(ranks.read_bytes()).hexdigest(),
+        }
+    ]
+    assert (found["vocab_size"], found["entries"], found["merges"]) == (301, 259, None)
+    assert found["byte_level"] is found["lossless"] is True
+    assert found["pattern"]["name"] == "gpt4o"
+    assert found["special_tokens"] == {"<|eot|>": 300}
+    assert found["engine"] == "native"
+    assert "scanners know" in found["engine_reason"]
+    assert found["warnings"] == []
+
+
+def test_the_engine_can_be_demanded(ranks: Path) -> None:
+    found = inspected(ranks, "--pattern", "gpt4", "--engine", "library")
+    assert found["engine"] == "library"
+    assert found["kernel"].startswith("tiktoken ")
+    done = run("inspect", ranks, "--pattern", r"\w+|\W+", "--engine", "native")
+    assert done.exit_code == 2
+    assert "cannot run it: its split pattern is none that our scanners know" in done.stderr
+
+
+def test_the_sheet_fits_eighty_columns(ranks: Path) -> None:
+    done = run("inspect", ranks, "--pattern", "gpt4o", "--special-token", "<|end|>")
+    assert done.exit_code == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for words in ("tiktoken ranks", "sha256", "gpt4o", "<|end|> 258", "lossless", "yes: every byte"):
+        assert words in done.stdout
+
+
+def test_many_special_tokens_are_counted(ranks: Path) -> None:
+    options = [part for number in range(20) for part in ("--special-token", f"<|{number:02}|>")]
+    done = run("inspect", ranks, "--pattern", "gpt4", *options)
+    assert "<|11|> 269" in done.stdout
+    assert "and 8 more" in done.stdout
+
+
+def test_what_is_odd_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "odd.tiktoken"
+    lines = [base64.b64encode(token) + b" %d\n" % (rank * 2) for rank, token in enumerate([*TOKENS, b"xyz"])]
+    path.write_bytes(b"".join(lines))
+    found = inspected(path, "--pattern", "gpt4")
+    assert found["warnings"] == [
+        "1 tokens are not made of two of lower rank, as b'xyz'",
+        "258 ids below the largest have no token",
+    ]
+
+
+def test_nothing_in_a_file_reaches_the_terminal_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_text("[UNK]\n\x1b[31mred\n", encoding="utf-8")
+    done = run("inspect", path)
+    assert done.exit_code == 0, done.stderr
+    assert "\x1b" not in done.stdout
+
+
+def test_encode_and_decode_take_the_same_options(ranks: Path) -> None:
+    options = ("-t", ranks, "--pattern", "gpt4", "--special-token", "<|eot|>=300")
+    assert run("encode", *options, "low low").stdout == "257 32 257\n"
+    assert run("encode", *options, "--special", "encode", "low<|eot|>").stdout == "257 300\n"
+    assert run("decode", *options, "257", "300").stdout == "low<|eot|>"
+    done = run("count", *options, "--json", "--text", "low")
+    assert json.loads(done.stdout)["total"]["tokens"] == 1
+    assert "low" in run("viz", *options, "low").stdout
+
+
+def test_a_rank_file_without_a_pattern_is_an_error_with_a_hint(ranks: Path) -> None:
+    done = run("encode", "-t", ranks, "low")
+    assert done.exit_code == 2
+    assert "does not say how text is split" in done.stderr
+    assert "hint:  --pattern takes a name" in done.stderr
+
+
+def test_naming_it_twice_is_refused(ranks: Path) -> None:
+    assert run("inspect", ranks, "-t", ranks).exit_code == 2
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("name", "model", "engine"),
+    [
+        ("falcon", "BPE, byte-level", "library"),
+        ("gguf", "BPE, byte-level", "native"),
+        ("mistral", "SentencePiece bpe, with byte fallback", "library"),
+        ("t5-small", "Unigram", "library"),
+        ("bert-base-uncased/vocab.txt", "WordPiece", "library"),
+    ],
+)
+def test_real_ones(shared: Path, name: str, model: str, engine: str) -> None:
+    found = inspected(shared / "vocab" / name)
+    assert (found["model"], found["engine"]) == (model, engine)
+    assert found["engine_reason"]
+    assert found["lossless_reason"]
+    done = run("inspect", shared / "vocab" / name)
+    assert max(map(len, done.stdout.splitlines())) <= 80

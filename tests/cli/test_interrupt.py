@@ -1,0 +1,166 @@
+"""Ctrl-C at any moment: exit code 130, one message, nothing half-written, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import tokbench
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
+
+PHASES = ["reading", "counting", "merging", "saving"]
+MESSAGE = "error: interrupted\nhint:  nothing half-written was left behind\n"
+SECONDS = {"native": 10, "python": 20}
+"""Within which it must have ended: about two by itself, and more on a busy machine."""
+
+
+def random_words(megabytes):
+    """Words of random letters, nearly all different, so that merging them takes seconds."""
+    letters = bytes(b"etaoinshrdlu    "[byte & 15] for byte in range(256))
+    return random.Random(7).randbytes(megabytes << 20).translate(letters)
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """A text that each kernel needs many seconds for."""
+    folder = tmp_path_factory.mktemp("texts")
+    for kernel, megabytes in {"native": 12, "python": 2}.items():
+        (folder / f"{kernel}.txt").write_bytes(random_words(megabytes))
+    return folder
+
+
+@pytest.fixture(params=["native", "python"])
+def kernel(request):
+    """Each kernel; in this folder they differ by what the child process is told."""
+    from tokbench.backends.bpe.kernel import has_native_kernel
+
+    if request.param == "native" and not has_native_kernel():
+        pytest.skip("the compiled kernel is not installed")
+    return request.param
+
+
+def wait_for(running, phase, *, done=0):
+    """Read what is told of the progress until it is as far as that, or farther."""
+    for line in running.stderr:
+        if line.startswith(b"{"):
+            report = json.loads(line)
+            behind = PHASES.index(report["phase"]) - PHASES.index(phase)
+            if behind > 0 or (behind == 0 and report["done"] >= done):
+                return
+    raise AssertionError(f"it ended before {phase}")
+
+
+def interrupted(running, kernel):
+    """Press Ctrl-C: how it ended, and whether in time."""
+    pressed = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=120)
+    assert time.monotonic() - pressed < SECONDS[kernel]
+    assert running.returncode == 130, err.decode()
+    assert out == b""
+    lines = err.decode().splitlines(keepends=True)
+    assert "".join(line for line in lines if not line.startswith("{")) == MESSAGE
+
+
+def files_of(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("moment", [("reading", 0), ("counting", 1), ("merging", 0), ("merging", 1)])
+def test_while_it_trains(start, texts, tmp_path, kernel, moment):
+    phase, done = moment
+    arguments = ["--vocab-size", "60000", "--progress", "json", "--name", "new"]
+    env = {"TOKBENCH_KERNEL": kernel}
+    with start("train", texts / f"{kernel}.txt", *arguments, folder=tmp_path, env=env) as running:
+        wait_for(running, phase, done=done)
+        interrupted(running, kernel)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_under_force_the_older_tokenizer_stays(start, run, texts, tmp_path):
+    run("train", "--vocab-size", "300", "--name", "old", "--json").good()
+    before = files_of(tmp_path)
+    kernel = tokbench.load(tmp_path / "tokenizers" / "old").info.kernel
+    arguments = ["--vocab-size", "60000", "--progress", "json", "--name", "old", "--force"]
+    with start("train", texts / f"{kernel}.txt", *arguments, folder=tmp_path) as running:
+        wait_for(running, "merging")
+        interrupted(running, kernel)
+    assert files_of(tmp_path) == before
+    assert run("encode", "-t", "old", "still here").good().out
+
+
+def test_while_it_waits_for_standard_input(start, tmp_path):
+    with start("train", "-", "--progress", "json", folder=tmp_path) as running:
+        running.stdin.write(b"some text\n" * 300_000)
+        running.stdin.flush()
+        wait_for(running, "counting")
+        interrupted(running, "native")
+    assert list(tmp_path.iterdir()) == []
+    with start("encode", "-", folder=tmp_path) as running:
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=120)
+    assert running.returncode in (130, -signal.SIGINT)  # the second while Python was still starting
+    assert running.returncode != 130 or err.decode() == MESSAGE
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_while_it_saves(environment, run, tmp_path, force):
+    """The signal comes when the second file is on its way to the disk."""
+    if force:
+        run("train", "--vocab-size", "300", "--name", "mine", "--json").good()
+    before = files_of(tmp_path)
+    code = (
+        "import os, signal, sys\n"
+        "from tokbench.cli.app import main\n"
+        "fsync, calls = os.fsync, []\n"
+        "def interrupt(descriptor):\n"
+        "    calls.append(descriptor)\n"
+        "    if len(calls) == 2:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    fsync(descriptor)\n"
+        "os.fsync = interrupt\n"
+        "sys.argv = ['tokbench', 'train', '--preset', 'tiny', '--name', 'mine', '--force']\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 130, done.stderr.decode()
+    assert done.stderr.decode().endswith(MESSAGE)
+    assert "Traceback" not in done.stderr.decode()
+    assert files_of(tmp_path) == before
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
+
+
+def test_pressed_twice_it_still_says_one_thing(start, texts, tmp_path):
+    with start(
+        "train", texts / "python.txt", "--vocab-size", "60000", "--progress", "json", folder=tmp_path
+    ) as running:
+        wait_for(running, "merging")
+        for _ in range(5):
+            running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=120)
+    assert running.returncode == 130, err.decode()
+    assert err.decode().endswith(MESSAGE)
+    assert "Traceback" not in err.decode()
+
+
+def test_on_a_terminal_the_bar_is_taken_away(terminal, texts, tmp_path):
+    done = terminal("train", texts / "native.txt", "--vocab-size", "60000", interrupt_at=b"merge ")
+    assert done.code == 130, done.stdout
+    assert done.stdout.endswith(MESSAGE.replace("error:", "\x1b[1;31merror:\x1b[0m").replace("\n", "\r\n"))
+    assert done.stdout.count("\x1b[?25l") == done.stdout.count("\x1b[?25h") == 1
+    assert list(tmp_path.iterdir()) == []

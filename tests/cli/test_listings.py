@@ -1,0 +1,281 @@
+"""The commands that tell what there is (corpus, list, backends, doctor), and every command's help."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+
+import pytest
+from typer.main import get_command
+
+import tokbench
+from tokbench.backends.bpe.split import PATTERN_NAMES
+from tokbench.cli.app import app
+from tokbench.config import load_preset, preset_names
+from tokbench.registry import backend_names
+from tokbench.resources import bundled_files
+
+COMMANDS = list(get_command(app).commands)
+GROUP = ["group", "kind", "title", "files", "documents", "bytes", "characters", "lines", "licence"]
+
+
+def rows(done):
+    """The words of each line of a table, without its head."""
+    lines = done.lines
+    [rule] = [number for number, line in enumerate(lines) if set(line.strip()) == {"─"}]
+    return [line.split() for line in lines[rule + 1 :] if line]
+
+
+# --- corpus -----------------------------------------------------------------------------------
+
+
+def test_the_bundled_text_by_group(run):
+    done = run("corpus").good()
+    for file in bundled_files():
+        [row] = [row for row in rows(done) if row[0] == file.group and row[-1] == file.licence]
+        assert row[-4:-1] == [f"{file.bytes:,}", f"{file.characters:,}", f"{file.lines:,}"]
+    assert [row for row in rows(done) if len(row) == 1] == [["parallel"], ["code"], ["edge"]]
+    assert f"{sum(file.bytes for file in bundled_files()):,}" in rows(done)[-1]
+
+
+def test_the_bundled_text_as_json(run):
+    data = run("corpus", "--json").good().json
+    assert list(data) == ["schema", "place", "groups", "total"]
+    assert data["schema"] == "tokbench.corpus/1"
+    files = bundled_files()
+    assert [group["group"] for group in data["groups"]] == [file.group for file in files]
+    for group, file in zip(data["groups"], files, strict=True):
+        assert list(group) == GROUP
+        assert (group["kind"], group["title"], group["licence"]) == (file.kind, file.title, file.licence)
+        text = file.path.read_bytes()
+        assert (group["bytes"], group["characters"]) == (len(text), len(text.decode()))
+        assert group["lines"] == len(text.decode().removesuffix("\n").split("\n"))
+    assert data["total"] == {
+        name: sum(group[name] for group in data["groups"])
+        for name in ("files", "documents", "bytes", "characters", "lines")
+    }
+
+
+@pytest.mark.parametrize(
+    ("way", "groups"),
+    [
+        ("auto", {"Latin": 2, "Cyrillic": 1}),
+        ("script", {"Latin": 2, "Cyrillic": 1}),
+        ("path", {"en": 2, "ru": 1}),
+        ("extension", {"txt": 2, "md": 1}),
+    ],
+)
+def test_text_of_ones_own_in_groups(run, tmp_path, way, groups):
+    for name, text in {"en/a.txt": "one\ntwo", "en/b.md": "three\n", "ru/c.txt": "четыре\n"}.items():
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / name).write_text(text, encoding="utf-8")
+    data = run("corpus", "data", "--group-by", way, "--json").good().json
+    assert {group["group"]: group["files"] for group in data["groups"]} == groups
+    assert data["place"] == "data"
+    assert data["total"] == {"files": 3, "documents": 3, "bytes": 26, "characters": 20, "lines": 4}
+    assert "licence" not in run("corpus", "data").good().stdout
+
+
+def test_records_in_groups(run, tmp_path):
+    records = [{"body": "one", "lang": "en"}, {"body": "zwei", "lang": "de"}, {"body": "two", "lang": "en"}]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    options = ["--group-by", "field:lang", "--text-field", "body"]
+    groups = run("corpus", "a.jsonl", *options, "--json").good().json["groups"]
+    assert [(group["group"], group["documents"], group["bytes"]) for group in groups] == [
+        ("en", 2, 6),
+        ("de", 1, 4),
+    ]
+    run("corpus", "a.jsonl", "--group-by", "language").refused(2, "way of grouping 'language'", "field:NAME")
+
+
+def test_text_from_stdin(run):
+    data = run("corpus", "-", "--json", stdin=b"hello\n").good().json
+    assert data["total"]["bytes"] == 6
+
+
+# --- list -------------------------------------------------------------------------------------
+
+
+def test_the_tokenizers_that_can_be_named(run, trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "tokenizers" / "mine")
+    shutil.copytree(trained, tmp_path / "tokenizers" / "broken")
+    (tmp_path / "tokenizers" / "broken" / "tokbench.json").write_text("{", encoding="utf-8")
+    (tmp_path / "tokenizers" / "no tokenizer").mkdir()
+    run("encode", "so that the default is there").good()
+    data = run("list", "--json").good().json
+    assert list(data) == ["schema", "tokenizers"]
+    assert data["schema"] == "tokbench.list/1"
+    broken, mine, default = data["tokenizers"]
+    for entry in data["tokenizers"]:
+        assert list(entry) == ["name", "place", "backend", "vocab_size", "bytes", "note", "error"]
+    assert (broken["name"], broken["backend"], broken["vocab_size"]) == ("broken", None, None)
+    assert "expected JSON" in broken["error"]
+    assert (mine["name"], mine["backend"], mine["vocab_size"]) == ("mine", "bpe", 1024)
+    assert mine["place"] == "tokenizers/mine"
+    assert mine["bytes"] == sum(path.stat().st_size for path in trained.iterdir())
+    assert mine["error"] is None
+    assert (default["name"], default["vocab_size"]) == ("default", 8192)
+    found = {row[0]: row for row in rows(run("list").good())}
+    assert found["broken"][1:5] == ["?", "–", *found["broken"][3:5]]
+    assert "damaged:" in found["broken"]
+    assert found["mine"][1:3] == ["bpe", "1,024"]
+
+
+def test_every_name_in_the_list_can_be_opened(run, trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "tokenizers" / "mine")
+    for entry in run("list", "--json").good().json["tokenizers"]:
+        assert run("encode", "-t", entry["name"], "text").good().out
+
+
+def test_before_its_first_use_the_built_in_tokenizer_is_only_announced(process, tmp_path):
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    [entry] = process("list", "--json", env=env).good().json["tokenizers"]
+    assert (entry["name"], entry["place"], entry["vocab_size"]) == ("default", "built in", None)
+    assert not (tmp_path / "cache").exists()
+    process("encode", "text", env=env).good()
+    [entry] = process("list", "--json", env=env).good().json["tokenizers"]
+    assert (entry["vocab_size"], entry["error"]) == (8192, None)
+
+
+def test_a_damaged_built_in_tokenizer_is_made_anew(process, tmp_path):
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    ids = process("encode", "some text", env=env).good().out
+    [ranks] = (tmp_path / "cache").rglob("merges.npy")
+    ranks.write_bytes(ranks.read_bytes()[:100])
+    assert process("encode", "some text", env=env).good().out == ids
+    assert len(ranks.read_bytes()) > 100
+
+
+def test_a_cache_that_cannot_be_written_does_no_harm(process, tmp_path):
+    (tmp_path / "file").touch()
+    assert process("encode", "text", env={"XDG_CACHE_HOME": str(tmp_path / "file")}).good().out
+
+
+# --- backends ---------------------------------------------------------------------------------
+
+
+def test_backends_and_presets(run):
+    data = run("backends", "--json").good().json
+    assert list(data) == ["schema", "backends", "presets"]
+    assert data["schema"] == "tokbench.backends/1"
+    assert [backend["name"] for backend in data["backends"]] == backend_names()
+    assert [preset["name"] for preset in data["presets"]] == preset_names()
+    bpe = data["backends"][0]
+    assert [list(bpe), *map(list, bpe["options"])] == [
+        ["name", "summary", "kernel", "options"],
+        *[["name", "default", "help"]] * len(bpe["options"]),
+    ]
+    defaults = {option["name"]: option["default"] for option in bpe["options"]}
+    assert defaults["pattern"] == "gpt4"
+    assert all(option["help"] for backend in data["backends"] for option in backend["options"])
+    for preset in data["presets"]:
+        assert list(preset) == ["name", "backend", "description", "options"]
+    shown = " ".join(" ".join(run("backends").good().lines).split())
+    for name in (*backend_names(), *preset_names(), *defaults, *PATTERN_NAMES):
+        assert name in shown
+
+
+@pytest.mark.parametrize("name", [name for name in preset_names() if load_preset(name).backend == "bpe"])
+def test_every_preset_of_the_default_algorithm_trains(run, name):
+    done = run("train", "--preset", name, "--vocab-size", "400", "--name", "small", "--json").good()
+    assert done.json["vocab_size"] == 400
+
+
+# --- doctor -----------------------------------------------------------------------------------
+
+
+def test_the_doctor_finds_all_well(run):
+    done = run("doctor").good()
+    assert done.lines[-1] == "all is well"
+    assert not [line for line in done.lines if line.startswith("✗")]
+    data = run("doctor", "--json").good().json
+    assert list(data) == ["schema", "passed", "checks"]
+    assert (data["schema"], data["passed"]) == ("tokbench.doctor/1", True)
+    assert all(list(check) == ["subject", "found", "passed", "hint"] for check in data["checks"])
+    found = {check["subject"].strip(): check["found"] for check in data["checks"]}
+    assert found["tokbench"].startswith(tokbench.__version__)
+    assert found["kernel"] in ("native", "python")
+    assert found["split patterns"] == f"{len(PATTERN_NAMES)} as defined"
+    assert found["training"] == "as the textbook"
+    assert found["presets"] == ", ".join(preset_names())
+
+
+def test_the_doctor_finds_something_wrong(process):
+    env = {"TOKBENCH_KERNEL": "rusty"}
+    done = process("doctor", env=env)
+    assert done.code == 3
+    assert done.lines[-1] == "something is wrong"
+    assert "✗  backend bpe" in done.stdout
+    assert "it may be auto, native or python" in done.stdout
+    data = process("doctor", "--json", env=env)
+    assert (data.code, data.json["passed"]) == (3, False)
+
+
+def test_the_doctor_says_which_kernel_runs(process):
+    done = process("doctor", "--json", env={"TOKBENCH_KERNEL": "python"}).good()
+    found = {check["subject"].strip(): check for check in done.json["checks"]}
+    assert found["kernel"]["found"] == "python"
+    assert b"running the slow Python kernel (TOKBENCH_KERNEL=python)" in done.err
+
+
+# --- help -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_everywhere(run, command, flag, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    done = run(*filter(None, [command]), flag).good()
+    assert "Usage:" in done.lines[0]
+    assert done.stderr == ""
+    assert max(map(len, done.lines)) <= 80
+    if command is None:
+        assert all(re.search(rf"^  {name}  +\w", done.stdout, re.MULTILINE) for name in COMMANDS)
+    else:
+        assert f"  tokbench {command}" in done.stdout
+
+
+def test_without_a_command_there_is_help(run):
+    done = run()
+    assert "Usage:" in done.stdout + done.stderr
+    assert "train" in done.stdout + done.stderr
+
+
+def test_the_version(run):
+    assert run("--version").good().stdout == f"tokbench {tokbench.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["trian"], ["trian", "train"]),
+        (["train", "--vocabsize", "300"], ["--vocabsize", "--vocab-size"]),
+        (["viz", "--layuot", "stacked", "x"], ["--layuot", "--layout"]),
+        (["train", "--backend", "bpee"], ["no backend 'bpee'", "did you mean 'bpe'?"]),
+        (["train", "--backend", "x"], ["no backend 'x'", "the backends are bpe"]),
+        (["train", "--preset", "gpt44"], ["no preset 'gpt44'", "did you mean 'gpt4'?"]),
+        (["train", "--preset", "?"], ["no preset '?'", "the presets are"]),
+        (["train", "--vocab-size", "many"], ["--vocab-size"]),
+        (["train", "--errors", "ignore"], ["--errors", "strict"]),
+        (["encode", "x", "--special", "yes"], ["--special", "encode"]),
+        (["viz", "x", "--color", "blue"], ["--color", "always"]),
+        (["count", "x", "--progress", "dots"], ["--progress", "json"]),
+        (["encode"], ["TEXT"]),
+        (["decode"], ["IDS"]),
+    ],
+)
+def test_wrong_usage_names_what_would_be_right(run, arguments, parts):
+    run(*arguments).refused(2, *parts)
+
+
+def test_a_mistake_in_a_preset_is_suggested(run, tmp_path):
+    (tmp_path / "a.toml").write_text('backend = "bpe"\n[options]\nvocab_sise = 300\n', encoding="utf-8")
+    run("train", "--preset", "a.toml").refused(2, "no option 'vocab_sise'", "did you mean 'vocab_size'?")
+    (tmp_path / "b.toml").write_text('backend = "bpe"\n[options]\nvocab_size = "300"\n', encoding="utf-8")
+    run("train", "--preset", "b.toml").refused(2, "vocab_size is '300', where a whole number")
+    (tmp_path / "c.toml").write_text("backend = [", encoding="utf-8")
+    run("train", "--preset", "c.toml").refused(2, "c.toml cannot be read")
+    (tmp_path / "d.toml").write_text("[options]\n", encoding="utf-8")
+    run("train", "--preset", "d.toml").refused(2, 'd.toml needs backend = "…"')

@@ -1,0 +1,166 @@
+"""Progress: a bar on a terminal, JSON lines where they are asked for, and nothing on stdout."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+
+from tokbench.render import progress as progress_module
+from tokbench.render.progress import showing_progress
+
+PHASES = ["reading", "counting", "merging", "saving"]
+HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+
+
+@pytest.fixture
+def text(tmp_path):
+    """A text of some megabytes, so that training takes a moment; from stdin, each of them is reported."""
+    path = tmp_path / "numbers.txt"
+    path.write_text(" ".join(str(number * number % 99_991) for number in range(400_000)), encoding="utf-8")
+    return path
+
+
+def reports(done):
+    return [json.loads(line) for line in done.stderr.splitlines()]
+
+
+def test_json_lines_tell_each_phase(run, text):
+    done = run(
+        *["train", "-", "--vocab-size", "900", "--progress", "json", "--json"], stdin=text.read_bytes()
+    ).good()
+    lines = reports(done)
+    assert {tuple(line) for line in lines} == {("schema", "phase", "done", "total", "unit")}
+    assert {line["schema"] for line in lines} == {"tokbench.progress/1"}
+    phases = [line["phase"] for line in lines]
+    assert sorted(set(phases), key=phases.index) == PHASES
+    assert phases == sorted(phases, key=PHASES.index)
+    for phase, unit in zip(PHASES, ["files", "bytes", "merges", "bytes"], strict=True):
+        mine = [line for line in lines if line["phase"] == phase]
+        assert {line["unit"] for line in mine} == {unit}
+        steps = [line["done"] for line in mine]
+        assert steps == sorted(steps)
+        assert all(line["total"] is None or line["done"] <= line["total"] for line in mine)
+    last = [line for line in lines if line["phase"] == "merging"][-1]
+    assert (last["done"], last["total"]) == (644, 644)
+    assert done.json["merges"] == 644
+
+
+@pytest.mark.parametrize("choice", ["none", "bar"])
+def test_in_a_pipe_there_is_none(run, text, choice):
+    done = run("train", text, "--vocab-size", "300", "--progress", choice).good()
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+
+
+def test_on_a_terminal_a_bar_shows_every_phase_and_goes_away(terminal, text):
+    with text.open("rb") as stdin:
+        shown = terminal("train", "-", "--vocab-size", "3000", stdin=stdin).good().stdout
+    bar = shown[: shown.index("vocabulary")]
+    for phase in PHASES:
+        assert phase in bar
+    assert re.search(r"\d\.\d MB  [\d,]+ MB/s", bar)
+    assert re.search(r"merge [\d,]+ of 2,744", bar)
+    assert shown.count(HIDE_CURSOR) == shown.count(SHOW_CURSOR) == 1
+    rest = shown[shown.index(SHOW_CURSOR) :]
+    assert not [phase for phase in ("reading  ", "━") if phase in rest]
+
+
+def test_on_a_terminal_without_progress_there_is_no_control_sequence(terminal, text):
+    for options in (["--progress", "none"], ["--progress", "json"]):
+        done = terminal("train", text, "--vocab-size", "300", "--color", "never", "--force", *options).good()
+        assert "\x1b" not in done.stdout
+    done = terminal("train", text, "--vocab-size", "300", "--force", env={"TERM": "dumb"}).good()
+    assert "\x1b" not in done.stdout
+
+
+def test_nothing_is_shown_for_what_takes_no_time(terminal, trained):
+    assert terminal("encode", "-t", trained, "--text", "~").good().out == b"126\r\n"
+    assert terminal("decode", "-t", trained, "97", "98").good().out == b"ab\r\n"
+
+
+def test_the_first_use_of_the_built_in_tokenizer_tells_that_it_trains(process, tmp_path):
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    first = process("encode", "a", "--progress", "json", env=env).good()
+    assert "merging" in {line["phase"] for line in reports(first)}
+    second = process("encode", "a", "--progress", "json", env=env).good()
+    assert (second.out, second.stderr) == (first.out, "")
+
+
+def test_a_bar_is_taken_away_when_the_work_fails(terminal, text, tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"a\xff")
+    done = terminal("train", text, "bad.txt")
+    assert done.code == 1
+    assert done.stdout.count(HIDE_CURSOR) == done.stdout.count(SHOW_CURSOR)
+    assert "error:" in done.stdout[done.stdout.index(SHOW_CURSOR) :]
+
+
+# --- the figures ------------------------------------------------------------------------------
+
+
+class FakeBar:
+    """In rich's place: what the bar was told to show."""
+
+    def __init__(self):
+        self.figures = []
+
+    def start(self):
+        pass
+
+    stop = start
+
+    def add_task(self, phase, **figures):
+        self.figures.append(figures)
+
+    def update(self, task, *, visible=True, **figures):
+        if visible:
+            self.figures.append(figures)
+
+
+@pytest.fixture
+def bar(monkeypatch):
+    fake = FakeBar()
+    monkeypatch.setattr(progress_module, "_rich_progress", lambda: fake)
+    return fake
+
+
+def test_the_rate_is_that_of_the_phase(bar, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with progress_module._bar() as report:
+        report("reading", 0, None, "files")
+        for done in (10, 20, 30):
+            now[0] += 1
+            report("counting", done * 1_000_000, 40_000_000, "bytes")
+        now[0] += 5
+        report("saving", 0, None, "bytes")
+    assert [figures["shown"] for figures in bar.figures] == [
+        "",
+        "10.0 of 40.0 MB  10 MB/s",
+        "20.0 of 40.0 MB  10 MB/s",
+        "30.0 of 40.0 MB  10 MB/s",
+        "",
+    ]
+
+
+def test_the_bar_of_merges_is_that_of_their_work(bar):
+    """Linear in the logarithm: the first hundred of 10,000 merges are half of it."""
+    with progress_module._bar() as report:
+        for done in (0, 99, 9_999):
+            report("merging", done, 9_999, "merges")
+    shares = [figures["completed"] / figures["total"] for figures in bar.figures]
+    assert shares == pytest.approx([0, 0.5, 1])
+
+
+def test_json_lines_come_twice_a_second_and_at_each_end(capsys, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with showing_progress("json") as report:
+        for done in range(101):
+            report("counting", done, 100, "bytes")
+            now[0] += 0.1
+    done = [json.loads(line)["done"] for line in capsys.readouterr().err.splitlines()]
+    assert (done[0], done[-1]) == (0, 100)
+    assert 17 <= len(done) <= 22

@@ -1,0 +1,140 @@
+"""Where output goes: stdout is data, stderr is messages; pipes, full disks, old locales, narrow terminals."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+FULL = Path("/dev/full")
+POSIX = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+EVERY_COMMAND = [
+    ["train", "--preset", "tiny", "--name", "t", "--force"],
+    ["train", "--special", "<|a|>", "--vocab-size", "60000", "--out", "a long name/" * 8 + "end"],
+    ["decode", "72", "105"],
+    ["count", "a text", "another one that is too long for the first column of a table in 80 columns"],
+    ["viz", "A text: naïve café 👩‍👧 " * 8, "--ids"],
+    ["viz", "-t", "default", "-t", "default", "--layout", "side-by-side", "Two and two are four. " * 5],
+    ["corpus"],
+    ["list"],
+    ["backends"],
+    ["doctor"],
+]
+"""What is laid out for reading; `encode` prints one line a text, however long, and help has tests elsewhere."""
+
+
+@pytest.mark.parametrize("arguments", EVERY_COMMAND, ids=" ".join)
+def test_no_line_is_wider_than_the_terminal(terminal, arguments):
+    done = terminal(*arguments, columns=80).good()
+    assert max(map(cell_len, done.lines)) <= 80
+    assert "Traceback" not in done.stdout
+
+
+@pytest.mark.parametrize("columns", ["10", "40"])
+def test_in_few_columns_no_number_is_lost(run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    rows = [line.split() for line in run("count", "some text of forty characters, or nearly").good().lines]
+    assert rows[1] == ["tokens", "bytes", "characters", "bytes/token"]
+    assert [row for row in rows if row[-3:-1] == ["40", "40"]]
+    assert "682,961" in run("corpus").good().stdout
+
+
+def test_columns_that_make_no_sense(run, monkeypatch):
+    for columns in ("0", "1", "5", "abc", "-3", ""):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert "bytes/token" in run("count", "some text").good().stdout
+        assert run("viz", "some text").good().stdout
+
+
+def test_in_a_file_lines_are_not_folded_at_80_columns(run):
+    assert max(map(len, run("backends").good().lines)) > 80
+    assert not [line for line in run("list").good().stdout.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["encode"], ["encode", "--json"], ["viz"], ["viz", "--json"], ["count"]], ids=" ".join
+)
+def test_a_reader_that_goes_away_is_no_error(start, tmp_path, arguments):
+    """As `head -1` does; what comes after is more than a pipe holds."""
+    (tmp_path / "long.txt").write_text("the quick brown fox " * 5000, encoding="utf-8")
+    texts = ["a text"] * 1200 if "count" in arguments else ["long.txt"]
+    with start(*arguments, *texts, folder=tmp_path, stdin=subprocess.DEVNULL) as running:
+        assert running.stdout.read(10)
+        running.stdout.close()
+        err = running.stderr.read()
+        running.wait(120)
+    assert err.splitlines()[1:] == []  # the Python kernel says that it is slow
+    assert b"Error" not in err
+    assert running.returncode == 141
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", ["encode 72", "encode 72 --json", "count 72", "viz 72", "decode 72"])
+def test_output_to_a_full_disk_is_an_error(process, command):
+    with FULL.open("wb") as full:
+        done = process(*command.split(), stdout=full)
+    done.refused(1, "the output", "No space left on device")
+
+
+@POSIX
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["decode 72", "count 72", "encode 72 --json"])
+def test_closed_streams_swallow_what_they_get(process, command, closed):
+    done = process(*command.split(), through=f'"$@" {closed}')
+    assert (done.code, done.stderr) == (0, "")
+
+
+@POSIX
+@pytest.mark.parametrize("command", ["decode", "count", "train"])
+def test_a_closed_stdin_is_told(process, command):
+    process(command, "-", through='"$@" <&-').refused(1, "there is no standard input")
+
+
+def test_data_goes_to_stdout_and_messages_to_stderr(run, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.txt").write_text("text", encoding="utf-8")
+    (tmp_path / "folder" / "b.bin").write_bytes(b"\0")
+    for command in ("encode", "count", "viz"):
+        done = run(command, "folder", "--json").good()
+        assert done.documents
+        assert done.stderr == "note: left out of the folders: 1 binary\n"
+    assert run("encode", "text").good().stderr == ""
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"LANG": "C", "LC_ALL": "C"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii"},
+    ],
+    ids=["C", "ASCII", "POSIX"],
+)
+def test_the_locale_does_not_matter(process, run, env):
+    text = "wörld 한국어 ✓"
+    assert process("viz", text, "--ids", env=env).good().out == run("viz", text, "--ids").good().out
+    assert process("decode", "-", env=env, stdin=run("encode", text).out).good().stdout == text
+
+
+def test_names_of_files_need_not_be_utf8(process, tmp_path):
+    try:
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")).write_text("text", encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system takes only UTF-8")
+    assert "caf" in process("count", b"caf\xe9.txt").good().stdout
+    process("count", b"th\xe9.txt").refused(1, r"th\udce9.txt does not exist")
+
+
+def test_an_error_is_red_on_a_terminal_only(process, terminal):
+    assert terminal("encode", "no.txt").stdout.startswith("\x1b[1;31merror:\x1b[0m no.txt does not exist")
+    assert terminal("encode", "no.txt", env={"NO_COLOR": "1"}).stdout.startswith("error: no.txt")
+    assert process("encode", "no.txt").stderr.startswith("error: no.txt")
+
+
+def test_a_message_does_not_steer_the_terminal(run):
+    done = run("encode", "a\x1b]0;title\x07\u202e.txt")
+    done.refused(1, r"a\x1b]0;title\x07\u202e.txt does not exist")
+    assert not {"\x1b", "\x07", "\u202e"} & set(done.stderr)

@@ -1,0 +1,402 @@
+"""`tokbench train`: every source and option, the summary, the same as JSON, and where it is saved."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import json
+import lzma
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import tokbench
+from tokbench.backends.bpe import reference
+from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split
+from tokbench.resources import bundled_files
+
+TEXT = "low lower lowest, new newer newest; wide wider widest!\n" * 3
+KEYS = [
+    "schema",
+    "name",
+    "backend",
+    "vocab_size",
+    "kernel",
+    "directory",
+    "left_out",
+    "special_tokens",
+    "requested_vocab_size",
+    "merges",
+    "stopped_early",
+    "notes",
+    "documents",
+    "bytes",
+    "pretokens",
+    "distinct_pretokens",
+    "tokens",
+    "bytes_per_token",
+    "fingerprint",
+    "threads",
+    "seconds",
+    "megabytes_per_second",
+    "first_learned",
+    "last_learned",
+]
+
+
+@pytest.fixture
+def text(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
+    return "text.txt"
+
+
+@pytest.fixture
+def train(run, text):
+    """Train on the text, or on what is named, and give the JSON."""
+
+    def train(*arguments, stdin=b""):
+        return run("train", *(arguments or [text]), "--json", stdin=stdin).good().json
+
+    return train
+
+
+def merges_of(folder):
+    return [tuple(merge[:2]) for merge in tokbench.load(folder).merges]
+
+
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+# --- what it prints ---------------------------------------------------------------------------
+
+
+def test_without_arguments_it_trains_on_the_bundled_texts(process, tmp_path):
+    done = process("train").good()
+    assert done.stderr == ""
+    rows = dict(re.split(r"  +", line, maxsplit=1) for line in done.lines[:8])
+    assert list(rows) == [
+        "vocabulary",
+        "text",
+        "pre-tokens",
+        "compression",
+        "time",
+        "first",
+        "last",
+        "saved in",
+    ]
+    size = sum(file.bytes for file in bundled_files() if file.kind != "edge")
+    assert rows["vocabulary"] == "4,096 entries (chosen to fit the text): 3,840 merges"
+    assert rows["text"] == f"{size:,} bytes in 41 documents"
+    assert re.fullmatch(r"[\d,]+, [\d,]+ distinct", rows["pre-tokens"])
+    assert re.fullmatch(r"\d\.\d{3} bytes per token on this text", rows["compression"])
+    assert re.match(r"\d+\.\d\d s \(counting .*, merging .*, saving .*\), [\d.,]+ MB/s, ", rows["time"])
+    assert "·the" not in rows["first"]
+    assert rows["saved in"] == "tokenizers/bpe-4096"
+    assert (tmp_path / "tokenizers" / "bpe-4096" / "tokbench.json").is_file()
+
+
+def test_the_next_command_that_it_names_works(process, text):
+    done = process("train", text, "--out", "a folder/it's").good()
+    [line] = [line for line in done.lines if line.startswith("try: ")]
+    tokbench_, *arguments = shlex.split(line.removeprefix("try: "))
+    assert tokbench_ == "tokbench"
+    assert "it's" in process(*arguments).good().stdout
+
+
+def test_json_has_the_same_as_data(train, tmp_path):
+    data = train()
+    assert list(data) == KEYS
+    assert data["schema"] == "tokbench.train/1"
+    assert data["directory"] == f"tokenizers/bpe-{data['vocab_size']}"
+    assert (data["documents"], data["bytes"]) == (1, len(TEXT))
+    assert data["requested_vocab_size"] is None
+    assert data["merges"] == data["vocab_size"] - 256
+    assert set(data["seconds"]) == {"counting", "merging", "saving", "total"}
+    assert data["seconds"]["total"] == pytest.approx(sum(data["seconds"].values()) / 2)
+    pretokens = split(resolve_pattern("gpt4"), TEXT)
+    assert (data["pretokens"], data["distinct_pretokens"]) == (len(pretokens), len(set(pretokens)))
+    tokenizer = tokbench.load(tmp_path / data["directory"])
+    assert data["tokens"] == len(tokenizer.encode(TEXT))
+    assert data["bytes_per_token"] == len(TEXT) / data["tokens"]
+    learned = [tokenizer.token_bytes(256 + i).hex() for i in range(data["merges"])]
+    shown = [piece["bytes"] for piece in data["first_learned"] + data["last_learned"]]
+    assert shown == learned[:12] + learned[12:][-12:]
+
+
+def test_the_merges_are_those_of_the_textbook(train, tmp_path):
+    (tmp_path / "a.txt").write_text("aaabdaaabac", encoding="utf-8")
+    data = train("a.txt", "--pattern", "none")
+    assert [piece["piece"] for piece in data["first_learned"]] == ["aa", "ab", "aaab"]
+    assert merges_of(data["directory"]) == [
+        (merge.left, merge.right)
+        for merge in reference.train({b"aaabdaaabac": 1}, num_merges=256, min_frequency=2)
+    ]
+
+
+def test_a_vocabulary_that_the_text_cannot_fill_stops_early_and_says_so(run, train, text):
+    data = train(text, "--vocab-size", "5000")
+    assert data["requested_vocab_size"] == 5000
+    assert data["vocab_size"] == 256 + data["merges"] < 5000
+    assert data["directory"] == f"tokenizers/bpe-{data['vocab_size']}"
+    assert f"{data['merges']} of 4744 merges were learned" in data["stopped_early"]
+    told = run("train", text, "--vocab-size", "5000", "--name", "again").good()
+    assert f"stopped early: {data['stopped_early']}" in " ".join(told.lines)
+
+
+# --- what it reads ----------------------------------------------------------------------------
+
+
+def test_the_same_text_gives_the_same_tokenizer_wherever_it_comes_from(train, tmp_path):
+    data = TEXT.encode()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "text.txt").write_bytes(data)
+    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(data))
+    (tmp_path / "text.txt.bz2").write_bytes(bz2.compress(data))
+    (tmp_path / "text.txt.xz").write_bytes(lzma.compress(data))
+    (tmp_path / "text.jsonl").write_text(json.dumps({"text": TEXT}), encoding="utf-8")
+    (tmp_path / "other.ndjson").write_text(json.dumps({"body": TEXT}), encoding="utf-8")
+    expected = train("text.txt", "--name", "expected")
+    sources = [
+        ["folder"],
+        ["folder/*.txt"],
+        ["fol*/**"],
+        [str(tmp_path / "fold?r" / "[st]ext.txt")],
+        ["-"],
+        ["text.txt.gz"],
+        ["text.txt.bz2"],
+        ["text.txt.xz"],
+        ["text.jsonl"],
+        ["other.ndjson", "--text-field", "body"],
+        ["text.txt", "folder/../text.txt", str(tmp_path / "text.txt")],  # a file is read once
+    ]
+    for number, source in enumerate(sources):
+        found = train(*source, "--name", f"n{number}", stdin=data)
+        assert merges_of(found["directory"]) == merges_of(expected["directory"]), source
+        assert (found["documents"], found["bytes"]) == (1, len(data)), source
+        if source != ["-"]:
+            assert found["fingerprint"] == expected["fingerprint"], source
+
+
+def test_files_folders_and_patterns_together(train, tmp_path):
+    for name in ("a.txt", "b.md", "sub/c.py", "sub/deep/d.py", "sub/.hidden.py", "more/e.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"text of {name}\n", encoding="utf-8")
+    data = train("a.txt", "more", "sub/**/*.py", "-", stdin=b"and this")
+    assert data["documents"] == 5
+    sizes = [len(f"text of {name}\n") for name in ("a.txt", "more/e.txt", "sub/c.py", "sub/deep/d.py")]
+    assert data["bytes"] == sum(sizes) + len("and this")
+
+
+@pytest.mark.parametrize(("unit", "documents"), [("file", 1), ("lines", 4), ("paragraphs", 2)])
+def test_documents_of_a_text_file(train, tmp_path, unit, documents):
+    (tmp_path / "poem.txt").write_text("one\ntwo\n\nthree\r\nfour\n", encoding="utf-8")
+    assert train("poem.txt", "--documents", unit)["documents"] == documents
+
+
+@pytest.mark.parametrize(
+    ("policy", "note"),
+    [
+        ("replace", "2 bytes that are not UTF-8 were replaced by U+FFFD"),
+        ("skip", "1 documents that are not UTF-8 were left out"),
+    ],
+)
+def test_errors_says_what_becomes_of_bad_utf8(run, tmp_path, text, policy, note):
+    (tmp_path / "bad.txt").write_bytes(b"caf\xe9 na\xefve")
+    done = run("train", "bad.txt", text, "--errors", policy, "--json").good()
+    assert done.stderr == f"note: {note}\n"
+    assert done.json["documents"] == {"replace": 2, "skip": 1}[policy]
+
+
+def test_binary_files_in_a_folder_are_left_out_and_told(run, tmp_path, text):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "folder" / "program").write_bytes(b"\x7fELF\0\0\xff")
+    done = run("train", "folder", "--json").good()
+    assert done.json["documents"] == 1
+    assert done.stderr == "note: left out of the folders: 1 binary\n"
+
+
+# --- its options ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PATTERN_NAMES)
+def test_every_named_pattern(train, text, tmp_path, name):
+    data = train(text, "--pattern", name)
+    manifest = json.loads((tmp_path / data["directory"] / "tokbench.json").read_bytes())
+    assert manifest["config"]["pattern"] == name
+    assert manifest["config"]["pattern_regex"] == resolve_pattern(name).regex
+    pretokens = split(resolve_pattern(name), TEXT)
+    assert (data["pretokens"], data["distinct_pretokens"]) == (len(pretokens), len(set(pretokens)))
+
+
+def test_a_regular_expression_as_pattern(train, run, text):
+    data = train(text, "--pattern", r"\w+|\W+", "--name", "words")
+    assert data["pretokens"] == len(re.findall(r"\w+|\W+", TEXT))
+    pieces = run("encode", "-t", "words", "--json", "--text", "lowest wider").good().json["pieces"]
+    assert "".join(pieces) == "lowest wider"
+    assert not any(" " in piece.strip(" ") for piece in pieces)
+
+
+def test_special_tokens_count_and_come_last(train, text, run):
+    data = train(text, "--vocab-size", "270", "--special", "<|b|>", "--special", "<|a|>", "--name", "s")
+    assert data["special_tokens"] == {"<|b|>": 268, "<|a|>": 269}
+    assert (data["vocab_size"], data["merges"]) == (270, 12)
+    ids = run("encode", "-t", "s", "--special", "encode", "<|a|><|b|>").good().stdout
+    assert ids == "269 268\n"
+
+
+def test_special_tokens_are_no_text_to_learn_from(train, tmp_path):
+    (tmp_path / "marked.txt").write_text("ab<|stop|>ab<|stop|>" * 20, encoding="utf-8")
+    learned = train("marked.txt", "--special", "<|stop|>", "--name", "with")["first_learned"]
+    assert [piece["piece"] for piece in learned] == ["ab"]
+    learned = train("marked.txt", "--name", "without")["first_learned"]
+    assert "stop" in {piece["piece"] for piece in learned}
+
+
+def test_min_frequency_ends_the_training(train, text):
+    sizes = [
+        train(text, "--min-frequency", n, "--name", f"m{n}")["merges"] for n in ("1", "2", "4", "9", "99")
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 0
+    assert sizes[1] > sizes[3] > 0
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_max_token_length_holds_for_every_token(train, text, length):
+    data = train(text, "--max-token-length", str(length), "--name", "short")
+    tokenizer = tokbench.load(data["directory"])
+    lengths = [len(tokenizer.token_bytes(id)) for id in range(data["vocab_size"])]
+    assert max(lengths) == length
+    assert f"in at most {length} bytes" in data["stopped_early"]
+
+
+def test_a_preset_and_what_stands_beside_it(train):
+    assert train("--preset", "tiny")["requested_vocab_size"] == 512
+    data = train("--preset", "tiny", "--vocab-size", "300", "--pattern", "gpt2", "--name", "t2")
+    assert data["vocab_size"] == 300
+    assert tokbench.load(data["directory"]).pattern.name == "gpt2"
+
+
+def test_a_preset_of_ones_own(train, text, tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        'backend = "bpe"\n[options]\nvocab_size = 270\nspecial_tokens = ["<|x|>"]\n', encoding="utf-8"
+    )
+    data = train(text, "--preset", "mine.toml")
+    assert (data["vocab_size"], data["special_tokens"]) == (270, {"<|x|>": 269})
+
+
+@pytest.mark.parametrize("specials", [0, 1, 3])
+def test_impossible_sizes_are_refused_with_the_smallest_that_works(run, train, text, specials, tmp_path):
+    options = [word for number in range(specials) for word in ("--special", f"<|{number}|>")]
+    smallest = 256 + specials
+    refused = run("train", text, *options, "--vocab-size", str(smallest - 1))
+    refused.refused(2, "too small", f"the smallest that works is {smallest}")
+    assert not (tmp_path / "tokenizers").exists()
+    data = train(text, *options, "--vocab-size", str(smallest))
+    assert (data["vocab_size"], data["merges"]) == (smallest, 0)
+
+
+def test_neither_threads_nor_the_seed_change_the_tokenizer(run, text):
+    kinds = [
+        ["--threads", "1"],
+        ["--threads", "2"],
+        ["--threads", "3", "--seed", "7"],
+        ["--seed", "123456789"],
+    ]
+    found = []
+    for number, options in enumerate(kinds):
+        data = run("train", "--preset", "code", *options, "--name", f"k{number}", "--json").good().json
+        merges = merges_of(data["directory"])
+        ids = run("encode", "-t", data["directory"], text).good().stdout
+        found.append((merges, ids, data["fingerprint"], data["tokens"]))
+    assert all(each == found[0] for each in found)
+
+
+def test_threads_are_reported(train, text):
+    assert train(text, "--threads", "2")["threads"] == 2
+
+
+def test_training_again_gives_the_same_bytes(train, text):
+    one = files_of(Path(train(text, "--name", "same", "--seed", "3")["directory"]))
+    other = files_of(Path(train(text, "--name", "same", "--seed", "3", "--force")["directory"]))
+    assert one == other
+
+
+# --- where it is saved ------------------------------------------------------------------------
+
+
+def test_where_it_is_saved(train, text, tmp_path):
+    assert train(text, "--vocab-size", "260")["directory"] == "tokenizers/bpe-260"
+    assert train(text, "--name", "mine")["directory"] == "tokenizers/mine"
+    assert train(text, "--out", "deep/er/place")["directory"] == "deep/er/place"
+    assert train(text, "--out", str(tmp_path / "absolute"))["directory"] == str(tmp_path / "absolute")
+    for place in ("tokenizers/bpe-260", "tokenizers/mine", "deep/er/place", "absolute"):
+        names = sorted(path.name for path in (tmp_path / place).iterdir())
+        assert names == [
+            "merges.npy",
+            "ranks.tiktoken",
+            "tokbench.json",
+            "tokenizer.json",
+            "tokenizer_config.json",
+        ]
+
+
+def test_the_recorded_checksums_are_those_of_the_files(train, text, tmp_path):
+    folder = tmp_path / train(text)["directory"]
+    recorded = json.loads((folder / "tokbench.json").read_bytes())["files"]
+    found = files_of(folder)
+    del found["tokbench.json"]
+    assert recorded == {name: hashlib.sha256(data).hexdigest() for name, data in found.items()}
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", ".hidden", "../a"])
+def test_a_name_is_no_path(run, text, name, tmp_path):
+    run("train", text, "--name", name).refused(2, "--name", "--out takes any path")
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_name_and_out_together_are_refused(run, text):
+    run("train", text, "--name", "a", "--out", "b").refused(2, "--out and --name", "give one of them")
+
+
+def test_force_replaces_only_saved_tokenizers(run, train, text, tmp_path):
+    place = tmp_path / "tokenizers" / "mine"
+    train(text, "--name", "mine", "--vocab-size", "260")
+    before = files_of(place)
+    run("train", text, "--name", "mine").refused(1, "tokenizers/mine exists", "--force replaces it")
+    assert files_of(place) == before
+    assert train(text, "--name", "mine", "--vocab-size", "270", "--force")["vocab_size"] == 270
+    assert tokbench.load(place).info.vocab_size == 270
+    (place / "notes.txt").write_text("mine, not tokbench's", encoding="utf-8")
+    before = files_of(place)
+    run("train", text, "--name", "mine", "--force").refused(
+        1, "will not be replaced: tokbench did not write notes.txt", "move that away"
+    )
+    assert files_of(place) == before
+    assert sorted(path.name for path in place.parent.iterdir()) == ["mine"]
+
+
+def test_force_takes_an_empty_folder_and_no_other(run, train, text, tmp_path):
+    (tmp_path / "empty").mkdir()
+    run("train", text, "--out", "empty").refused(1, "empty exists")
+    assert train(text, "--out", "empty", "--force")["directory"] == "empty"
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_bytes(b"a cat")
+    run("train", text, "--out", "photos", "--force").refused(1, "photos will not be replaced", "cat.jpg")
+    assert files_of(tmp_path / "photos") == {"cat.jpg": b"a cat"}
+    run("train", text, "--out", text, "--force").refused(1, "text.txt is a file", "--out names a folder")
+    run("train", text, "--out", "text.txt/below").refused(1, "a part of its path is a file")
+    assert (tmp_path / text).read_text(encoding="utf-8") == TEXT
+
+
+def test_force_replaces_what_a_link_points_to(train, text, tmp_path):
+    train(text, "--name", "mine", "--vocab-size", "260")
+    (tmp_path / "link").symlink_to("tokenizers/mine")
+    train(text, "--out", "link", "--vocab-size", "270", "--force")
+    assert (tmp_path / "link").is_symlink()
+    assert tokbench.load(tmp_path / "tokenizers" / "mine").info.vocab_size == 270

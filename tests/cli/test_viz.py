@@ -1,0 +1,180 @@
+"""`tokbench viz`: the tokens of a text, for one or several tokenizers, with and without colour."""
+
+from __future__ import annotations
+
+import pytest
+
+import tokbench
+
+ESCAPE = "\x1b["
+SEGMENT = ["id", "piece", "bytes", "span", "kind"]
+
+
+@pytest.fixture(scope="module")
+def letters(start, tmp_path_factory):
+    """A tokenizer of the 256 bytes alone."""
+    folder = tmp_path_factory.mktemp("letters")
+    with start("train", "--vocab-size", "256", "--name", "letters", folder=folder) as running:
+        running.communicate(timeout=120)
+    return folder / "tokenizers" / "letters"
+
+
+def test_tokens_stand_between_separators_with_a_statistics_line(run, trained):
+    text = "the quick brown fox"
+    done = run("viz", "-t", trained, text).good()
+    header, tokens, statistics = done.lines
+    tokenizer = tokbench.load(trained)
+    pieces = [tokenizer.token_bytes(id).decode().replace(" ", "·") for id in tokenizer.encode(text)]
+    assert header.startswith("── mine · bpe · 1,024 entries ──")
+    assert tokens == "│".join(pieces)
+    ratio = f"{len(text) / len(pieces):.2f}"
+    assert statistics == f"19 characters · 19 bytes · {len(pieces)} tokens · {ratio} bytes/token"
+    assert done.stderr == ""
+
+
+def test_whitespace_and_controls_are_visible(run, letters):
+    done = run("viz", "-t", letters, " a\tb\n\x1b[31m\0\x7f").good()
+    assert done.lines[1:3] == ["·│a│→│b│⏎│", "␛│[│3│1│m│␀│␡"]
+    assert "\x1b" not in done.stdout
+
+
+def test_parts_of_characters_and_cut_clusters_are_shown(run, letters):
+    done = run("viz", "-t", letters, "xé").good()
+    assert done.lines[1] == "x│⟨C3⟩╎⟨A9⟩"
+    assert done.lines[3] == "1 character is cut:"
+    assert "⟨C3⟩ ╎ ⟨A9⟩  U+00E9 LATIN SMALL LETTER E WITH ACUTE" in done.lines[4]
+    assert "cut" not in run("viz", "-t", letters, "plain").good().stdout
+
+
+def test_special_tokens_stand_out(run, trained):
+    assert "a│⟪<|pad|>⟫│b" in run("viz", "-t", trained, "--special", "encode", "a<|pad|>b").good().lines
+    assert "⟪" not in run("viz", "-t", trained, "a<|pad|>b").good().stdout
+    run("viz", "-t", trained, "--special", "raise", "a<|pad|>b").refused(1, "'<|pad|>' at bytes 1-8")
+
+
+def test_ids_stand_beneath_the_tokens(run, letters):
+    assert run("viz", "-t", letters, "--ids", "a b").good().lines[1:3] == ["a │· │b", "97│32│98"]
+    assert run("viz", "-t", letters, "a b").good().lines[1] == "a│·│b"
+
+
+def test_several_tokenizers_stacked(run, trained, letters):
+    done = run("viz", "-t", trained, "-t", letters, "the fox").good()
+    headers = [line for line in done.lines if line.startswith("──")]
+    assert [header.split(" · ")[0] for header in headers] == ["── mine", "── letters"]
+    assert "t│h│e│·│f│o│x" in done.lines
+    assert done.lines[-1].startswith("tokens: mine ")
+    assert "letters 7 (+" in done.lines[-1]
+
+
+def test_several_tokenizers_side_by_side(run, trained, letters, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    done = run("viz", "-t", trained, "-t", letters, "--layout", "side-by-side", "the fox").good()
+    assert "── mine" in done.lines[0]
+    assert "── letters" in done.lines[0]
+    assert done.lines[1].endswith("t│h│e│·│f│o│x")
+    assert max(map(len, done.lines)) <= 200
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run("viz", "-t", trained, "-t", letters, "--layout", "side-by-side", "the fox").good()
+    assert "shown stacked: side by side takes 83 columns, here are 80" in done.lines
+
+
+def test_a_title_for_each_of_several_texts(run, letters, tmp_path):
+    (tmp_path / "a.txt").write_text("ab", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("cd", encoding="utf-8")
+    lines = run("viz", "-t", letters, "*.txt", "-", "word", stdin=b"ef").good().lines
+    assert [line for line in lines if "·" not in line] == [
+        *["a.txt", "a│b", ""],
+        *["b.txt", "c│d", ""],
+        *["<stdin>", "e│f", ""],
+        *["word", "w│o│r│d"],
+    ]
+    assert "a.txt" not in run("viz", "-t", letters, "a.txt").good().stdout
+
+
+def test_json_has_the_tokens_of_each_tokenizer(run, trained, letters):
+    text = "xé<|pad|>"
+    data = run("viz", "-t", trained, "-t", letters, "--special", "encode", "--json", text).good().json
+    assert list(data) == ["schema", "text", "tokenizers"]
+    assert (data["schema"], data["text"]) == ("tokbench.viz/1", text)
+    assert [list(view) for view in data["tokenizers"]] == [
+        [
+            *["name", "backend", "vocab_size", "kernel", "characters", "bytes", "tokens", "bytes_per_token"],
+            *["segments", "cut_characters"],
+        ]
+    ] * 2
+    mine, spelled = data["tokenizers"]
+    assert (mine["name"], mine["vocab_size"]) == ("mine", 1024)
+    assert mine["segments"][-1] == {
+        "id": 1023,
+        "piece": "<|pad|>",
+        "bytes": b"<|pad|>".hex(),
+        "span": [3, 10],
+        "kind": "special",
+    }
+    assert [list(segment) for segment in spelled["segments"]] == [SEGMENT] * 10
+    assert [segment["id"] for segment in spelled["segments"]] == list(text.encode())
+    assert (spelled["characters"], spelled["bytes"], spelled["tokens"]) == (9, 10, 10)
+    assert spelled["bytes_per_token"] == 1.0
+    assert spelled["cut_characters"] == [
+        {"text": "é", "span": [1, 3], "boundaries": [2], "code_points": ["U+00E9"]}
+    ]
+
+
+def test_an_empty_text(run, letters, tmp_path):
+    (tmp_path / "empty.txt").touch()
+    for argument in ("", "-", "empty.txt"):
+        assert run("viz", "-t", letters, argument).good().lines[-1] == "0 characters · 0 bytes · 0 tokens"
+    assert run("viz", "-t", letters, "--json", "").good().json["tokenizers"][0]["bytes_per_token"] is None
+
+
+@pytest.mark.parametrize("text", ["[bold]loud[/bold]", "[/]", ":smile:", "[link=file:///]x", "\\[x]"])
+def test_a_text_is_never_markup(run, letters, text):
+    assert "│".join(text) in run("viz", "-t", letters, "--text", text).good().stdout
+
+
+def test_nothing_of_a_hard_text_steers_the_terminal(run, trained):
+    from tokbench.resources import bundled_files
+
+    for file in bundled_files():
+        if file.kind == "edge":
+            shown = run("viz", "-t", trained, file.path).good().stdout
+            controls = {character for character in shown if character < " " or "\x7f" <= character < "\xa0"}
+            assert controls <= {"\n"}, file.name
+            assert not set(shown) & set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068"), file.name
+
+
+def test_the_built_in_tokenizer_and_names(run, trained, tmp_path):
+    assert "── default · bpe · 8,192 entries" in run("viz", "text").good().stdout
+    (tmp_path / "tokenizers").mkdir()
+    (tmp_path / "tokenizers" / "near").symlink_to(trained)
+    assert "── mine · bpe · 1,024 entries" in run("viz", "-t", "near", "text").good().stdout
+    assert "── mine" in run("viz", "-t", "tokenizers/near", "text").good().stdout
+    run("viz", "-t", "nearby", "text").refused(1, "there is no tokenizer 'nearby'", "near")
+    run("viz", "-t", "", "text").refused(1, "the name of the tokenizer is empty")
+
+
+# --- colour -----------------------------------------------------------------------------------
+
+
+def test_colour_is_for_terminals_unless_it_is_asked_for(run, terminal, letters):
+    assert ESCAPE not in run("viz", "-t", letters, "ab").good().stdout
+    assert ESCAPE not in run("viz", "-t", letters, "ab", "--color", "never").good().stdout
+    assert ESCAPE in run("viz", "-t", letters, "ab", "--color", "always").good().stdout
+    assert ESCAPE in terminal("viz", "-t", letters, "ab").good().stdout
+    assert ESCAPE not in terminal("viz", "-t", letters, "ab", "--color", "never").good().stdout
+
+
+def test_no_color_is_heeded_unless_colour_is_asked_for(terminal, letters):
+    env = {"NO_COLOR": "1"}
+    done = terminal("viz", "-t", letters, "ab", env=env).good()
+    assert ESCAPE not in done.stdout
+    assert "a│b" in done.stdout
+    assert ESCAPE in terminal("viz", "-t", letters, "ab", "--color", "always", env=env).good().stdout
+    assert ESCAPE in terminal("viz", "-t", letters, "ab", env={"NO_COLOR": ""}).good().stdout
+
+
+def test_with_colour_neighbours_differ_and_nothing_stands_between(terminal, letters):
+    shown = terminal("viz", "-t", letters, "ab").good().stdout
+    assert "│" not in shown
+    one, other = (shown.split(letter)[0].rpartition(ESCAPE)[2] for letter in ("ab"))
+    assert one != other

@@ -1,0 +1,61 @@
+// Any bytes: pre-tokens cover the text in order, cutting it at safe places changes none, and what is
+// not UTF-8 is found where it begins.
+#include "fuzz.hpp"
+#include "naive.hpp"
+
+using namespace tokbench;
+
+namespace {
+
+using Ends = std::vector<std::size_t>;
+
+void check_cover(const Ends& ends, Bytes text) {
+  std::size_t position = 0;
+  for (const std::size_t end : ends) {
+    CHECK(end > position);
+    position = end;
+  }
+  CHECK(position == text.size());
+}
+
+Ends ends_when_cut(Pattern pattern, Bytes text, const Ends& cuts) {
+  Ends joined;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i <= cuts.size(); ++i) {
+    const std::size_t stop = i < cuts.size() ? cuts[i] : text.size();
+    for (const std::size_t end : naive::pretoken_ends(pattern, text.subspan(start, stop - start))) joined.push_back(start + end);
+    start = stop;
+  }
+  return joined;
+}
+
+void check_safe_cuts(Pattern pattern, Bytes text, const Ends& ends) {
+  Ends safe;
+  for (std::size_t cut = 1; cut < text.size(); ++cut) {
+    if (is_safe_cut(text, cut)) safe.push_back(cut);
+  }
+  CHECK(last_safe_cut(pattern, text, 0) == (safe.empty() ? 0 : safe.back()));
+  CHECK(ends_when_cut(pattern, text, safe) == ends);
+  constexpr std::size_t kFewEnough = 64;  // each by itself too: together they could hide one another
+  for (std::size_t i = 0; i < std::min(safe.size(), kFewEnough); ++i) {
+    CHECK(ends_when_cut(pattern, text, {safe[i]}) == ends);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Bytes text(data, size);
+  CHECK(first_invalid(text) == naive::first_invalid(text));
+  for (const std::string_view name : kPatternNames) {
+    const Pattern pattern = pattern_named(name);
+    const Ends ends = naive::pretoken_ends(pattern, text);
+    check_cover(ends, text);
+    if (pattern == Pattern::None) {
+      CHECK(ends.size() == (text.empty() ? 0 : 1));
+    } else {
+      check_safe_cuts(pattern, text, ends);
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,58 @@
+// The trainer learns what the textbook learns, whatever the seed of its tables.
+#include "counter.hpp"
+#include "fuzz.hpp"
+#include "naive.hpp"
+#include "trainer.hpp"
+
+using namespace tokbench;
+using fuzz::Input;
+
+namespace {
+
+// Few different letters make many equal counts, repeats and overlaps.
+std::string with_few_letters(Bytes text, std::size_t letters) {
+  std::string folded = naive::to_string(text);
+  if (letters == 0) return folded;
+  for (char& c : folded) {
+    if (c != ' ') c = static_cast<char>('a' + static_cast<Byte>(c) % letters);
+  }
+  return folded;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::size_t kMostBytes = 700;  // the textbook is slow
+  Input input(data, size);
+  const std::size_t num_merges = input.below(100);
+  const auto min_frequency = static_cast<std::int64_t>(1 + input.below(4));
+  const std::size_t max_token_length = input.below(10);  // 0 and 1: no limit, and no merge at all
+  const std::size_t letters = input.below(6);
+  const auto pattern = static_cast<Pattern>(input.below(kPatternNames.size()));
+  const auto most_count = std::int64_t{1} << input.below(40);
+  const std::uint64_t seed = input.word();
+  fuzz::Random random(seed);
+  const Bytes text = input.rest().first(std::min(input.rest().size(), kMostBytes));
+
+  PretokenCounter counter(Pattern::None, SpecialTokens({}), 1, seed);
+  naive::Counts counts;
+  for (const std::string& pretoken : naive::pretokens(pattern, with_few_letters(text, letters))) {
+    const auto count = static_cast<std::int64_t>(1 + random.next() % static_cast<std::uint64_t>(most_count));
+    counter.add_counted(naive::to_bytes(pretoken), count);
+    counts[pretoken] += count;
+  }
+  counter.finish();
+
+  Trainer trainer(counter.table(), {num_merges, min_frequency, max_token_length, seed});
+  while (trainer.step()) {
+  }
+  const naive::Learned expected = naive::train(counts, num_merges, min_frequency, max_token_length);
+  CHECK(trainer.merges().size() == expected.pairs.size());
+  for (std::size_t i = 0; i < expected.pairs.size(); ++i) {
+    CHECK(trainer.merges()[i].left == expected.pairs[i].first);
+    CHECK(trainer.merges()[i].right == expected.pairs[i].second);
+    CHECK(trainer.merges()[i].count == expected.counts[i]);
+  }
+  CHECK(trainer.num_tokens() == expected.num_tokens);
+  return 0;
+}

@@ -1,0 +1,176 @@
+// The kernel's slow twins: each says in a few lines what is right, with strings and maps.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pair_map.hpp"
+#include "patterns.hpp"
+
+namespace tokbench::naive {
+
+using Pair = std::pair<Id, Id>;
+using Word = std::vector<Id>;
+using Counts = std::map<std::string, std::int64_t>;
+
+inline std::string to_string(Bytes text) { return {text.begin(), text.end()}; }
+inline Bytes to_bytes(const std::string& text) {
+  return {reinterpret_cast<const Byte*>(text.data()), text.size()};
+}
+
+// Where pre-tokens end. The text is copied to a block of its own size, so that a sanitizer sees every step beyond it.
+inline std::vector<std::size_t> pretoken_ends(Pattern pattern, Bytes text) {
+  std::vector<Byte> copy(text.begin(), text.end());
+  copy.shrink_to_fit();
+  std::vector<std::size_t> ends;
+  with_scanner(pattern, [&](auto scanner) {
+    for_each_pretoken(scanner, Bytes(copy),
+                      [&](const Byte*, const Byte* stop) { ends.push_back(static_cast<std::size_t>(stop - copy.data())); });
+  });
+  return ends;
+}
+
+inline std::vector<std::string> pretokens(Pattern pattern, const std::string& text) {
+  std::vector<std::string> found;
+  std::size_t start = 0;
+  for (const std::size_t end : pretoken_ends(pattern, to_bytes(text))) {
+    found.push_back(text.substr(start, end - start));
+    start = end;
+  }
+  return found;
+}
+
+// By the arithmetic of code points: decode what the lead byte promises, then ask whether it was the shortest form.
+inline std::optional<std::size_t> first_invalid(Bytes text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const Byte lead = text[i];
+    const std::size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
+    if (length == 0 || length > text.size() - i) return i;
+    std::uint32_t code_point = length == 1 ? lead : lead & (0x7Fu >> length);
+    for (std::size_t k = 1; k < length; ++k) {
+      if (text[i + k] >> 6 != 2) return i;
+      code_point = code_point << 6 | (text[i + k] & 0x3Fu);
+    }
+    constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    const bool is_surrogate = code_point >= 0xD800 && code_point < 0xE000;
+    if (code_point < kSmallest[length] || code_point > 0x10FFFF || is_surrogate) return i;
+    i += length;
+  }
+  return std::nullopt;
+}
+
+// The parts between special tokens: the leftmost token first, of two that begin together the longest.
+inline std::vector<std::string> ordinary_parts(const std::string& text, const std::vector<std::string>& special_tokens) {
+  std::vector<std::string> parts(1);
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t longest = 0;
+    for (const std::string& token : special_tokens) {
+      if (text.compare(i, token.size(), token) == 0) longest = std::max(longest, token.size());
+    }
+    if (longest == 0) {
+      parts.back() += text[i++];
+    } else {
+      parts.emplace_back();
+      i += longest;
+    }
+  }
+  std::erase(parts, "");
+  return parts;
+}
+
+// Empty or white space alone, in Python's sense: U+001C to U+001F are some.
+inline bool is_blank(const std::string& line) {
+  const Byte* const end = to_bytes(line).data() + line.size();
+  for (const Byte* p = to_bytes(line).data(); p < end; p += character_at(p, end).length) {
+    if (character_at(p, end).kind != CharClass::Space && (*p < 0x1C || *p > 0x1F)) return false;
+  }
+  return true;
+}
+
+// Without their line ends ("\n" or "\r\n"); blank ones are left out.
+inline std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> found;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t newline = text.find('\n', start);
+    std::string line = text.substr(start, newline - start);
+    if (newline != std::string::npos && line.ends_with('\r')) line.pop_back();
+    if (!is_blank(line)) found.push_back(line);
+    start = newline == std::string::npos ? text.size() : newline + 1;
+  }
+  return found;
+}
+
+inline Word merge_pair(const Word& word, const Pair& pair, Id made) {
+  Word merged;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const bool matches = i + 1 < word.size() && Pair(word[i], word[i + 1]) == pair;
+    merged.push_back(matches ? made : word[i]);
+    i += matches;
+  }
+  return merged;
+}
+
+struct Learned {
+  std::vector<Pair> pairs;
+  std::vector<std::int64_t> counts;
+  std::int64_t num_tokens = 0;
+};
+
+// The textbook: count every pair anew, take the most frequent (ties to the smallest), merge it everywhere.
+inline Learned train(const Counts& pretokens, std::size_t num_merges, std::int64_t min_frequency,
+                     std::size_t max_token_length) {
+  std::vector<std::pair<Word, std::int64_t>> words;
+  for (const auto& [text, count] : pretokens) {
+    const Bytes bytes = to_bytes(text);
+    words.emplace_back(Word(bytes.begin(), bytes.end()), count);
+  }
+  std::vector<std::size_t> lengths(256, 1);
+  Learned learned;
+  while (learned.pairs.size() < num_merges) {
+    std::map<Pair, std::int64_t> counts;
+    for (const auto& [word, count] : words) {
+      for (std::size_t i = 0; i + 1 < word.size(); ++i) counts[{word[i], word[i + 1]}] += count;
+    }
+    std::erase_if(counts, [&](const auto& entry) {
+      const std::size_t length = lengths[entry.first.first] + lengths[entry.first.second];
+      return entry.second < min_frequency || (max_token_length != 0 && length > max_token_length);
+    });
+    // The map is in the order of pairs, and max_element returns the first of equal ones.
+    const auto best = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (best == counts.end()) break;
+    const auto [pair, count] = *best;
+    const Id made = static_cast<Id>(lengths.size());
+    for (auto& entry : words) entry.first = merge_pair(entry.first, pair, made);
+    lengths.push_back(lengths[pair.first] + lengths[pair.second]);
+    learned.pairs.push_back(pair);
+    learned.counts.push_back(count);
+  }
+  for (const auto& [word, count] : words) learned.num_tokens += count * static_cast<std::int64_t>(word.size());
+  return learned;
+}
+
+// Again and again, merges the neighbours of the smallest rank(left, right), of equal ones the leftmost, into
+// made(rank). The rank of neighbours that do not merge is kNever.
+inline constexpr std::uint32_t kNever = 0xFFFFFFFFu;
+
+template <class RankOf, class Made>
+inline Word merge_by_rank(Word word, RankOf rank_of, Made made) {
+  for (;;) {
+    std::uint32_t smallest = kNever;
+    std::size_t place = 0;
+    for (std::size_t i = 0; i + 1 < word.size(); ++i) {
+      const std::uint32_t rank = rank_of(word[i], word[i + 1]);
+      if (rank < smallest) smallest = rank, place = i;
+    }
+    if (smallest == kNever) return word;
+    word[place] = made(smallest);
+    word.erase(word.begin() + static_cast<std::ptrdiff_t>(place) + 1);
+  }
+}
+
+}  // namespace tokbench::naive

@@ -1,0 +1,126 @@
+"""What is shipped: the source distribution builds, and the wheel holds the package and nothing else."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "tokbench"
+NATIVE = "tokbench/backends/bpe/_native"
+EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
+
+pytestmark = pytest.mark.xdist_group("distribution")  # built once, by one worker
+
+
+def run(*arguments: str | Path, cwd: Path, **variables: str) -> str:
+    """Run Python where the source tree is not in its way; its output, which is shown where it fails."""
+    variables = os.environ | {"PYTHONSAFEPATH": "1", "TOKBENCH_REQUIRE_NATIVE": "1"} | variables
+    finished = subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, env=variables, capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+@pytest.fixture(scope="module")
+def source_distribution(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive that would be published."""
+    if importlib.util.find_spec("scikit_build_core") is None:
+        pytest.skip("scikit-build-core is not installed")
+    folder = tmp_path_factory.mktemp("sdist")
+    program = f"from scikit_build_core.build import build_sdist; build_sdist({str(folder)!r})"
+    run("-c", program, cwd=ROOT)
+    [archive] = folder.iterdir()
+    return archive
+
+
+@pytest.fixture(scope="module")
+def wheel(source_distribution: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that is built from that archive, with the native kernel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ("--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", folder)
+    run("-m", "pip", "wheel", *options, source_distribution, cwd=folder)
+    [built] = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module", params=["installed", pytest.param("wheel", marks=pytest.mark.slow)])
+def shipped(request: pytest.FixtureRequest) -> set[str]:
+    """The files of the package as it is installed here, or as a wheel would install it."""
+    if request.param == "wheel":
+        with zipfile.ZipFile(request.getfixturevalue("wheel")) as archive:
+            return of_the_package(archive.namelist())
+    if not EXPECTS_INSTALLED:
+        pytest.skip("TOKBENCH_EXPECT_INSTALLED is not set: the package may be run from its source tree")
+    return of_the_package(map(str, importlib.metadata.files("tokbench") or ()))
+
+
+def of_the_package(names: Iterable[str]) -> set[str]:
+    paths = [PurePosixPath(name) for name in names]
+    return {str(path) for path in paths if path.parts[0] == "tokbench" and "__pycache__" not in path.parts}
+
+
+def in_the_source_tree() -> set[str]:
+    """The files that a wheel should hold, by their places in it; the compiled module left out."""
+    modules = {path for kind in ("*.py", "*.pyi", "py.typed") for path in PACKAGE.rglob(kind)}
+    modules -= set((PACKAGE / "backends/bpe/native").rglob("*"))
+    data = {
+        path for folder in ("configs", "corpora") for path in (ROOT / folder).rglob("*") if path.is_file()
+    }
+    data = {path for path in data if path.suffix not in {".pyc"} and path.name != "make_manifest.py"}
+    return {path.relative_to(ROOT).as_posix() for path in modules} | {
+        f"tokbench/{path.relative_to(ROOT).as_posix()}" for path in data
+    }
+
+
+def test_a_wheel_holds_the_package_and_its_texts_and_nothing_else(shipped: set[str]) -> None:
+    assert {name for name in shipped if not name.startswith(NATIVE + ".")} == in_the_source_tree() - {
+        NATIVE + ".pyi"
+    }
+
+
+def test_a_wheel_holds_the_native_kernel(shipped: set[str]) -> None:
+    if os.environ.get("TOKBENCH_KERNEL") != "native":
+        pytest.skip("TOKBENCH_KERNEL=native is not set: the kernel may be absent")
+    assert {PurePosixPath(name).suffix for name in shipped if name.startswith(NATIVE + ".")} & {".so", ".pyd"}
+
+
+@pytest.mark.slow
+def test_the_source_distribution_holds_what_a_build_needs(source_distribution: Path) -> None:
+    with tarfile.open(source_distribution) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    native = {
+        path.relative_to(ROOT).as_posix() for path in (PACKAGE / "backends/bpe/native").glob("*.[ch]pp")
+    }
+    wanted = {"pyproject.toml", "README.md", "LICENSE", "corpora/MANIFEST.toml", "configs/tiny.toml"}
+    assert native | wanted | {"tests/conftest.py"} <= names
+    assert not {name for name in names if name.endswith((".so", ".pyd", ".pyc"))}
+
+
+@pytest.mark.slow
+def test_the_wheel_works_by_itself(wheel: Path, tmp_path: Path) -> None:
+    run("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "here", wheel, cwd=tmp_path)
+    program = """if True:
+        import tokbench
+        from tokbench.backends.bpe.kernel import current_kernel
+
+        tokenizer = tokbench.train(["some text", "more text"] * 9, vocab_size=260)
+        assert tokenizer.decode(tokenizer.encode("some more")) == "some more"
+        print(tokbench.__file__, current_kernel().name, len(list(tokbench.bundled_corpus())) > 30)
+    """
+    place = tmp_path / "here"
+    found = run("-c", program, cwd=tmp_path, PYTHONPATH=str(place), TOKBENCH_KERNEL="native").split()
+    assert found == [str(place / "tokbench/__init__.py"), "native", "True"]

@@ -1,0 +1,103 @@
+"""Importing is cheap: every public name is there, and nothing heavy is loaded before it is needed."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import typer.main
+
+import tokbench
+from tokbench.cli.app import app
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = {
+    "numpy", "orjson", "pyarrow", "regex", "sentencepiece", "tiktoken", "tokenizers", "transformers", "zstandard",
+}  # fmt: skip
+COMMANDS = sorted(typer.main.get_group(app).commands)
+
+SHOW_HELP = """if True:
+    import sys
+    from tokbench.cli.app import main
+
+    try:
+        main()
+    except SystemExit as stopped:
+        assert not stopped.code
+    print(*sys.modules, sep="\\n", file=sys.stderr)
+"""
+BARE_SCRIPT = """if True:
+    import rich.console
+    import typer
+
+    app = typer.Typer(rich_markup_mode=None)
+
+    @app.callback()
+    def root(*, version: bool = False) -> None:
+        "Greet."
+
+    @app.command()
+    def hello(name: str, *, loud: bool = False) -> None:
+        "Say hello."
+
+    app()
+"""
+
+
+def loaded_modules(program: str, *arguments: str, cwd: Path) -> set[str]:
+    """The top-level modules that a program lists on stderr when it ends."""
+    finished = subprocess.run(
+        [sys.executable, "-c", program, *arguments], cwd=cwd, capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in finished.stderr.split()}
+
+
+def test_every_public_name_can_be_imported() -> None:
+    for name in tokbench.__all__:
+        assert getattr(tokbench, name) is not None
+    assert set(tokbench.__all__) <= set(dir(tokbench))
+    assert len(set(tokbench.__all__)) == len(tokbench.__all__)
+
+
+def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'trian'"):
+        tokbench.trian  # noqa: B018
+
+
+def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
+    program = 'import sys, tokbench; print(*sys.modules, sep="\\n", file=sys.stderr)'
+    loaded = loaded_modules(program, cwd=tmp_path)
+    assert "tokbench" in loaded
+    assert loaded & (HEAVY | {"rich", "typer"}) == set()
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_loads_nothing_heavy(command: str | None, tmp_path: Path) -> None:
+    arguments = [command, "--help"] if command else ["--help"]
+    loaded = loaded_modules(SHOW_HELP, *arguments, cwd=tmp_path)
+    assert "typer" in loaded
+    assert loaded & HEAVY == set()
+
+
+def seconds(program: str, *arguments: str, cwd: Path) -> float:
+    """Processor time that a program takes; time on the clock would measure what else the machine does."""
+    resource = pytest.importorskip("resource", reason="nothing tells it here")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", program, *arguments], cwd=cwd, capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+@pytest.mark.slow
+def test_help_comes_in_less_than_twice_the_time_of_a_bare_script(tmp_path: Path) -> None:
+    show_help = "from tokbench.cli.app import main; main()"
+    rounds = range(5)
+    bare = statistics.median(seconds(BARE_SCRIPT, "hello", "--help", cwd=tmp_path) for _ in rounds)
+    for command in COMMANDS:
+        ours = statistics.median(seconds(show_help, command, "--help", cwd=tmp_path) for _ in rounds)
+        assert ours < 2 * bare, f"tokbench {command} --help: {ours:.3f} s, a bare script: {bare:.3f} s"

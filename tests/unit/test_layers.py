@@ -1,0 +1,131 @@
+"""Dependencies point one way, as ARCHITECTURE.md says; read from the sources, wherever an import stands.
+
+Imports for type checkers alone are left out: a type may be named from anywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+import tokbench
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE = Path(tokbench.__file__).parent
+
+# Each part imports from those before it, and from itself. A new part gets its place here.
+ORDER = [
+    "errors", "tokens",
+    "interfaces", "special_tokens", "graphemes", "resources", "models", "sampling",
+    "config", "store", "corpus", "formats", "metrics", "results", "base",
+    "adapters", "backends", "registry",
+    "tokbin", "opening", "targets", "conversion", "inputs", "inspection", "defaults", "doctor",
+    "workbench", "render", "cli",
+]  # fmt: skip
+
+RENDER_IMPORTS = {"errors", "tokens", "interfaces", "graphemes", "results", "inspection"}
+
+
+class Import(NamedTuple):
+    """One import: the module that stands in the file, and what it asks for, as dotted names."""
+
+    importer: str
+    imported: str
+
+    @property
+    def part(self) -> str:
+        """The part of tokbench that imports: its first name below the package."""
+        return part_of(self.importer)
+
+
+def part_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def module_name(path: Path) -> str:
+    parts = ("tokbench", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def statements(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Every import below a node, those under `if TYPE_CHECKING:` left out."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from statements(child)
+
+
+def imports_of(path: Path) -> Iterator[Import]:
+    importer = module_name(path)
+    for statement in statements(ast.parse(path.read_bytes())):
+        if isinstance(statement, ast.Import):
+            names = [alias.name for alias in statement.names]
+        else:
+            assert statement.level == 0, f"{importer}: a relative import"
+            names = [f"{statement.module}.{alias.name}" for alias in statement.names]
+        yield from (Import(importer, name) for name in names)
+
+
+SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if "native" not in path.parts]
+IMPORTS = [found for path in SOURCES for found in imports_of(path)]
+OURS = [found for found in IMPORTS if found.imported.startswith("tokbench.")]
+
+
+def importers_of(*libraries: str) -> set[str]:
+    """The parts that import some library, or a part of tokbench itself."""
+    return {
+        found.part
+        for found in IMPORTS
+        if any(found.imported == name or found.imported.startswith(f"{name}.") for name in libraries)
+    }
+
+
+def test_every_part_has_its_place() -> None:
+    parts = {part_of(module_name(path)) for path in SOURCES} - {"", "__main__"}
+    assert parts - set(ORDER) == set()
+
+
+@pytest.mark.parametrize("part", ORDER)
+def test_a_part_imports_from_those_before_it(part: str) -> None:
+    allowed = {*ORDER[: ORDER.index(part) + 1], "__version__"}
+    wrong = [found for found in OURS if found.part == part and part_of(found.imported) not in allowed]
+    assert wrong == []
+
+
+def test_only_the_command_line_imports_typer() -> None:
+    assert importers_of("typer", "click") == {"cli"}
+
+
+def test_only_what_is_shown_imports_rich() -> None:
+    assert importers_of("rich") <= {"render", "cli"}
+
+
+def test_only_the_command_line_imports_what_shows_results() -> None:
+    assert importers_of("tokbench.render") - {"render"} <= {"cli"}
+
+
+def test_what_shows_results_knows_nothing_but_results() -> None:
+    imported = {part_of(found.imported) for found in OURS if found.part == "render"}
+    assert imported - {"render"} <= RENDER_IMPORTS
+
+
+def test_backends_are_reached_by_name() -> None:
+    assert importers_of("tokbench.backends") - {"backends"} <= {"opening", "tokbin"}
+
+
+def test_backends_never_import_one_another() -> None:
+    def backend(module: str) -> str:
+        return ".".join(module.split(".")[:3])
+
+    inside = [found for found in OURS if found.part == part_of(found.imported) == "backends"]
+    assert [found for found in inside if backend(found.importer) != backend(found.imported)] == []
+
+
+def test_the_package_itself_imports_none_of_its_parts() -> None:
+    assert [found for found in OURS if found.importer == "tokbench"] == []
