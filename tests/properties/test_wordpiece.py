@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,14 @@ from support.texts import bundled_texts, texts, words
 from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.trainer import train
-from tokbench.backends.wordpiece.words import blocks, count_words
+from tokbench.backends.wordpiece.words import _Splitter, count_words
 from tokbench.interfaces import no_progress
 
 if TYPE_CHECKING:
     from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer
 
 OBJECTIVES = st.sampled_from(["frequency", "likelihood"])
+_SWITCHES = ("lowercase", "clean_text", "handle_chinese_chars")
 COUNTS = st.integers(1, 9) | st.sampled_from([2**31, 2**40 + 1, 10**12])
 
 
@@ -80,12 +82,14 @@ def _vocabulary() -> dict[str, int]:
     return vocabulary
 
 
-@given(text=texts, size=st.integers(1, 20))
-def test_counting_in_blocks_changes_no_word(text: str, size: int) -> None:
-    config = WordPieceConfig()
-    whole = count_words([text], config, progress=no_progress).words
-    parts = count_words(blocks(text, size=size), config, progress=no_progress).words
-    assert parts == whole
+@given(text=texts, again=texts, options=st.fixed_dictionaries(dict.fromkeys(_SWITCHES, st.booleans())))
+def test_the_words_of_stretches_are_those_of_the_text(
+    text: str, again: str, options: dict[str, bool]
+) -> None:
+    config = WordPieceConfig(**options)  # type: ignore[arg-type]
+    words = _Splitter(config).words
+    expected = Counter([*words(text), *words(again), *words(text)])
+    assert count_words([text, again, text], config, progress=no_progress).words == expected
 
 
 def test_ties_and_near_ties_are_decided_exactly() -> None:

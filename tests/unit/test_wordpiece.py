@@ -15,7 +15,7 @@ from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.trainer import train
 from tokbench.backends.wordpiece.training import default_num_learned
-from tokbench.backends.wordpiece.words import blocks, count_words
+from tokbench.backends.wordpiece.words import count_words
 from tokbench.config import load_preset
 from tokbench.errors import ConfigError, ModelFormatError, TextError, TrainingError
 from tokbench.interfaces import SupportsTemplate, no_progress
@@ -128,14 +128,6 @@ def test_words_that_will_be_unknown_are_not_trained_on() -> None:
     assert tokenizer.encode("abcd") == [1]
 
 
-@pytest.mark.parametrize("size", [1, 7, 100])
-def test_a_text_is_cut_only_between_words(size: int) -> None:
-    for text in (*bundled_texts().values(), "x" * 300, "a b " * 50):
-        cut = list(blocks(text[:3000], size=size))
-        assert "".join(cut) == text[:3000]
-        assert all(block[0] in " \n" for block in cut[1:])
-
-
 # Training
 
 
@@ -162,10 +154,10 @@ def test_training_is_what_the_textbook_says() -> None:
         assert tokenizer.training.learned_ids == range(len(first), 200)
 
 
-def test_neither_threads_seed_nor_order_change_anything() -> None:
+def test_neither_seed_nor_order_change_anything() -> None:
     names = ["parallel/en.txt", "parallel/ru.txt", "code/c.c"]
     first = trained(*(bundled_texts()[name] for name in names), vocab_size=600)
-    other = trained(*(bundled_texts()[name] for name in names[::-1]), vocab_size=600, threads=4, seed=9)
+    other = trained(*(bundled_texts()[name] for name in names[::-1]), vocab_size=600, seed=9)
     assert first.document == other.document
 
 
@@ -243,7 +235,6 @@ def test_a_vocabulary_below_its_alphabet_says_what_would_do() -> None:
         {"max_characters_per_word": 0},
         {"min_frequency": 0},
         {"limit_alphabet": 0},
-        {"threads": 0},
         {"seed": -1},
     ],
     ids=str,

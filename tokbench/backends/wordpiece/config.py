@@ -60,9 +60,6 @@ class WordPieceConfig:
     limit_alphabet: int | None = field(
         default=1000, metadata={"help": "characters that the vocabulary may have, the most frequent ones"}
     )
-    threads: int | None = field(
-        default=None, metadata={"help": "threads that count; one is used. Never changes the result"}
-    )
     seed: int = field(default=0, metadata={"help": "draws the self-test; never changes the pieces"})
 
     def __post_init__(self) -> None:
@@ -78,7 +75,6 @@ class WordPieceConfig:
         self._check_range("max_characters_per_word", self.max_characters_per_word, largest=_MAX_CHARACTERS)
         self._check_range("min_frequency", self.min_frequency)
         self._check_range("limit_alphabet", self.limit_alphabet)
-        self._check_range("threads", self.threads)
         self._check_range("seed", self.seed, smallest=0)
 
     @property

@@ -132,7 +132,4 @@ def _count_tokens(tokenizer: WordPieceTokenizer, words: Mapping[str, int]) -> in
 
 
 def _config_as_saved(config: WordPieceConfig) -> dict[str, object]:
-    """The options that decide what a tokenizer does; threads are not among them."""
-    options = dataclasses.asdict(config) | {"special_tokens": list(config.all_special_tokens)}
-    del options["threads"]
-    return options
+    return dataclasses.asdict(config) | {"special_tokens": list(config.all_special_tokens)}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.interfaces import Progress
 
-_BLOCK_CHARACTERS = 1 << 16
+_MOST_STRETCHES = 1 << 20
 _SECONDS_BETWEEN_REPORTS = 0.1
 
 
@@ -58,6 +58,7 @@ def count_words(documents: Iterable[str], config: WordPieceConfig, *, progress: 
     splitter = _Splitter(config)
     finder = SpecialTokenFinder(config.all_special_tokens)
     counted = WordCounts()
+    counts: Counter[str] = Counter()
     reported = time.monotonic()
     for number, text in enumerate(documents):
         if not isinstance(text, str):
@@ -66,34 +67,36 @@ def count_words(documents: Iterable[str], config: WordPieceConfig, *, progress: 
         counted.num_bytes += len(utf8(text))
         for piece in finder.cut(text, special=SpecialPolicy.ENCODE):
             if not piece.is_special:
-                for block in blocks(piece.text):
-                    counted.words.update(splitter.words(block))
+                counts.update(stretches(piece.text))
+        if len(counts) > _MOST_STRETCHES:
+            _add_words(counted.words, counts, splitter)
         if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
             progress("counting", counted.num_bytes, None, "bytes")
             reported = time.monotonic()
+    _add_words(counted.words, counts, splitter)
     for word in [word for word in counted.words if len(word) > config.max_characters_per_word]:
         counted.too_long += counted.words.pop(word)
     return counted
 
 
-def blocks(text: str, *, size: int = _BLOCK_CHARACTERS) -> Iterator[str]:
-    """A text in blocks of about `size` characters, cut before spaces and line ends only.
+def stretches(text: str) -> list[str]:
+    """What stands between the spaces and line ends of a text.
 
-    The library keeps several numbers for each character of a text that it splits. White space ends
-    a word and neither takes part in a composition nor belongs to a word, so a cut there changes none.
+    White space ends a word and takes no part in a composition, so that the words of the stretches
+    are the words of the text.
 
-    >>> list(blocks("one two three", size=5))
-    ['one two', ' three']
+    >>> stretches("don't stop")
+    ["don't", 'stop']
     """
-    start = 0
-    while len(text) - start > size:
-        stop = min(
-            (place for mark in " \n" if (place := text.find(mark, start + size)) >= 0), default=len(text)
-        )
-        yield text[start:stop]
-        start = stop
-    if start < len(text):
-        yield text[start:]
+    return text.replace("\n", " ").split(" ")
+
+
+def _add_words(words: Counter[str], counts: Counter[str], splitter: _Splitter) -> None:
+    """Move what was counted of stretches to their words: each is normalised once, however often it occurs."""
+    for stretch, count in counts.items():
+        for word in splitter.words(stretch):
+            words[word] += count
+    counts.clear()
 
 
 class _Splitter:
