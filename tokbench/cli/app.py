@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tokbench.cli import commands, inspect, listings
+from tokbench.cli import commands, inspect, listings, training
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
@@ -68,12 +68,13 @@ _WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 _add(
     "train",
-    commands.train,
+    training.train,
     summary="Train a tokenizer on the bundled texts, or on yours.",
     examples=[
         "train",
         "train docs/ 'src/**/*.py' --vocab-size 32000 --name mine",
         "train data.txt.xz --special '<|bos|>' --special '<|eos|>'",
+        "train --backend wordpiece --objective likelihood",
         "train data.jsonl.zst --preset gpt4o --out tokenizers/big",
         "train --preset tiny --json",
     ],

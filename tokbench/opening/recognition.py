@@ -50,7 +50,7 @@ class Source:
     def name(self) -> str:
         """How the tokenizer calls itself: the folder for files with a name that every model has."""
         main = self.files[0] if self.files else self.path
-        if self.path.is_dir() or main.name in _NAMES_EVERY_MODEL_HAS:
+        if self.path.is_dir() or main.name.partition(".")[0] in _NAMES_EVERY_MODEL_HAS:
             folder = self.path if self.path.is_dir() else main.parent
             return folder.resolve().name or main.stem
         return self.path.name.partition(".")[0] or self.path.name
@@ -188,7 +188,10 @@ _FOLDER_NAMES = (
     *_MERGES_NAMES,
     "vocab.txt",
 )
-_NAMES_EVERY_MODEL_HAS = {*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json"}
+_NAMES_EVERY_MODEL_HAS = {
+    name.partition(".")[0] for name in (*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json")
+}
+"""Without what stands behind the first dot: there is a tokenizer.model.v3 too."""
 _KNOWN_FILES = (
     "what opens: a saved folder, .tiktoken, tokenizer.json, a SentencePiece .model, vocab.json with merges.txt, "
     "vocab.txt, .gguf, .tokbin"

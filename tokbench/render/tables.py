@@ -67,9 +67,12 @@ def render_train(result: TrainResult, *, console: Console) -> None:
 
 def _training_rows(result: TrainResult) -> Iterable[tuple[str, Text]]:
     info, training = result.info, result.training
-    chosen = "" if training.requested_vocab_size else " (chosen to fit the text)"
+    fitted = training.learned_ids and not training.requested_vocab_size
+    chosen = " (chosen to fit the text)" if fitted else ""
     specials = f", {len(info.special_tokens)} special" if info.special_tokens else ""
-    learned = f"{len(training.learned_ids):,} {training.learned_unit}"
+    learned = (
+        f"{len(training.learned_ids):,} {training.learned_unit}" if training.learned_ids else "none learned"
+    )
     yield "vocabulary", Text(f"{info.vocab_size:,} entries{chosen}: {learned}{specials}")
     if training.num_bytes is not None and training.documents is not None:
         yield "text", Text(f"{training.num_bytes:,} bytes in {_counted(training.documents, 'document')}")

@@ -180,8 +180,8 @@ def _cut_notes(cuts: Sequence[CutCluster]) -> Iterator[_Note]:
     yield _Note(Text(f"{_count(len(cuts), 'character')} {_is(len(cuts))} cut:"))
     for (text, parts), times in kinds.most_common(_CUTS_LISTED):
         yield _Note(Text(_cut_line(text, parts, times=times)), indent=2)
-    if len(kinds) > _CUTS_LISTED:
-        yield _Note(Text(f"… and {len(kinds) - _CUTS_LISTED:,} others"), indent=2)
+    if (more := len(kinds) - _CUTS_LISTED) > 0:
+        yield _Note(Text(f"… and {_count(more, 'other')}"), indent=2)
 
 
 def _cut_line(text: str, parts: Sequence[bytes], *, times: int) -> str:

@@ -1,0 +1,184 @@
+"""The command that trains a tokenizer."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tokbench.cli.options import (
+    ColorChoice,
+    ColorOption,
+    ErrorPolicy,
+    ErrorsOption,
+    JsonFlag,
+    ProgressChoice,
+    ProgressOption,
+    TextFieldOption,
+)
+from tokbench.cli.texts import tell_problems
+
+
+class DocumentUnit(Enum):
+    """What a text file falls into."""
+
+    file = "file"
+    lines = "lines"
+    paragraphs = "paragraphs"
+
+
+def train(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH", help="Files, folders, patterns, or - for stdin. By default the bundled texts."
+        ),
+    ] = None,
+    *,
+    backend: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The algorithm, by default bpe; `tokbench backends` lists them."),
+    ] = None,
+    vocab_size: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Entries, special tokens included. By default fitted to the text."),
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How text is split: gpt2, gpt4 (the default), gpt4o, llama3, qwen2, nanochat, rustbpe, code, "
+            "none, or a regular expression.",
+        ),
+    ] = None,
+    special: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A special token; can be given several times.")
+    ] = None,
+    min_frequency: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Stop when the most frequent pair is rarer than this; by default 2."),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="What decides which pieces are joined: frequency or likelihood (wordpiece)."
+        ),
+    ] = None,
+    max_token_length: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="How long a token may be: bytes for bpe, characters for the others."),
+    ] = None,
+    character_coverage: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Of the text's characters that become entries (sentencepiece)."),
+    ] = None,
+    byte_fallback: Annotated[
+        bool | None,
+        typer.Option(
+            "--byte-fallback/--no-byte-fallback",
+            help="Whether characters without an entry become bytes (sentencepiece).",
+        ),
+    ] = None,
+    normalization: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What is done to the text first, as identity or nmt_nfkc."),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Any other option of the backend, as `tokbench backends` lists them; can be given several times.",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="A preset's name or TOML file; options given beside it take precedence."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder to save in; by default tokenizers/BACKEND-SIZE."),
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Save in tokenizers/NAME.")] = None,
+    documents: Annotated[DocumentUnit, typer.Option(help="What a text file falls into.")] = DocumentUnit.file,
+    text_field: TextFieldOption = "text",
+    errors: ErrorsOption = ErrorPolicy.strict,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", help="Threads; never changes the result. By default all.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Seeds hash tables and the saved self-test; never changes the merges."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a saved tokenizer.")] = False,
+    json: JsonFlag = False,
+    color: ColorOption = ColorChoice.auto,
+    progress: ProgressOption = ProgressChoice.bar,
+) -> None:
+    """Train a tokenizer and save it: on the bundled texts, or on yours."""
+    from tokbench import workbench
+    from tokbench.corpus import bundled_corpus, open_corpus
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.progress import showing_progress
+    from tokbench.render.tables import render_train
+
+    directory = _directory(name, out)
+    options: dict[str, Any] = {
+        "vocab_size": vocab_size,
+        "pattern": pattern,
+        "special_tokens": special,
+        "min_frequency": min_frequency,
+        "objective": objective,
+        "max_token_length": max_token_length,
+        "character_coverage": character_coverage,
+        "byte_fallback": byte_fallback,
+        "normalization": normalization,
+        "threads": threads,
+        "seed": seed,
+    }
+    with showing_progress(progress.value) as report:
+        report("reading", 0, None, "files")
+        if paths:
+            corpus = open_corpus(
+                *paths, documents=documents.value, text_field=text_field, errors=errors.value
+            )
+        else:
+            corpus = bundled_corpus()
+        result = workbench.train_and_save(
+            corpus,
+            backend=backend,
+            preset=preset,
+            options={
+                **workbench.parsed_options(option or [], backend=backend, preset=preset),
+                **{key: value for key, value in options.items() if value not in (None, [])},
+            },
+            directory=directory,
+            overwrite=force,
+            progress=report,
+        )
+    tell_problems(corpus)
+    if json:
+        print_json(result.document())
+    else:
+        render_train(result, console=make_console(color=color.value))
+
+
+def _directory(name: str | None, out: Path | None) -> Path | None:
+    """Where to save: what --out or --name says, or None for the default. Raises `ConfigError`."""
+    from tokbench import workbench
+    from tokbench.errors import ConfigError
+
+    if out is not None and name is not None:
+        raise ConfigError("--out and --name both say where to save", hint="give one of them")
+    if name is None:
+        return out
+    if not name or name.startswith(".") or Path(name).name != name:
+        raise ConfigError(
+            f"--name {name!r} cannot be a name below {workbench.TOKENIZERS}", hint="--out takes any path"
+        )
+    return workbench.TOKENIZERS / name
