@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tokbench.cli import commands, inspect, listings, training
+from tokbench.cli import commands, convert, inspect, listings, training
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
@@ -116,6 +116,16 @@ _add(
     inspect.inspect,
     summary="Tell what a tokenizer is made of, and what runs it.",
     examples=["inspect tokenizer.json", "inspect ranks.tiktoken --pattern gpt4o --json"],
+)
+_add(
+    "convert",
+    convert.convert,
+    summary="Convert to another tool's format, proved exact, or compare two.",
+    examples=[
+        "convert -t mine --to tokenizers --out tokenizer.json",
+        "convert -t mine --to transformers --out folder --role 'eos=<|end|>'",
+        "convert --check mine tokenizer.json",
+    ],
 )
 _add(
     "corpus",

@@ -217,7 +217,7 @@ class BpeTokenizer(BaseTokenizer):
         """The bytes of ids. Raises `UnknownIdError`."""
         array = self._checked(ids)
         parts, start = [], 0
-        for position in np.flatnonzero(self._is_special(array)).tolist():
+        for position in np.flatnonzero(self._is_special[array]).tolist():
             parts.append(self._decode_ordinary(array[start:position]))
             parts.append(self._special_bytes[int(array[position])])
             start = position + 1
@@ -239,19 +239,27 @@ class BpeTokenizer(BaseTokenizer):
             position = next(i for i, id in enumerate(ids) if not -(2**63) <= id < 2**63)
             self._checked(ids[:position])  # an unknown one before it comes first
             raise UnknownIdError(ids[position], position, self.info.vocab_size) from None
-        known = (array >= 0) & (array < self._num_ordinary)
-        if self._gaps:
-            known &= ~np.isin(array, list(self._gaps))
-        known |= np.isin(array, list(self._special_bytes))
+        inside = (array >= 0) & (array < self.info.vocab_size)
+        known = inside & self._is_known[np.where(inside, array, 0)]
         if not known.all():
             position = int(np.argmin(known))
             raise UnknownIdError(int(array[position]), position, self.info.vocab_size)
         return array
 
-    def _is_special(self, array: NDArray[np.int64]) -> NDArray[np.bool_]:
-        if min(self._special_bytes, default=self._num_ordinary) >= self._num_ordinary:
-            return array >= self._num_ordinary
-        return np.isin(array, list(self._special_bytes))
+    @cached_property
+    def _is_known(self) -> NDArray[np.bool_]:
+        """For each id whether there is such an entry."""
+        known = np.zeros(self.info.vocab_size, np.bool_)
+        known[: self._num_ordinary] = True
+        known[list(self._gaps)] = False
+        return known | self._is_special
+
+    @cached_property
+    def _is_special(self) -> NDArray[np.bool_]:
+        """For each id whether it is a special token's."""
+        special = np.zeros(self.info.vocab_size, np.bool_)
+        special[list(self._special_bytes)] = True
+        return special
 
     def _decode_ordinary(self, ids: NDArray[np.int64]) -> bytes:
         return self._encoder.decode(ids.astype(np.uint32)) if ids.size else b""

@@ -1,0 +1,301 @@
+"""tokbin files: what is written is what is read, opening reads little, and a damaged file is refused."""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.descriptions import SPECIALS, TRAINING_TEXT, ranked, running, trained
+from support.sentencepiece_models import variant
+
+from tokbench.conversion import convert
+from tokbench.errors import ConversionError, DecodeError, ModelFormatError, StoreError, UnknownIdError
+from tokbench.formats.tokbin import (
+    Kind,
+    Model,
+    Texts,
+    TokbinContents,
+    TokbinFile,
+    dump_tokbin,
+    is_tokbin,
+    merge_scores,
+)
+from tokbench.formats.tokbin.layout import ENTRY, HEADER, Section
+from tokbench.targets import Source
+from tokbench.targets.tokbin import make
+from tokbench.tokbin import TokbinTokenizer, open_tokbin
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tokbench.interfaces import Tokenizer
+
+
+def dumped(tokenizer: Any) -> bytes:
+    return make(Source(tokenizer=tokenizer, description=tokenizer.description())).files[""]
+
+
+def reopened(tokenizer: Any) -> TokbinTokenizer:
+    return TokbinTokenizer(TokbinFile(dumped(tokenizer), path="mine.tokbin"))
+
+
+def tiny(**changes: Any) -> TokbinContents:
+    parts: dict[str, Any] = {
+        "model": Model.MERGES,
+        "texts": Texts("bpe", "tiny", "none", None, None),
+        "tokens": [b"a", b"b", b"ab", None, b"<e>"],
+        "kinds": [Kind.NORMAL, Kind.NORMAL, Kind.NORMAL, Kind.NONE, Kind.SPECIAL],
+        "scores": [-1.0, -1.0, 0.0, 0.0, 0.0],
+        "special_tokens": {"<e>": 4},
+        "merges": [(0, 1, 2)],
+    }
+    return TokbinContents(**(parts | changes))
+
+
+SOURCES: dict[str, Callable[[], Any]] = {
+    "listed merges": trained,
+    "ranks, a gap, special tokens behind it": lambda: running(ranked(gap=7)),
+    "a normalising pattern": lambda: trained("qwen2"),
+    "no pattern": lambda: trained("none"),
+    "a pattern of one's own": lambda: trained(r"\w+|\W"),
+    "a BPE of SentencePiece": lambda: variant("bpe as llama"),
+    "a Unigram of SentencePiece": lambda: variant("unigram as t5"),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_what_is_read_is_what_was_written(name: str) -> None:
+    source: Tokenizer = SOURCES[name]()
+    tokenizer = reopened(source)
+    assert tokenizer.description() == source.description()  # type: ignore[attr-defined]
+    assert tokenizer.info.special_tokens == source.info.special_tokens
+    assert tokenizer.info.vocab_size == source.info.vocab_size
+    assert tokenizer.info.lossless == source.info.lossless
+    assert tokenizer.info.kernel == source.info.kernel
+    for id in range(source.info.vocab_size):
+        try:
+            expected = source.token_bytes(id)
+        except UnknownIdError:
+            with pytest.raises(UnknownIdError):
+                tokenizer.token_bytes(id)
+        else:
+            assert tokenizer.token_bytes(id) == expected
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_it_encodes_as_its_source(name: str) -> None:
+    source: Tokenizer = SOURCES[name]()
+    tokenizer = reopened(source)
+    text = TRAINING_TEXT + " 한국어 <|end|> <|a|>\r\n\t x"
+    ids = source.encode(text)
+    assert tokenizer.encode(text) == ids
+    assert tokenizer.encode(text, special=SpecialPolicy.ENCODE) == source.encode(
+        text, special=SpecialPolicy.ENCODE
+    )
+    assert tokenizer.segment(text) == source.segment(text)
+    assert tokenizer.decode(ids) == source.decode(ids)
+    assert reopened(source).decode_bytes(ids) == source.decode_bytes(ids)
+    assert list(tokenizer.encode_batch([text, ""])[0]) == ids
+    assert tokenizer.token_id(b"t") == source.token_id(b"t")
+
+
+def test_the_header_is_where_its_documentation_says() -> None:
+    data = dump_tokbin(tiny())
+    assert data[:8] == b"\x93TOKBIN\n"
+    assert struct.unpack_from("<HHIIIII", data, 8) == (1, 2, 0, 5, 1, 1, 7)
+    assert struct.unpack_from("<Q", data, 32) == (len(data),)
+    table = data[HEADER.size : HEADER.size + 7 * ENTRY.size]
+    assert struct.unpack_from("<I", data, 60) == (zlib.crc32(data[:60] + table),)
+    entries = list(ENTRY.iter_unpack(table))
+    assert [kind for kind, *_ in entries] == [1, 2, 3, 4, 5, 6, 7]
+    assert [start % 8 for _, _, start, _ in entries] == [0] * 7
+    places = {kind: data[start : start + length] for kind, _, start, length in entries}
+    assert places[Section.BYTES] == b"abab<e>"
+    assert struct.unpack("<6I", places[Section.OFFSETS]) == (0, 1, 2, 4, 4, 7)
+    assert struct.unpack("<3I", places[Section.MERGES]) == (0, 1, 2)
+    assert places[Section.KINDS] == bytes([1, 1, 1, 0, 4])
+    assert places[Section.SPECIAL] == struct.pack("<II", 4, 3) + b"<e>"
+    assert struct.unpack("<5f", places[Section.SCORES]) == (-1.0, -1.0, 0.0, 0.0, 0.0)
+
+
+def test_scores_fall_with_the_ranks_and_base_tokens_are_below_them() -> None:
+    tokenizer = reopened(trained())
+    scores = [tokenizer.score(id) for id in range(256, 338)]
+    assert scores[0] == 0.0
+    assert scores == sorted(scores, reverse=True)  # type: ignore[type-var]
+    assert tokenizer.score(0) == pytest.approx(merge_scores(range(256, 338), num_ids=340)[0])
+    assert tokenizer.score(0) < scores[-1]  # type: ignore[operator]
+    assert tokenizer.score(trained().info.special_tokens[SPECIALS[0]]) is None
+
+
+def test_opening_checks_only_what_it_needs() -> None:
+    file = TokbinFile(dumped(trained()), path="mine.tokbin")
+    assert file.token_bytes(97) == b"a"
+    assert file._checked == {Section.TEXT, Section.SPECIAL, Section.KINDS, Section.OFFSETS, Section.BYTES}
+    file.verify()
+    assert file._checked == set(Section) - {Section.PAYLOAD}
+
+
+def test_a_file_is_mapped_and_survives_being_replaced(tmp_path: Path) -> None:
+    place = tmp_path / "mine.tokbin"
+    convert(trained(), to="tokbin", out=place)
+    tokenizer = open_tokbin(place)
+    convert(trained(vocab_size=300), to="tokbin", out=place, overwrite=True)
+    assert tokenizer.token_bytes(320) == trained().token_bytes(320)
+    assert open_tokbin(place).info.vocab_size == 300
+    assert open_tokbin(place).info.name == "mine"
+
+
+def test_saved_again_it_is_what_the_source_saves(tmp_path: Path) -> None:
+    reopened(variant("bpe")).save(tmp_path / "saved")
+    assert (tmp_path / "saved" / "tokenizer.model").read_bytes() == variant("bpe").proto
+
+
+def test_ids_that_are_none_and_bytes_that_are_no_text_are_named() -> None:
+    tokenizer = reopened(running(ranked(gap=7)))
+    with pytest.raises(UnknownIdError, match="id 339 at position 1"):
+        tokenizer.decode_bytes([97, 339])
+    with pytest.raises(UnknownIdError):
+        tokenizer.token_bytes(-1)
+    with pytest.raises(DecodeError):
+        tokenizer.decode([0xFF], errors="strict")
+    assert tokenizer.decode([0xFF]) == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"tokens": [b"a"]}, ValueError),
+        ({"kinds": [Kind.NORMAL] * 5}, ValueError),
+        ({"merges": [], "model": Model.SENTENCEPIECE}, ValueError),
+        ({"model": Model.RANKS}, ValueError),
+        ({"tokens": [b"a", b"b", b"ab", None, b"<x>"]}, ValueError),
+        ({"special_tokens": {"<e>": 4, "<f>": 4}}, ConversionError),
+    ],
+)
+def test_what_does_not_fit_together_is_not_written(changes: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        dump_tokbin(tiny(**changes))
+
+
+def with_checksums(data: bytes) -> bytes:
+    """The same file with every checksum made right again."""
+    changed = bytearray(data)
+    (count,) = struct.unpack_from("<I", changed, 28)
+    for index in range(count):
+        place = HEADER.size + index * ENTRY.size
+        kind, _, start, length = ENTRY.unpack_from(changed, place)
+        part = changed[start : start + -(-length // 8) * 8]
+        ENTRY.pack_into(changed, place, kind, zlib.crc32(part), start, length)
+    table = changed[HEADER.size : HEADER.size + count * ENTRY.size]
+    struct.pack_into("<I", changed, 60, zlib.crc32(bytes(changed[:60] + table)))
+    return bytes(changed)
+
+
+def place_of(data: bytes, section: Section) -> int:
+    index = list(Section).index(section)
+    return int(ENTRY.unpack_from(data, HEADER.size + index * ENTRY.size)[2])
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "expected"),
+    [
+        (0, b"\x94", "a tokbin file"),
+        (8, b"\x02", "version 1 of the format"),
+        (10, b"\x09", "a model and flags that are known"),
+        (12, b"\x80", "a model and flags that are known"),
+        (16, b"\x06", "entries in section"),
+        (20, b"\x02", "entries in section"),
+        (24, b"\x02", "2 special tokens"),
+        (28, b"\x06", "sections of a MERGES model"),
+        (32, b"\x01", "bytes, found"),
+        (40, b"\xff\xff\xff\xff", "a payload of at most"),
+        (48, b"\x01", "a model and flags that are known"),
+    ],
+)
+def test_a_hostile_header_is_refused(offset: int, value: bytes, expected: str) -> None:
+    data = bytearray(dump_tokbin(tiny()))
+    data[offset : offset + len(value)] = value
+    with pytest.raises(ModelFormatError) as refused:
+        TokbinFile(with_checksums(bytes(data)), path="x").verify()
+    assert expected in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("section", "offset", "value", "expected"),
+    [
+        (Section.TEXT, 0, b"\xff\xff\xff\x0f", "a text of"),
+        (Section.TEXT, 4, b"\xff", "a text in UTF-8"),
+        (Section.SPECIAL, 0, b"\x05", "special tokens by ascending id"),
+        (Section.SPECIAL, 4, b"\xff", "a text of"),
+        (Section.KINDS, 0, b"\x09", "kinds that are known"),
+        (Section.KINDS, 0, b"\x04", "the special tokens among the kinds"),
+        (Section.OFFSETS, 4, b"\xff", "ascending offsets"),
+        (Section.OFFSETS, 20, b"\x08", "ascending offsets"),
+        (Section.MERGES, 0, b"\x05", "merges of ids below 5"),
+    ],
+)
+def test_hostile_sections_are_refused(section: Section, offset: int, value: bytes, expected: str) -> None:
+    data = bytearray(dump_tokbin(tiny()))
+    place = place_of(bytes(data), section) + offset
+    data[place : place + len(value)] = value
+    with pytest.raises(ModelFormatError) as refused:
+        TokbinFile(with_checksums(bytes(data)), path="x").verify()
+    assert expected in refused.value.message
+
+
+def test_tables_that_contradict_one_another_do_not_encode() -> None:
+    tokenizer = TokbinTokenizer(TokbinFile(dump_tokbin(tiny()), path="x.tokbin"))
+    assert tokenizer.token_bytes(2) == b"ab"
+    with pytest.raises(ModelFormatError, match="a tokenizer that fits together"):
+        tokenizer.encode("ab")  # most bytes have no token
+
+
+def test_a_pattern_that_means_something_else_now_is_refused() -> None:
+    source = trained()
+    made = source.description()
+    contents = tiny(
+        texts=Texts("bpe", "old", "gpt4", r"\w+|\W", None),
+        tokens=[*made.tokens[:338]],
+        kinds=[Kind.NORMAL] * 338,
+        scores=[0.0] * 338,
+        special_tokens={},
+        merges=made.merges,
+    )
+    tokenizer = TokbinTokenizer(TokbinFile(dump_tokbin(contents), path="x.tokbin"))
+    with pytest.raises(ModelFormatError, match="had another text when it was written"):
+        tokenizer.encode("a")
+
+
+def test_a_payload_must_have_the_size_it_claims() -> None:
+    data = bytearray(dumped(variant("bpe")))
+    struct.pack_into("<Q", data, 40, 100)
+    with pytest.raises(ModelFormatError, match="a payload of 100 bytes"):
+        TokbinFile(with_checksums(bytes(data)), path="x").verify()
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError):
+        TokbinFile.open(tmp_path / "missing.tokbin")
+    with pytest.raises(StoreError):
+        TokbinFile.open(tmp_path)
+    (tmp_path / "empty.tokbin").write_bytes(b"")
+    with pytest.raises(ModelFormatError):
+        TokbinFile.open(tmp_path / "empty.tokbin")
+    assert not is_tokbin(b"")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)
+    try:
+        with pytest.raises(ModelFormatError):
+            TokbinFile.open(tmp_path / "pipe")
+    finally:
+        os.close(writer)

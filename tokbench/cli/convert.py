@@ -1,0 +1,138 @@
+"""The command that converts a tokenizer to another format, and compares two."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 -- typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tokbench.cli.opening import EngineOption, PatternOption, SpecialTokenOption, open_tokenizer
+from tokbench.cli.options import (
+    ColorChoice,
+    ColorOption,
+    EngineChoice,
+    JsonFlag,
+    ProgressChoice,
+    ProgressOption,
+    TokenizerOption,
+)
+
+if TYPE_CHECKING:
+    from tokbench.formats.proof import ProofResult
+
+_DIFFERENT = 3
+
+
+def convert(
+    compared: Annotated[
+        list[str] | None, typer.Argument(metavar="[A B]", help="With --check: the two to compare.")
+    ] = None,
+    *,
+    tokenizer: TokenizerOption = "default",
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="tiktoken, tokenizers, transformers, sentencepiece, vocab.txt, tokbin, llama2c or token_bytes.",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write; for transformers the folder.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare two tokenizers instead; exit code 3 if they differ.")
+    ] = False,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=TEXT",
+            help="What a special token is to a model, for transformers: bos, eos, unk, pad, sep, cls or mask.",
+        ),
+    ] = None,
+    chat_template: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A Jinja chat template, for transformers.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Draws the generated texts of the proof.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    pattern: PatternOption = None,
+    special_token: SpecialTokenOption = None,
+    engine: EngineOption = EngineChoice.auto,
+    json: JsonFlag = False,
+    color: ColorOption = ColorChoice.auto,
+    progress: ProgressOption = ProgressChoice.bar,
+) -> None:
+    """Convert a tokenizer to the format of another tool: proved on many texts before it is written."""
+    from tokbench import conversion
+    from tokbench.errors import ConfigError, ProofError
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.conversion import render_conversion
+    from tokbench.render.progress import showing_progress
+
+    names = compared or []
+    if check and (len(names) != 2 or to is not None or out is not None):
+        raise ConfigError("--check compares two tokenizers", hint="tokbench convert --check A B")
+    if not check and (names or to is None or out is None):
+        raise ConfigError(
+            "what to convert to, and where, is needed", hint="tokbench convert -t NAME --to FORMAT --out PATH"
+        )
+    opened = [
+        open_tokenizer(name, progress=progress, pattern=pattern, special_token=special_token, engine=engine)
+        for name in names or [tokenizer]
+    ]
+    if to is None or out is None:
+        with showing_progress(progress.value) as report:
+            proof = conversion.compare(*opened, seed=seed, progress=report)
+        _show(proof, to=None, json=json, color=color)
+        raise typer.Exit(0 if proof.agrees else _DIFFERENT)
+    roles, template = _roles(role or []), _template(chat_template)
+    try:
+        with showing_progress(progress.value) as report:
+            result = conversion.convert(
+                opened[0],
+                to=to,
+                out=out,
+                overwrite=force,
+                roles=roles,
+                chat_template=template,
+                seed=seed,
+                progress=report,
+            )
+    except ProofError as error:
+        _show(error.proof, to=to, json=json, color=color)
+        raise
+    if json:
+        print_json(result.document())
+    else:
+        render_conversion(result, console=make_console(color=color.value))
+
+
+def _show(proof: ProofResult, *, to: str | None, json: bool, color: ColorChoice) -> None:
+    """A proof without a file: of a comparison, or of a conversion that it ended."""
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.conversion import render_proof
+
+    if json:
+        print_json({"schema": "tokbench.convert/1", "to": to, "out": None, "proof": proof.document()})
+    else:
+        render_proof(proof, console=make_console(color=color.value))
+
+
+def _roles(given: list[str]) -> dict[str, str]:
+    """ROLE=TEXT as a mapping; the text may hold "=" too. Raises `ConfigError`."""
+    from tokbench.errors import ConfigError
+
+    roles: dict[str, str] = {}
+    for one in given:
+        role, equals, text = one.partition("=")
+        if not equals or not text or role in roles:
+            raise ConfigError(f"--role {one!r}", hint="each role once, as --role 'bos=<|bos|>'")
+        roles[role] = text
+    return roles
+
+
+def _template(path: Path | None) -> str | None:
+    from tokbench.errors import ConfigError
+
+    try:
+        return None if path is None else path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the chat template {path} cannot be read: {error}") from None

@@ -1,0 +1,235 @@
+"""Converting a tokenizer to another tool's format, and comparing two: made, proved, then written.
+
+A conversion goes: refuse what the format cannot carry; make the files; put them into a temporary
+folder; open them there with the library they are for; compare it with the source on many texts;
+only then move them to their place.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConfigError, ConversionError, ProofError, StoreError, TokbenchError
+from tokbench.formats.proof import ProofResult, in_words, peer_of, prove
+from tokbench.interfaces import no_progress
+from tokbench.models import DescribesItself
+from tokbench.store.folder import write_folder
+from tokbench.targets import ROLES, Source, target_named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.interfaces import Progress, Tokenizer
+    from tokbench.targets import Product, Target
+
+__all__ = ["ConvertResult", "compare", "convert"]
+
+_STAGED = "tokenizer"
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertResult:
+    """A conversion that was proved and written.
+
+    Attributes:
+        name: the source.
+        backend: what the source is.
+        vocab_size: its entries.
+        to: the format.
+        out: the file or folder.
+        files: name → bytes; a single file is called as `out` is.
+        proof: what it was compared on.
+        notes: what the format cannot say and its user has to know.
+        seconds: phase → wall seconds.
+    """
+
+    name: str
+    backend: str
+    vocab_size: int
+    to: str
+    out: Path
+    files: Mapping[str, int]
+    proof: ProofResult
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "schema": "tokbench.convert/1",
+            "name": self.name,
+            "backend": self.backend,
+            "vocab_size": self.vocab_size,
+            "to": self.to,
+            "out": str(self.out),
+            "files": dict(self.files),
+            "proof": self.proof.document(),
+            "notes": list(self.notes),
+            "seconds": dict(self.seconds),
+        }
+
+
+def convert(
+    tokenizer: Tokenizer,
+    *,
+    to: str,
+    out: Path | str,
+    overwrite: bool = False,
+    roles: Mapping[str, str] | None = None,
+    chat_template: str | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> ConvertResult:
+    """Convert a tokenizer, prove the result, and write it.
+
+    Args:
+        tokenizer: any.
+        to: a name of `tokbench.targets.TARGETS`.
+        out: the file to write, or the folder for a format of several files.
+        overwrite: whether to replace what is there; a folder only if all in it is what would be written.
+        roles: role ("bos", "eos", …) → special token, for formats that know roles.
+        chat_template: a Jinja template, for the same.
+        seed: draws the generated texts of the proof.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError: no such format, or an option that it does not know.
+        ConversionError: the format cannot hold the tokenizer; `ProofError` if a text shows that it does not.
+        StoreError: `out` exists, or cannot be written.
+
+    Usage:
+
+        convert(tokbench.load("tokenizers/mine"), to="tokbin", out="mine.tokbin")
+    """
+    target, out = target_named(to), Path(out)
+    source = _source(tokenizer, target, roles=roles or {}, chat_template=chat_template)
+    started = time.perf_counter()
+    progress("converting", 0, None, "files")
+    product = target.make(source)
+    _check_place(out, product, overwrite=overwrite)
+    made = time.perf_counter()
+    proof = _proved(source, product, seed=seed, progress=progress)
+    if proof.disagreement is not None:
+        raise ProofError(
+            f"{proof.second} {in_words(proof.disagreement)}",
+            proof=proof,
+            hint="; ".join(["nothing was written", *([product.caution] if product.caution else [])]),
+        )
+    proved = time.perf_counter()
+    _write(out, product, overwrite=overwrite)
+    return ConvertResult(
+        name=tokenizer.info.name,
+        backend=tokenizer.info.backend,
+        vocab_size=tokenizer.info.vocab_size,
+        to=to,
+        out=out,
+        files={name or out.name: len(data) for name, data in product.files.items()},
+        proof=proof,
+        notes=product.notes,
+        seconds={"converting": made - started, "proving": proved - made},
+    )
+
+
+def compare(
+    first: Tokenizer, second: Tokenizer, *, seed: int = 0, progress: Progress = no_progress
+) -> ProofResult:
+    """Compare two tokenizers as a conversion is proved: vocabulary, ids, special tokens, decoding.
+
+    Args:
+        first: one.
+        second: the other.
+        seed: draws the generated texts.
+        progress: told how far it is.
+    """
+    return prove(first, peer_of(second), seed=seed, progress=progress)
+
+
+def _source(
+    tokenizer: Tokenizer, target: Target, *, roles: Mapping[str, str], chat_template: str | None
+) -> Source:
+    if (roles or chat_template is not None) and not target.takes_roles:
+        raise ConfigError(
+            f"{target.name} knows neither roles nor chat templates", hint="--to transformers writes them"
+        )
+    special = tokenizer.info.special_tokens
+    for role, text in roles.items():
+        if role not in ROLES:
+            raise ConfigError(f"there is no role {role!r}", hint=f"the roles are {', '.join(ROLES)}")
+        if text not in special:
+            raise ConfigError(
+                f"{text!r}, which is to be {role}, is no special token of {tokenizer.info.name!r}",
+                hint=f"it has {', '.join(map(repr, special)) or 'none'}",
+            )
+    description = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
+    return Source(tokenizer=tokenizer, description=description, roles=roles, chat_template=chat_template)
+
+
+def _proved(source: Source, product: Product, *, seed: int, progress: Progress) -> ProofResult:
+    """Compare the source with what its library opens from a temporary place."""
+    with tempfile.TemporaryDirectory(prefix="tokbench-") as folder:
+        path = Path(folder) / _STAGED
+        if "" in product.files:
+            path.write_bytes(product.files[""])
+        else:
+            path.mkdir()
+            for name, data in product.files.items():
+                (path / name).write_bytes(data)
+        try:
+            peer = product.open(path)
+        except TokbenchError:
+            raise
+        except Exception as error:
+            raise ConversionError(f"the library it is for does not open it: {error}") from error
+        return prove(source.tokenizer, peer, seed=seed, progress=progress)
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def _check_place(out: Path, product: Product, *, overwrite: bool) -> None:
+    """Refuse a place that is taken, before the work of proving."""
+    is_file = "" in product.files
+    if not out.exists():
+        return
+    if is_file and out.is_dir():
+        raise StoreError(f"{out} is a folder", hint="--out names the file to write")
+    if not is_file and not out.is_dir():
+        raise StoreError(f"{out} is a file", hint="--out names the folder to write")
+    if not overwrite:
+        raise StoreError(f"{out} exists", hint="--force replaces it, --out puts it elsewhere")
+    if not is_file and (strangers := sorted({path.name for path in out.iterdir()} - set(product.files))):
+        raise StoreError(
+            f"{out} will not be replaced: it holds {strangers[0]!r}, which would not be written",
+            hint="move that away, or let --out name another folder",
+        )
+
+
+def _write(out: Path, product: Product, *, overwrite: bool) -> None:
+    if "" not in product.files:
+        write_folder(out, product.files, replace=overwrite)
+        return
+    target = Path(os.path.realpath(out))
+    staging = target.with_name(f".{target.name[:40]}.tmp-{secrets.token_hex(6)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with staging.open("xb") as file:
+            file.write(product.files[""])
+            file.flush()
+            os.fsync(file.fileno())
+        _check_place(out, product, overwrite=overwrite)  # proving took a while
+        staging.replace(target)
+    except OSError as error:
+        raise StoreError(
+            f"{out} was not written: {error.strerror or error}; nothing was changed",
+            hint="let --out name another file",
+        ) from error
+    finally:
+        with suppress(OSError):
+            staging.unlink()

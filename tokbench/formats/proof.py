@@ -1,0 +1,344 @@
+"""Proving that two tokenizers are the same one: equal ids, equal decoding and equal entries.
+
+The texts are the bundled ones, generated ones and the text of each entry of the vocabulary
+(`proof_texts`). What differs is cut down to the smallest text that still does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import TokbenchError, UnknownIdError
+from tokbench.formats.proof_texts import DOMAIN, corpus_texts, generated_texts, special_texts
+from tokbench.formats.shrinking import shrink
+from tokbench.interfaces import no_progress
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tokbench.interfaces import Progress, Tokenizer
+
+Outcome = tuple[int, ...] | str | bytes | None
+"""Ids, a text, an entry's bytes, or None where there is none; an error counts as its message."""
+
+_REPORT_EVERY = 1000
+_LONGEST_TEXT = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """A tokenizer of any library, as far as it can be compared.
+
+    Attributes:
+        name: the library, as messages call it.
+        encode: the ids of a text in which nothing is a special token; None where it always finds them.
+        encode_special: the ids where the texts of special tokens are these; None where it never finds them.
+        decode: the text of ids, U+FFFD for what is incomplete; None where it cannot.
+        entry: the bytes of an id, None where there is no such id; None where it cannot tell.
+        special_tokens: the texts of special tokens that it knows, where that is known.
+        excluded: characters on which it is not asked.
+        domain: the sentence that says so.
+        undecoded: ids that it decodes in a way of its own: the decoding of texts with them is not compared.
+        longest: texts are cut to so many characters for it; None takes any.
+    """
+
+    name: str
+    encode: Callable[[str], Sequence[int]] | None
+    encode_special: Callable[[str], Sequence[int]] | None = None
+    decode: Callable[[Sequence[int]], str] | None = None
+    entry: Callable[[int], bytes | None] | None = None
+    special_tokens: tuple[str, ...] = ()
+    excluded: str = ""
+    domain: str | None = None
+    undecoded: frozenset[int] = frozenset()
+    longest: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """The smallest text found on which two tokenizers differ.
+
+    Attributes:
+        way: "encode", "encode special", "decode" or "entry".
+        text: the text; for an entry its text in the first tokenizer.
+        expected: what the first makes of it.
+        found: what the second does.
+        expected_pieces: the bytes of the ids of `expected`, where those are ids.
+        found_pieces: the bytes of the ids of `found`, where those are ids: in the second tokenizer if it
+            can tell, else in the first.
+    """
+
+    way: str
+    text: str
+    expected: Outcome
+    found: Outcome
+    expected_pieces: tuple[bytes, ...] = ()
+    found_pieces: tuple[bytes, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            "way": self.way,
+            "text": self.text,
+            "expected": _plain(self.expected),
+            "found": _plain(self.found),
+            "expected_pieces": [piece.decode(errors="replace") for piece in self.expected_pieces],
+            "found_pieces": [piece.decode(errors="replace") for piece in self.found_pieces],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ProofResult:
+    """What two tokenizers were compared on, and where they differ.
+
+    Attributes:
+        first: the name of the one that is right.
+        second: the name of the other.
+        texts: texts compared.
+        characters: their code points.
+        tokens: the tokens they became.
+        entries: vocabulary entries compared by their bytes.
+        seed: drew the generated texts.
+        limits: what the comparison leaves out, a sentence each.
+        disagreement: the smallest text found that differs, None where none does.
+    """
+
+    first: str
+    second: str
+    seed: int
+    texts: int
+    characters: int
+    tokens: int
+    entries: int
+    limits: tuple[str, ...]
+    disagreement: Disagreement | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no difference was found."""
+        return self.disagreement is None
+
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "agrees": self.agrees,
+            "texts": self.texts,
+            "characters": self.characters,
+            "tokens": self.tokens,
+            "entries": self.entries,
+            "seed": self.seed,
+            "limits": list(self.limits),
+            "disagreement": None if self.disagreement is None else self.disagreement.document(),
+        }
+
+
+def peer_of(tokenizer: Tokenizer, *, name: str | None = None) -> Peer:
+    """A tokenizer of ours as one side of a comparison."""
+    return Peer(
+        name=name or tokenizer.info.name,
+        encode=tokenizer.encode,
+        encode_special=lambda text: tokenizer.encode(text, special=SpecialPolicy.ENCODE),
+        decode=tokenizer.decode,
+        entry=partial(entry_of, tokenizer),
+        special_tokens=tuple(tokenizer.info.special_tokens),
+    )
+
+
+def entry_of(tokenizer: Tokenizer, id: int) -> bytes | None:
+    """The bytes of an entry, None where the vocabulary has no such id."""
+    try:
+        return tokenizer.token_bytes(id)
+    except UnknownIdError:
+        return None
+
+
+def prove(
+    source: Tokenizer,
+    peer: Peer,
+    *,
+    seed: int = 0,
+    texts: Iterable[str] | None = None,
+    progress: Progress = no_progress,
+) -> ProofResult:
+    """Compare a tokenizer with another: vocabulary, ids with and without special tokens, decoding.
+
+    Args:
+        source: the one that is right.
+        peer: the other.
+        seed: draws the generated texts.
+        texts: what to compare them on instead of the bundled, generated and entries' texts.
+        progress: told how many texts are done.
+
+    Returns:
+        What was compared, and the smallest difference found; the comparison ends at the first one.
+    """
+    known = dict.fromkeys([*source.info.special_tokens, *peer.special_tokens])
+    special = [token for token in known if not set(token) & set(peer.excluded)]
+    entries = _entries(source)
+    comparison = _Comparison(source, peer, progress)
+    if texts is None:
+        # Short texts come first: what differs on them is soon made smaller.
+        differs = comparison.run(chain(generated_texts(special, seed=seed), corpus_texts()))
+        differs = differs or comparison.run(_readable(entries), decoding=peer.entry is None)
+    else:
+        differs = comparison.run(texts)
+    if not differs and peer.encode is not None and peer.encode_special is not None:
+        comparison.run(special_texts(special, seed=seed), special=True)
+    difference = comparison.disagreement
+    if difference is None and peer.entry is not None:
+        difference = _different_entry(entries, peer.entry)
+    return ProofResult(
+        first=source.info.name,
+        second=peer.name,
+        seed=seed,
+        texts=comparison.texts,
+        characters=comparison.characters,
+        tokens=comparison.tokens,
+        entries=0 if peer.entry is None else len(entries),
+        limits=(DOMAIN, *([peer.domain] if peer.domain else [])),
+        disagreement=difference,
+    )
+
+
+def in_words(found: Disagreement) -> str:
+    """What the second tokenizer does otherwise, as the end of a sentence.
+
+    >>> in_words(Disagreement("encode", "ab", (1,), (2, 3)))
+    "gives other ids for the text 'ab'"
+    """
+    text = repr(found.text)
+    if len(text) > _LONGEST_TEXT:
+        text = f"of {len(found.text):,} characters that begins with {text[:_LONGEST_TEXT]}…"
+    return {
+        "encode": f"gives other ids for the text {text}",
+        "encode special": f"gives other ids for the text {text} where special tokens are found",
+        "decode": f"decodes the ids of the text {text} to another one",
+        "entry": f"has another entry at {found.text}",
+    }[found.way]
+
+
+class _Comparison:
+    """Compares text after text, counts them, and keeps the first difference in its smallest form."""
+
+    def __init__(self, source: Tokenizer, peer: Peer, progress: Progress) -> None:
+        self._source = source
+        self._peer = peer
+        self._progress = progress
+        self.texts = self.characters = self.tokens = 0
+        self.disagreement: Disagreement | None = None
+
+    def run(self, texts: Iterable[str], *, special: bool = False, decoding: bool = True) -> bool:
+        """Compare text after text; whether one differs."""
+        special = special or self._peer.encode is None
+        for text in _suited(texts, self._peer):
+            if self.texts % _REPORT_EVERY == 0:
+                self._progress("proving", self.texts, None, "texts")
+            self.texts += 1
+            self.characters += len(text)
+            found, tokens = self._difference(text, special=special, decoding=decoding)
+            self.tokens += tokens
+            if found is not None:
+                self.disagreement = self._smallest(found, special=special, decoding=decoding)
+                return True
+        return False
+
+    def _smallest(self, found: Disagreement, *, special: bool, decoding: bool) -> Disagreement:
+        def difference(text: str) -> Disagreement | None:
+            return self._difference(text, special=special, decoding=decoding)[0]
+
+        smallest = shrink(found.text, lambda text: difference(text) is not None)
+        found = difference(smallest) or found
+        return replace(
+            found,
+            expected_pieces=_pieces(found.expected, entry=partial(entry_of, self._source)),
+            found_pieces=_pieces(found.found, entry=self._peer.entry or partial(entry_of, self._source)),
+        )
+
+    def _difference(self, text: str, *, special: bool, decoding: bool) -> tuple[Disagreement | None, int]:
+        """How the two differ on a text, and the tokens that it has."""
+        encode = self._peer.encode_special if special else self._peer.encode
+        if encode is None:
+            return None, 0
+        policy = SpecialPolicy.ENCODE if special else SpecialPolicy.TEXT
+        expected = _ids(lambda text: self._source.encode(text, special=policy), text)
+        found = _ids(encode, text)
+        if expected != found:
+            return Disagreement("encode special" if special else "encode", text, expected, found), 0
+        if isinstance(expected, str):
+            return None, 0
+        if decoding and self._peer.decode is not None and self._peer.undecoded.isdisjoint(expected):
+            read, also = self._source.decode(expected), _text(self._peer.decode, expected)
+            if read != also:
+                return Disagreement("decode", text, read, also), 0
+        return None, len(expected)
+
+
+def _pieces(ids: Outcome, *, entry: Callable[[int], bytes | None]) -> tuple[bytes, ...]:
+    return tuple(entry(id) or b"" for id in ids) if isinstance(ids, tuple) else ()
+
+
+def _ids(encode: Callable[[str], Sequence[int]], text: str) -> tuple[int, ...] | str:
+    try:
+        return tuple(map(int, encode(text)))
+    except Exception as error:  # a library that fails on a text differs on it
+        return _failure(error)
+
+
+def _text(decode: Callable[[Sequence[int]], str], ids: tuple[int, ...]) -> str:
+    try:
+        return decode(ids)
+    except Exception as error:
+        return _failure(error)
+
+
+def _failure(error: Exception) -> str:
+    return f"error: {error.message if isinstance(error, TokbenchError) else error}"
+
+
+def _entries(source: Tokenizer) -> list[bytes | None]:
+    return [entry_of(source, id) for id in range(source.info.vocab_size)]
+
+
+def _different_entry(
+    entries: Sequence[bytes | None], entry: Callable[[int], bytes | None]
+) -> Disagreement | None:
+    for id, expected in enumerate(entries):
+        found = entry(id)
+        if found != expected:
+            text = f"id {id}: {(expected or b'').decode(errors='replace')}"
+            return Disagreement("entry", text, expected, found)
+    beyond = entry(len(entries))
+    return None if beyond is None else Disagreement("entry", f"id {len(entries)}", None, beyond)
+
+
+def _readable(entries: Iterable[bytes | None]) -> Iterator[str]:
+    """The texts of those entries that are whole characters."""
+    for entry in entries:
+        try:
+            if entry:
+                yield entry.decode()
+        except UnicodeDecodeError:
+            continue
+
+
+def _suited(texts: Iterable[str], peer: Peer) -> Iterator[str]:
+    """The texts as far as the peer takes them."""
+    without = {ord(character): None for character in peer.excluded}
+    for text in texts:
+        kept = text.translate(without) if without else text
+        if peer.longest is None or len(kept) <= peer.longest:
+            yield kept
+        else:
+            yield from (kept[start : start + peer.longest] for start in range(0, len(kept), peer.longest))
+
+
+def _plain(outcome: Outcome) -> Any:
+    if isinstance(outcome, tuple):
+        return list(outcome)
+    return outcome.hex() if isinstance(outcome, bytes) else outcome

@@ -1,0 +1,331 @@
+"""Reading a tokbin file: mapped into memory, each part checked before it is used."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import zlib
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokbench.errors import ModelFormatError, StoreError
+from tokbench.formats.tokbin.layout import (
+    ENTRY,
+    HEADER,
+    LENGTH,
+    MAGIC,
+    MAX_PAYLOAD,
+    NO_TEXT,
+    SPECIAL,
+    VERSION,
+    Flag,
+    Kind,
+    Model,
+    Section,
+    Texts,
+    filled,
+    sections_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+_RESTORE = "the file is damaged: convert again, or restore it"
+_ALL_FLAGS = int(Flag.LOSSLESS | Flag.WHOLE_TOKENS_FIRST)
+_DTYPES = {
+    Section.KINDS: ("u1", 1),
+    Section.OFFSETS: ("<u4", 4),
+    Section.SCORES: ("<f4", 4),
+    Section.MERGES: ("<u4", 12),
+}
+
+
+class _Place(NamedTuple):
+    start: int
+    length: int
+    checksum: int
+
+
+def is_tokbin(head: bytes) -> bool:
+    r"""Whether a file that begins with these bytes is, or was meant to be, a tokbin.
+
+    >>> is_tokbin(b"\x93TOKBIN\n\x01\x00"), is_tokbin(b"{}")
+    (True, False)
+    """
+    return head.startswith(MAGIC)
+
+
+class TokbinFile:
+    """A tokbin file, mapped: `token_bytes` is arithmetic, everything else is read when it is asked for.
+
+    Whoever cuts the file while it is in use takes the memory away under it; one that is
+    replaced by renaming, as `tokbench convert` does it, stays whole for those who have it open.
+
+    Attributes:
+        path: what error messages call it.
+        model: what runs it.
+        num_ids: one more than the largest id.
+        num_merges: listed merges.
+        lossless: whether decoding gives every text back.
+        whole_tokens_first: whether a pre-token that is an entry becomes it without a merge.
+        texts: the strings of its text section.
+        special_tokens: text → id.
+    """
+
+    def __init__(self, data: bytes | mmap.mmap, *, path: Path | str) -> None:
+        """Check header, table, texts and special tokens. Raises `ModelFormatError`."""
+        self.path = path
+        self._data = data
+        self._checked: set[Section] = set()
+        self._arrays: dict[Section, NDArray[Any]] = {}
+        self._read_header()
+        self._places = self._read_table()
+        self.texts = self._read_texts()
+        self.special_tokens = self._read_special_tokens()
+
+    @classmethod
+    def open(cls, path: Path | str) -> TokbinFile:
+        """Map a file. Raises `ModelFormatError` for one that is no tokbin, `StoreError` for one that cannot be read."""
+        try:
+            with Path(path).open("rb") as file:
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode) or status.st_size < HEADER.size:
+                    raise ModelFormatError(path, "a tokbin file", "something shorter than its header")
+                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{path} cannot be read: {error}", hint="name a .tokbin file") from None
+        return cls(data, path=path)
+
+    def token_bytes(self, id: int) -> bytes | None:
+        """The bytes of an id, special tokens included; None where there is no such id."""
+        if not 0 <= id < self.num_ids or self.kinds[id] == Kind.NONE:
+            return None
+        offsets, start = self._byte_places
+        return self._data[start + int(offsets[id]) : start + int(offsets[id + 1])]
+
+    def tokens(self) -> list[bytes | None]:
+        """The bytes of every id."""
+        return [self.token_bytes(id) for id in range(self.num_ids)]
+
+    @property
+    def kinds(self) -> NDArray[np.uint8]:
+        """uint8[num_ids]: a `Kind` each."""
+        return self._array(Section.KINDS)
+
+    @property
+    def scores(self) -> NDArray[np.float32]:
+        """float32[num_ids]; see `tokbench.formats.tokbin.layout`."""
+        return self._array(Section.SCORES)
+
+    @property
+    def merges(self) -> NDArray[np.uint32]:
+        """uint32[num_merges, 3]: left, right and made id, in the order of the ranks; empty where none are listed."""
+        import numpy as np
+
+        if Section.MERGES not in self._places:
+            return np.empty((0, 3), np.uint32)
+        return self._array(Section.MERGES)
+
+    def payload(self) -> bytes:
+        """What the library opens, unpacked; empty where the tables are all. Raises `ModelFormatError`."""
+        if Section.PAYLOAD not in self._places:
+            return b""
+        unpacking = zlib.decompressobj()
+        try:
+            data = unpacking.decompress(self._section(Section.PAYLOAD), self._payload_size)
+            rest = unpacking.decompress(unpacking.unconsumed_tail, 1)
+        except zlib.error as error:
+            raise self._wrong("a packed payload", str(error)) from None
+        whole = unpacking.eof and not unpacking.unused_data
+        if rest or not whole or len(data) != self._payload_size:
+            raise self._wrong(f"a payload of {self._payload_size} bytes", "another size")
+        return data
+
+    def verify(self) -> None:
+        """Check every section now, rather than each when it is first used. Raises `ModelFormatError`."""
+        for section in self._places:
+            self._check(section)
+        for array in (Section.KINDS, Section.OFFSETS, Section.SCORES):
+            self._array(array)
+        _ = self.merges
+        self.payload()
+
+    # --- header and table ---------------------------------------------------------------------
+
+    def _read_header(self) -> None:
+        data = self._data
+        if len(data) < HEADER.size or not is_tokbin(data[: len(MAGIC)]):
+            raise self._wrong("a tokbin file", "another magic number", hint="name a .tokbin file")
+        (
+            _,
+            version,
+            model,
+            flags,
+            self.num_ids,
+            self.num_merges,
+            self._num_special,
+            num_sections,
+            file_size,
+            self._payload_size,
+            zeros,
+            checksum,
+        ) = HEADER.unpack_from(data)
+        if version != VERSION:
+            raise self._wrong(
+                f"version {VERSION} of the format",
+                f"version {version}",
+                hint="a newer tokbench wrote it: upgrade, or convert again",
+            )
+        if file_size != len(data):
+            raise self._wrong(f"{file_size} bytes", f"{len(data)}")
+        if num_sections > len(Section) or HEADER.size + num_sections * ENTRY.size > len(data):
+            raise self._wrong(f"at most {len(Section)} sections", f"{num_sections}")
+        table = data[HEADER.size : HEADER.size + num_sections * ENTRY.size]
+        if zlib.crc32(table, zlib.crc32(data[: HEADER.size - LENGTH.size])) != checksum:
+            raise self._wrong("the checksum of its header", "another one")
+        if model not in list(Model) or flags & ~_ALL_FLAGS or any(zeros):
+            raise self._wrong("a model and flags that are known", f"model {model}, flags {flags:#x}")
+        if self._payload_size > MAX_PAYLOAD:
+            raise self._wrong(f"a payload of at most {MAX_PAYLOAD} bytes", f"{self._payload_size}")
+        self.model = Model(model)
+        self.lossless = bool(flags & Flag.LOSSLESS)
+        self.whole_tokens_first = bool(flags & Flag.WHOLE_TOKENS_FIRST)
+        self._table = table
+
+    def _read_table(self) -> dict[Section, _Place]:
+        """Where each section is: those of the model, one behind the other to the end of the file."""
+        expected = sections_of(self.model)
+        entries = list(ENTRY.iter_unpack(self._table))
+        if [entry[0] for entry in entries] != list(expected):
+            raise self._wrong(f"the sections of a {self.model.name} model", f"{[e[0] for e in entries]}")
+        places: dict[Section, _Place] = {}
+        position = HEADER.size + ENTRY.size * len(entries)
+        for kind, checksum, start, length in entries:
+            if start != position or length > len(self._data) - position:
+                raise self._wrong(f"section {kind} at byte {position}, in the file", f"{length} at {start}")
+            places[Section(kind)] = _Place(start, length, checksum)
+            position += filled(length)
+        if position != len(self._data):
+            raise self._wrong(f"sections up to byte {len(self._data)}", f"up to {position}")
+        self._check_lengths(places)
+        return places
+
+    def _check_lengths(self, places: Mapping[Section, _Place]) -> None:
+        counts = {
+            Section.KINDS: self.num_ids,
+            Section.OFFSETS: self.num_ids + 1,
+            Section.SCORES: self.num_ids,
+            Section.MERGES: self.num_merges,
+        }
+        if self.num_merges and Section.MERGES not in places:
+            raise self._wrong("no merges", f"{self.num_merges}")
+        for section, count in counts.items():
+            if section in places and places[section].length != count * _DTYPES[section][1]:
+                raise self._wrong(f"{count} entries in section {section}", f"{places[section].length} bytes")
+
+    # --- sections -----------------------------------------------------------------------------
+
+    def _check(self, section: Section) -> _Place:
+        """The place of a section, once its checksum is found to be right."""
+        place = self._places[section]
+        if section not in self._checked:
+            stop = place.start + filled(place.length)
+            with memoryview(self._data) as view, view[place.start : stop] as part:
+                right = zlib.crc32(part) == place.checksum and not any(part[place.length :])
+            if not right:
+                name = section.name.lower()
+                raise self._wrong(f"the checksum of section {section.value} ({name})", "another one")
+            self._checked.add(section)
+        return place
+
+    def _section(self, section: Section) -> bytes:
+        place = self._check(section)
+        return self._data[place.start : place.start + place.length]
+
+    def _array(self, section: Section) -> NDArray[Any]:
+        """A section as an array in the mapped memory, its values checked."""
+        if section not in self._arrays:
+            import numpy as np
+
+            place = self._check(section)
+            dtype = np.dtype(_DTYPES[section][0])
+            array = np.frombuffer(self._data, dtype, place.length // dtype.itemsize, place.start)
+            self._check_values(section, array)
+            self._arrays[section] = array.reshape(-1, 3) if section is Section.MERGES else array
+        return self._arrays[section]
+
+    def _check_values(self, section: Section, array: NDArray[Any]) -> None:
+        match section:
+            case Section.OFFSETS:
+                ascending = bool((array[1:] >= array[:-1]).all())
+                if array[0] != 0 or array[-1] != self._places[Section.BYTES].length or not ascending:
+                    raise self._wrong("ascending offsets up to the end of the bytes", "others")
+            case Section.KINDS:
+                special = sorted(self.special_tokens.values())
+                if len(array) and int(array.max()) > max(Kind):
+                    raise self._wrong("kinds that are known", f"kind {int(array.max())}")
+                if (array == Kind.SPECIAL).nonzero()[0].tolist() != special:
+                    raise self._wrong("the special tokens among the kinds", "others")
+            case Section.MERGES:
+                if array.size and int(array.max()) >= self.num_ids:
+                    raise self._wrong(f"merges of ids below {self.num_ids}", f"id {int(array.max())}")
+            case _:
+                pass
+
+    @cached_property
+    def _byte_places(self) -> tuple[NDArray[np.uint32], int]:
+        """The checked offsets, and where the checked bytes begin in the file."""
+        return self._array(Section.OFFSETS), self._check(Section.BYTES).start
+
+    def _read_texts(self) -> Texts:
+        data = self._section(Section.TEXT)
+        texts: list[str | None] = []
+        position = 0
+        for _ in Texts._fields:
+            length, position = self._length(data, position)
+            texts.append(None if length == NO_TEXT else self._text(data, position, length))
+            position += 0 if length == NO_TEXT else length
+        if position != len(data):
+            raise self._wrong(f"{position} bytes of texts", f"{len(data)}")
+        return Texts(*texts)
+
+    def _read_special_tokens(self) -> dict[str, int]:
+        data = self._section(Section.SPECIAL)
+        if self._num_special * SPECIAL.size > len(data):
+            raise self._wrong(f"{self._num_special} special tokens", f"{len(data)} bytes of them")
+        special_tokens: dict[str, int] = {}
+        position, last = 0, -1
+        for _ in range(self._num_special):
+            if len(data) - position < SPECIAL.size:
+                raise self._wrong("a special token", "the end of its section")
+            id, length = SPECIAL.unpack_from(data, position)
+            position += SPECIAL.size
+            text = self._text(data, position, length)
+            position += length
+            if not last < id < self.num_ids or not text or text in special_tokens:
+                raise self._wrong("special tokens by ascending id, each once", f"{text!r} with id {id}")
+            special_tokens[text] = last = id
+        if position != len(data):
+            raise self._wrong(f"{position} bytes of special tokens", f"{len(data)}")
+        return special_tokens
+
+    def _length(self, data: bytes, position: int) -> tuple[int, int]:
+        if len(data) - position < LENGTH.size:
+            raise self._wrong("the length of a text", "the end of its section")
+        return LENGTH.unpack_from(data, position)[0], position + LENGTH.size
+
+    def _text(self, data: bytes, position: int, length: int) -> str:
+        if length > len(data) - position:
+            raise self._wrong(f"a text of {length} bytes", f"{len(data) - position} bytes")
+        try:
+            return data[position : position + length].decode()
+        except UnicodeDecodeError as error:
+            raise self._wrong("a text in UTF-8", str(error)) from None
+
+    def _wrong(self, expected: str, found: str, *, hint: str = _RESTORE) -> ModelFormatError:
+        return ModelFormatError(self.path, expected, found, hint=hint)

@@ -1,0 +1,177 @@
+"""Writing a tokbin file."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ConversionError
+from tokbench.formats.tokbin.layout import (
+    ENTRY,
+    HEADER,
+    LENGTH,
+    MAGIC,
+    MAX_PAYLOAD,
+    NO_TEXT,
+    SPECIAL,
+    VERSION,
+    Flag,
+    Kind,
+    Model,
+    Section,
+    Texts,
+    filled,
+    sections_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_MAX_U32 = 2**32 - 1
+_PACKED_HARD = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokbinContents:
+    """What a tokbin file says.
+
+    Attributes:
+        model: what runs it.
+        texts: the strings of section 1.
+        tokens: the bytes of each id, special tokens' text included; None where there is no such id.
+        kinds: what each id is.
+        scores: a number an id; see `tokbench.formats.tokbin.layout`.
+        special_tokens: text → id.
+        merges: (left, right, made) in the order of their ranks; for `Model.MERGES` only.
+        payload: the bytes that a library opens; for `Model.SENTENCEPIECE` and `Model.TOKENIZER_JSON`.
+        lossless: whether decoding gives every text back.
+        whole_tokens_first: whether a pre-token that is an entry becomes it without a merge.
+    """
+
+    model: Model
+    texts: Texts
+    tokens: Sequence[bytes | None]
+    kinds: Sequence[Kind]
+    scores: Sequence[float]
+    special_tokens: Mapping[str, int]
+    merges: Sequence[tuple[int, int, int]] = ()
+    payload: bytes = b""
+    lossless: bool = False
+    whole_tokens_first: bool = False
+
+
+def dump_tokbin(contents: TokbinContents) -> bytes:
+    """The bytes of a tokbin file.
+
+    Raises:
+        ConversionError: the format cannot hold it.
+        ValueError: the parts do not belong together.
+    """
+    _check(contents)
+    bodies = _sections(contents)
+    kinds = sections_of(contents.model)
+    starts = accumulate(
+        (filled(len(bodies[kind])) for kind in kinds), initial=HEADER.size + ENTRY.size * len(kinds)
+    )
+    table, parts = bytearray(), []
+    size = HEADER.size + ENTRY.size * len(kinds)
+    for kind, start in zip(kinds, starts, strict=False):
+        body = bodies[kind]
+        part = body.ljust(filled(len(body)), b"\0")
+        table += ENTRY.pack(kind, zlib.crc32(part), start, len(body))
+        parts.append(part)
+        size += len(part)
+    header = _header(contents, file_size=size, checksum=0)
+    checksum = zlib.crc32(bytes(table), zlib.crc32(header[:-4]))
+    return b"".join([_header(contents, file_size=size, checksum=checksum), bytes(table), *parts])
+
+
+def merge_scores(made: Sequence[int], *, num_ids: int) -> list[float]:
+    """The scores of a BPE vocabulary.
+
+    Args:
+        made: the id that the merge of each rank makes.
+        num_ids: how many ids there are.
+
+    Returns:
+        -ln(rank + 1) for what the merge of that rank makes, -ln(merges + 1) for all others.
+
+    >>> [round(score, 2) for score in merge_scores([2, 3], num_ids=4)]
+    [-1.1, -1.1, 0.0, -0.69]
+    """
+    scores = [-math.log(len(made) + 1)] * num_ids
+    for rank, id in reversed(list(enumerate(made))):  # of two merges that make an id the first counts
+        scores[id] = 0.0 - math.log(rank + 1)
+    return scores
+
+
+def _header(contents: TokbinContents, *, file_size: int, checksum: int) -> bytes:
+    flags = Flag(0)
+    if contents.lossless:
+        flags |= Flag.LOSSLESS
+    if contents.whole_tokens_first:
+        flags |= Flag.WHOLE_TOKENS_FIRST
+    return HEADER.pack(
+        MAGIC,
+        VERSION,
+        contents.model,
+        flags,
+        len(contents.tokens),
+        len(contents.merges),
+        len(contents.special_tokens),
+        len(sections_of(contents.model)),
+        file_size,
+        len(contents.payload),
+        bytes(12),
+        checksum,
+    )
+
+
+def _check(contents: TokbinContents) -> None:
+    ids = len(contents.tokens)
+    if not len(contents.kinds) == len(contents.scores) == ids:
+        raise ValueError("tokens, kinds and scores differ in number")
+    if bool(contents.merges) and contents.model is not Model.MERGES:
+        raise ValueError("only a model of listed merges has merges")
+    if bool(contents.payload) != (Section.PAYLOAD in sections_of(contents.model)):
+        raise ValueError("a payload belongs to the models that a library runs, and to no other")
+    if len(set(contents.special_tokens.values())) != len(contents.special_tokens):
+        raise ConversionError("two special tokens have the same id")
+    special = {id: text.encode() for text, id in contents.special_tokens.items()}
+    for id, (token, kind) in enumerate(zip(contents.tokens, contents.kinds, strict=True)):
+        if (token is None) != (kind is Kind.NONE) or (kind is Kind.SPECIAL) != (id in special):
+            raise ValueError(f"id {id} is {token!r}, and its kind is {kind.name}")
+        if id in special and token != special[id]:
+            raise ValueError(f"the special token {id} has other bytes than its text")
+    if len(contents.payload) > MAX_PAYLOAD:
+        raise ConversionError(f"the model is larger than {MAX_PAYLOAD} bytes")
+    if sum(len(token or b"") for token in contents.tokens) > _MAX_U32 or ids >= _MAX_U32:
+        raise ConversionError("the vocabulary is larger than 4 GB")
+
+
+def _sections(contents: TokbinContents) -> dict[Section, bytes]:
+    import numpy as np
+
+    tokens = [token or b"" for token in contents.tokens]
+    lengths = np.fromiter(map(len, tokens), np.uint32, len(tokens))
+    by_id = sorted(contents.special_tokens.items(), key=lambda item: item[1])
+    return {
+        Section.TEXT: b"".join(map(_dump_text, contents.texts)),
+        Section.SPECIAL: b"".join(SPECIAL.pack(id, len(text.encode())) + text.encode() for text, id in by_id),
+        Section.KINDS: bytes(contents.kinds),
+        Section.OFFSETS: np.concatenate([[0], np.cumsum(lengths, dtype=np.uint64)]).astype("<u4").tobytes(),
+        Section.BYTES: b"".join(tokens),
+        Section.SCORES: np.asarray(contents.scores, dtype="<f4").tobytes(),
+        Section.MERGES: np.asarray(contents.merges, dtype="<u4").tobytes(),
+        Section.PAYLOAD: zlib.compress(contents.payload, _PACKED_HARD) if contents.payload else b"",
+    }
+
+
+def _dump_text(text: str | None) -> bytes:
+    if text is None:
+        return LENGTH.pack(NO_TEXT)
+    data = text.encode()
+    return LENGTH.pack(len(data)) + data

@@ -1,0 +1,111 @@
+"""Conversions and comparisons for the terminal: what was written, what was proved, where two differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from tokbench.render.glyphs import spelled
+from tokbench.render.tables import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from tokbench.conversion import ConvertResult
+    from tokbench.formats.proof import Disagreement, ProofResult
+
+_IDS_SHOWN = 24
+_IDS_BEFORE = 4
+_TEXT_SHOWN = 400
+
+
+def render_conversion(result: ConvertResult, *, console: Console) -> None:
+    """What was written where, and what it was proved on."""
+    _print_rows(_conversion_rows(result), console=console)
+    for note in result.notes:
+        console.print(Text(f"note: {visible(note)}", style="yellow"))
+
+
+def render_proof(proof: ProofResult, *, console: Console) -> None:
+    """What was compared, and the smallest text that differs."""
+    _print_rows(_proof_rows(proof), console=console)
+
+
+def _conversion_rows(result: ConvertResult) -> Iterator[tuple[str, Text]]:
+    yield "from", Text(f"{visible(result.name)} ({result.backend}, {result.vocab_size:,} entries)")
+    yield "to", Text(result.to)
+    for name, size in result.files.items():
+        yield "written", Text(f"{visible(name)}  {size:,} bytes")
+    yield "in", Text(visible(str(result.out)), style="bold")
+    yield from _proof_rows(result.proof)
+    yield "time", Text(", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in result.seconds.items()))
+
+
+def _proof_rows(proof: ProofResult) -> Iterator[tuple[str, Text]]:
+    entries = f"{proof.entries:,} entries, " if proof.entries else ""
+    texts = f"{entries}{proof.texts:,} texts, {proof.characters:,} characters"
+    if proof.disagreement is None:
+        yield "proved", Text(f"{visible(proof.second)} gives the same: {texts}")
+    else:
+        yield "compared", Text(f"{visible(proof.first)} and {visible(proof.second)}: {texts}")
+        yield from _difference_rows(proof, proof.disagreement)
+    for limit in proof.limits:
+        yield "within", Text(limit)
+
+
+def _difference_rows(proof: ProofResult, found: Disagreement) -> Iterator[tuple[str, Text]]:
+    way = {
+        "encode": "the ids differ",
+        "encode special": "the ids differ where special tokens are found",
+        "decode": "the same ids are decoded to different texts",
+        "entry": "an entry differs",
+    }[found.way]
+    yield "differ", Text(way, style="bold red")
+    yield "text", Text(_shortened(_spelled(found.text.encode())))
+    start = _first_shown(found.expected, found.found)
+    yield visible(proof.first), _outcome(found.expected, found.expected_pieces, start=start)
+    yield visible(proof.second), _outcome(found.found, found.found_pieces, start=start)
+
+
+def _first_shown(expected: object, found: object) -> int:
+    """The first token to show: a few before those that differ, or all where they are few."""
+    if not isinstance(expected, tuple) or not isinstance(found, tuple):
+        return 0
+    if max(len(expected), len(found)) <= _IDS_SHOWN:
+        return 0
+    same = [one == other for one, other in zip(expected, found, strict=False)]
+    return max(0, (same.index(False) if False in same else len(same)) - _IDS_BEFORE)
+
+
+def _outcome(outcome: object, pieces: tuple[bytes, ...], *, start: int) -> Text:
+    if isinstance(outcome, tuple):
+        stop = start + _IDS_SHOWN
+        ids = zip(outcome[start:stop], pieces[start:stop], strict=True)
+        tokens = "  ".join(f"{_spelled(piece)} {id}" for id, piece in ids)
+        before = f"{start:,} alike, then  " if start else ""
+        more = f" … and {len(outcome) - stop:,} more" if len(outcome) > stop else ""
+        return Text(before + tokens + more if outcome else "no token")
+    if isinstance(outcome, bytes):
+        return Text(_spelled(outcome))
+    return Text("nothing" if outcome is None else _shortened(_spelled(str(outcome).encode())))
+
+
+def _spelled(data: bytes) -> str:
+    return "".join(glyph.text for glyph in spelled(data))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _TEXT_SHOWN else f"{text[:_TEXT_SHOWN]}… ({len(text):,} characters)"
+
+
+def _print_rows(rows: Iterator[tuple[str, Text]], *, console: Console) -> None:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, value in rows:
+        table.add_row(Text(label), value)
+    console.print(table)

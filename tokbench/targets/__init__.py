@@ -1,0 +1,139 @@
+"""What a tokenizer can be converted to: one module a target, loaded when it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from tokbench.formats.proof import Peer
+    from tokbench.interfaces import Tokenizer
+    from tokbench.models import Description
+
+ROLES = ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
+"""What a special token can be to a model, as transformers calls it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What is converted.
+
+    Attributes:
+        tokenizer: it, running.
+        description: what it is made of; None for one that does not say.
+        roles: role → special token.
+        chat_template: a Jinja template, or None.
+    """
+
+    tokenizer: Tokenizer
+    description: Description | None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    chat_template: str | None = None
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Text → id."""
+        return self.tokenizer.info.special_tokens
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a refusal.
+
+        >>> Source(tokenizer=tokbench.load("tokenizers/mine"), description=None).kind  # doctest: +SKIP
+        'a tokenizer of the backend "char"'
+        """
+        from tokbench.models import ByteLevelBpe, SentencePieceModel
+
+        match self.description:
+            case ByteLevelBpe():
+                return "a byte-level BPE"
+            case SentencePieceModel():
+                return "a SentencePiece model"
+            case None:
+                return f"a tokenizer of the backend {self.tokenizer.info.backend!r}"
+            case _:
+                return f"a tokenizer.json of {self.tokenizer.info.backend}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """What a conversion makes.
+
+    Attributes:
+        files: the file under the name "", or the files of a folder by their names.
+        open: a path where they were put → the tokenizer as its own library opens it.
+        notes: what the format cannot say and its user has to know, a sentence each.
+        caution: why a text may show that the two differ all the same, where that is known.
+    """
+
+    files: Mapping[str, bytes]
+    open: Callable[[Path], Peer]
+    notes: tuple[str, ...] = ()
+    caution: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A format to convert to.
+
+    Attributes:
+        name: what `--to` takes.
+        summary: what it is, in a line.
+        place: the module and function that make a product of a source; may raise `ConversionError`.
+        takes_roles: whether roles and a chat template can be said in it.
+    """
+
+    name: str
+    summary: str
+    place: str
+    takes_roles: bool = False
+
+    def make(self, source: Source) -> Product:
+        """The product. Raises `ConversionError` where the format cannot hold the tokenizer."""
+        module, _, name = self.place.partition(":")
+        make = cast("Callable[[Source], Product]", getattr(import_module(f"tokbench.targets.{module}"), name))
+        return make(source)
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("tiktoken", "a rank file for tiktoken", "tiktoken:make"),
+        Target("tokenizers", "a tokenizer.json for tokenizers", "tokenizers:make"),
+        Target(
+            "transformers",
+            "a folder for transformers' AutoTokenizer",
+            "transformers:make",
+            takes_roles=True,
+        ),
+        Target("sentencepiece", "a .model for sentencepiece", "sentencepiece:make"),
+        Target("vocab.txt", "the vocabulary of a WordPiece tokenizer", "wordpiece:make"),
+        Target("tokbin", "our own file for inference", "tokbin:make"),
+        Target("llama2c", "the tokenizer.bin of llama2.c", "llama2c:make"),
+        Target("token_bytes", "a .npy of each id's bytes, for bits per byte", "token_bytes:make"),
+    )
+}
+"""Every target by its name."""
+
+
+def target_named(name: str) -> Target:
+    """The target of a name. Raises `ConfigError`; the hint names those there are.
+
+    >>> target_named("tiktoken").summary
+    'a rank file for tiktoken'
+    """
+    import difflib
+
+    if name not in TARGETS:
+        close = difflib.get_close_matches(name, TARGETS, n=1)
+        raise ConfigError(
+            f"there is no format {name!r} to convert to",
+            hint=f"did you mean {close[0]!r}?" if close else f"there are {', '.join(TARGETS)}",
+        )
+    return TARGETS[name]

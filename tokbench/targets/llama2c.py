@@ -1,0 +1,37 @@
+"""To llama2.c: its `tokenizer.bin`, proved by its encoder written out in Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ConversionError
+from tokbench.formats.llama2c import DOMAIN, EXCLUDED, Llama2cTokenizer, dump_llama2c
+from tokbench.formats.proof import Peer
+from tokbench.formats.sentencepiece_model import parse_model
+from tokbench.models import SentencePieceModel
+from tokbench.targets import Product, Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LONGEST = 400  # its greedy search is quadratic
+
+
+def make(source: Source) -> Product:
+    """A `tokenizer.bin`. Raises `ConversionError`."""
+    if not isinstance(source.description, SentencePieceModel):
+        raise ConversionError("llama2.c reads the scores of a SentencePiece BPE model, and this is none")
+    data = dump_llama2c(parse_model(source.description.proto))
+
+    def opened(path: Path) -> Peer:
+        encoder = Llama2cTokenizer(path.read_bytes(), path=path)
+        return Peer(
+            name="llama2.c",
+            encode=encoder.encode,
+            decode=encoder.decode,
+            excluded=EXCLUDED,
+            domain=DOMAIN,
+            longest=_LONGEST,
+        )
+
+    return Product(files={"": data}, open=opened, notes=(f"exact for {DOMAIN}",))

@@ -1,0 +1,90 @@
+"""To a `vocab.txt`: the pieces of a WordPiece tokenizer, one a line, as BERT's are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.adapters.huggingface_document import model_type, parse_document
+from tokbench.errors import ConversionError
+from tokbench.formats.proof import Peer
+from tokbench.models import HuggingFaceModel
+from tokbench.targets import Product, Source
+from tokbench.targets.tokenizers import undecoded_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_MODEL = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+_SPECIAL = ("[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]")
+
+
+def make(source: Source) -> Product:
+    """A `vocab.txt`. Raises `ConversionError`."""
+    if not isinstance(source.description, HuggingFaceModel):
+        raise ConversionError("a vocab.txt holds the pieces of a WordPiece tokenizer, and this is none")
+    document = parse_document(source.description.document, source=source.tokenizer.info.name)
+    if model_type(document) != "WordPiece":
+        raise ConversionError(
+            f"a vocab.txt holds the pieces of a WordPiece tokenizer, and this is {model_type(document)}"
+        )
+    model, options = document["model"], _options(document)
+    for name, value in _MODEL.items():
+        if model.get(name) != value:
+            raise ConversionError(
+                f"who opens a vocab.txt takes {name} to be {value!r}; here it is {model.get(name)!r}"
+            )
+    pieces = _pieces(model["vocab"], document)
+
+    def opened(path: Path) -> Peer:
+        import tokenizers
+        from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
+
+        # One copy in which special tokens are found in texts, and one in which they are not.
+        ordinary, special = (BertWordPieceTokenizer(str(path), **options) for _ in range(2))
+        ordinary._tokenizer.encode_special_tokens = True
+        return Peer(
+            name=f"tokenizers {tokenizers.__version__}",
+            encode=lambda text: ordinary.encode(text, add_special_tokens=False).ids,
+            encode_special=lambda text: special.encode(text, add_special_tokens=False).ids,
+            decode=lambda ids: ordinary.decode(list(ids), skip_special_tokens=False),
+            undecoded=undecoded_ids(source),
+        )
+
+    return Product(
+        files={"": "".join(f"{piece}\n" for piece in pieces).encode()}, open=opened, notes=_notes(options)
+    )
+
+
+def _options(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of the normaliser to whoever opens the vocabulary."""
+    normalizer, splitter = document.get("normalizer") or {}, document.get("pre_tokenizer") or {}
+    if normalizer.get("type") != "BertNormalizer" or splitter.get("type") != "BertPreTokenizer":
+        raise ConversionError(
+            "who opens a vocab.txt prepares text as BERT does, and this tokenizer does something else"
+        )
+    return {
+        "clean_text": bool(normalizer.get("clean_text", True)),
+        "handle_chinese_chars": bool(normalizer.get("handle_chinese_chars", True)),
+        "strip_accents": normalizer.get("strip_accents"),
+        "lowercase": bool(normalizer.get("lowercase", True)),
+    }
+
+
+def _pieces(vocabulary: Mapping[str, int], document: Mapping[str, Any]) -> list[str]:
+    """The pieces in the order of their ids, which are their lines."""
+    by_id = {id: piece for piece, id in vocabulary.items()}
+    if sorted(by_id) != list(range(len(vocabulary))):
+        raise ConversionError("the ids leave a gap, and a vocab.txt has a line for each")
+    for piece in vocabulary:
+        if not piece or piece != piece.rstrip() or len(piece.splitlines()) != 1:
+            raise ConversionError(f"the piece {piece!r} is not a line")
+    for token in document.get("added_tokens", []):
+        if token["content"] not in _SPECIAL or vocabulary.get(token["content"]) != token["id"]:
+            raise ConversionError(f"a vocab.txt cannot say that {token['content']!r} is an added token")
+    return [by_id[id] for id in range(len(by_id))]
+
+
+def _notes(options: Mapping[str, Any]) -> tuple[str, ...]:
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    return (f"a vocab.txt holds pieces alone; open it with {given}",)

@@ -1,0 +1,225 @@
+"""Tokenizers in tokbin files: opened without parsing, run by the kernel or the library that they are for."""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokbench.errors import DecodeError, ModelFormatError, TokbenchError, UnknownIdError
+from tokbench.formats.tokbin import Kind, Model, TokbinFile
+from tokbench.interfaces import TokenizerInfo
+from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.interfaces import Encoded, Tokenizer
+    from tokbench.models import Description
+    from tokbench.tokens import Segmentation
+
+_BPE = (Model.RANKS, Model.MERGES)
+
+
+def open_tokbin(path: Path | str) -> TokbinTokenizer:
+    """The tokenizer of a tokbin file.
+
+    Raises:
+        ModelFormatError: it is no tokbin file, or a damaged one.
+        StoreError: it cannot be read.
+
+    Usage:
+
+        open_tokbin("cl100k.tokbin").token_bytes(50_000)
+    """
+    return TokbinTokenizer(TokbinFile.open(path))
+
+
+class TokbinTokenizer:
+    """A tokenizer over a mapped file; see `tokbench.interfaces.Tokenizer` for the contract.
+
+    What an id stands for is looked up in the file. What encodes is made from it when a text is
+    first encoded: the byte-level kernel from its tables, or a library from its payload.
+
+    Attributes:
+        file: the mapped file.
+    """
+
+    def __init__(self, file: TokbinFile) -> None:
+        self.file = file
+        self._lock = threading.Lock()
+        self._engine: Tokenizer | None = None
+
+    @cached_property
+    def info(self) -> TokenizerInfo:
+        """What it says of itself."""
+        file = self.file
+        return TokenizerInfo(
+            name=Path(file.path).stem,
+            backend=file.texts.backend or "tokbin",
+            vocab_size=file.num_ids,
+            special_tokens=file.special_tokens,
+            lossless=file.lossless,
+            kernel=_kernel(file.model),
+        )
+
+    # --- what the file answers ----------------------------------------------------------------
+
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of one entry. Raises `UnknownIdError`."""
+        data = self.file.token_bytes(id)
+        if data is None:
+            raise UnknownIdError(id, 0, self.file.num_ids)
+        return data
+
+    def score(self, id: int) -> float | None:
+        """-ln(rank + 1) of the merge that makes it, or a log probability; None for a special token.
+
+        Raises:
+            UnknownIdError: the vocabulary has no such id.
+        """
+        self.token_bytes(id)
+        return None if self.file.kinds[id] == Kind.SPECIAL else float(self.file.scores[id])
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ids. Raises `UnknownIdError`."""
+        if self._engine is not None or self.file.model not in _BPE:
+            return self.engine.decode_bytes(ids)
+        parts = []
+        for position, id in enumerate(ids):
+            data = self.file.token_bytes(int(id))
+            if data is None:
+                raise UnknownIdError(id, position, self.file.num_ids)
+            parts.append(data)
+        return b"".join(parts)
+
+    def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
+        """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
+        if self.file.model not in _BPE:
+            return self.engine.decode(ids, errors=errors)
+        try:
+            return self.decode_bytes(ids).decode(errors=errors)
+        except UnicodeDecodeError as error:
+            raise DecodeError(
+                f"the ids do not make whole characters: byte {error.start} of their text",
+                hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
+            ) from None
+
+    def description(self) -> Description:
+        """What it is made of; see `tokbench.models`."""
+        file = self.file
+        match file.model:
+            case Model.SENTENCEPIECE:
+                return SentencePieceModel(file.payload(), file.special_tokens)
+            case Model.TOKENIZER_JSON:
+                return HuggingFaceModel(file.payload(), file.special_tokens)
+            case Model.RANKS | Model.MERGES:
+                return self._byte_level_bpe()
+
+    # --- what the engine answers --------------------------------------------------------------
+
+    @property
+    def engine(self) -> Tokenizer:
+        """What encodes: made when it is first asked for. Raises `ModelFormatError`."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._make_engine()
+            return self._engine
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        return self.engine.encode(text, special=special)
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays; the result does not depend on `threads`."""
+        return self.engine.encode_batch(texts, special=special, threads=threads)
+
+    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
+        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+        return self.engine.segment(text, special=special)
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        return self.engine.token_id(piece)
+
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Write the folder that `tokbench.load` opens, where what encodes has one. Raises `ConversionError`."""
+        self.engine.save(directory, overwrite=overwrite)
+
+    def _make_engine(self) -> Tokenizer:
+        self.file.verify()
+        description, name = self.description(), self.info.name
+        try:
+            return tokenizer_of(description, name=name, backend=self.info.backend)
+        except (TokbenchError, ValueError) as error:
+            raise ModelFormatError(
+                self.file.path,
+                "a tokenizer that fits together",
+                str(error),
+                hint="the file is damaged: convert again, or restore it",
+            ) from error
+
+    def _byte_level_bpe(self) -> ByteLevelBpe:
+        file = self.file
+        special = set(file.special_tokens.values())
+        tokens = [None if id in special else token for id, token in enumerate(file.tokens())]
+        while tokens and tokens[-1] is None:
+            tokens.pop()
+        return ByteLevelBpe(
+            tokens=tuple(tokens),
+            merges=None if file.model is Model.RANKS else tuple(map(tuple, file.merges.tolist())),
+            pattern=file.texts.pattern,
+            pattern_name=file.texts.pattern_name or "custom",
+            normalization=file.texts.normalization,
+            special_tokens=file.special_tokens,
+            whole_tokens_first=file.whole_tokens_first,
+        )
+
+
+def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokenizer:
+    """The tokenizer that a description describes, on the kernel or the library that runs such ones.
+
+    Raises:
+        ModelFormatError: the library does not take it.
+        ConfigError: the split pattern cannot be used.
+        ValueError: its parts contradict one another.
+    """
+    match description:
+        case ByteLevelBpe():
+            from tokbench.backends.bpe.kernel import current_kernel
+            from tokbench.backends.bpe.split import resolve_pattern
+            from tokbench.backends.bpe.tokenizer import BpeTokenizer
+
+            named = resolve_pattern(
+                description.pattern or "none"
+                if description.pattern_name == "custom"
+                else description.pattern_name
+            )
+            if named.regex != description.pattern or named.normalization != description.normalization:
+                raise ValueError(
+                    f"the pattern {description.pattern_name!r} had another text when it was written"
+                )
+            return BpeTokenizer.from_description(description, name=name, kernel=current_kernel())
+        case SentencePieceModel():
+            from tokbench.adapters.sentencepiece import open_model
+
+            return open_model(description.proto, name=name, backend=backend)
+        case HuggingFaceModel():
+            from tokbench.adapters.huggingface import HuggingFaceTokenizer
+
+            return HuggingFaceTokenizer(description.document, name=name, backend=backend)
+
+
+def _kernel(model: Model) -> str:
+    if model in _BPE:
+        from tokbench.backends.bpe.kernel import current_kernel
+
+        return current_kernel().name
+    from importlib.metadata import version
+
+    library = "sentencepiece" if model is Model.SENTENCEPIECE else "tokenizers"
+    return f"{library} {version(library)}"
