@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import regex
 from hypothesis import strategies as st
 
-from tokbench.resources import corpora_directory
+from tokbench.resources import bundled_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,9 +65,10 @@ words = st.lists(_letters, min_size=1, max_size=12).map("".join)
 @cache
 def bundled_texts() -> dict[str, str]:
     """The bundled corpora, by their path below `corpora/`."""
-    root = corpora_directory()
-    paths = sorted(path for kind in ("parallel", "code", "edge") for path in (root / kind).iterdir())
-    return {path.relative_to(root).as_posix(): path.read_bytes().decode() for path in paths}
+    return {
+        file.name: file.path.read_bytes().decode()
+        for file in sorted(bundled_files(), key=lambda file: file.name)
+    }
 
 
 @cache
