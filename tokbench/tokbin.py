@@ -16,7 +16,7 @@ from tokbench.tokens import SpecialPolicy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.interfaces import Encoded, Tokenizer
+    from tokbench.interfaces import Encoded, EncodedSpans, Tokenizer
     from tokbench.models import Description
     from tokbench.tokens import Segmentation
 
@@ -141,6 +141,12 @@ class TokbinTokenizer:
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
         """The tokens of a text with their bytes and places; its ids are those of `encode`."""
         return self.engine.segment(text, special=special)
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        from tokbench.spans import encode_spans
+
+        return encode_spans(self.engine, texts, threads=threads)
 
     def token_id(self, piece: bytes) -> int | None:
         """The id of an entry, or None; special tokens are found by the bytes of their text."""

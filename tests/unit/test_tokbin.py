@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 import zlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.descriptions import SPECIALS, TRAINING_TEXT, ranked, running, trained
 from support.sentencepiece_models import variant
 
+import tokbench
 from tokbench.conversion import convert
 from tokbench.errors import ConversionError, DecodeError, ModelFormatError, StoreError, UnknownIdError
 from tokbench.formats.tokbin import (
@@ -26,6 +29,7 @@ from tokbench.formats.tokbin import (
 from tokbench.formats.tokbin.layout import ENTRY, HEADER, Section
 from tokbench.targets import Source
 from tokbench.targets.tokbin import make
+from tokbench.targets.tokenizers import document_of
 from tokbench.tokbin import TokbinTokenizer, open_tokbin
 from tokbench.tokens import SpecialPolicy
 
@@ -141,6 +145,46 @@ def test_opening_checks_only_what_it_needs() -> None:
     assert file._checked == set(Section) - {Section.PAYLOAD}
 
 
+def large() -> Any:
+    """A byte-level BPE of 100,000 entries, by its ranks: the bytes, and every merge of two entries before it."""
+    pairs = ((left, right) for right in range(97, 488) for left in range(97, 353))
+    tokens = [bytes([byte]) for byte in range(256)]
+    known = set(tokens)
+    for left, right in pairs:
+        if len(tokens) == 100_000:
+            break
+        token = tokens[left % len(tokens)] + tokens[right % len(tokens)]
+        if token not in known:
+            known.add(token)
+            tokens.append(token)
+    return running(replace(ranked(), tokens=tuple(tokens), special_tokens={"<|end|>": len(tokens)}))
+
+
+def test_a_large_vocabulary_is_opened_at_once_and_takes_half_the_room(tmp_path: Path) -> None:
+    source = large()
+    place = tmp_path / "large.tokbin"
+    place.write_bytes(dumped(source))
+    assert source.info.vocab_size > 90_000
+    document = document_of(Source(tokenizer=source, description=source.description()))
+    assert place.stat().st_size * 2 <= len(document)
+
+    def opening() -> float:
+        started = time.perf_counter()
+        open_tokbin(place)
+        return time.perf_counter() - started
+
+    assert min(opening() for _ in range(20)) < 0.002
+    assert tokbench.load(place).token_bytes(90_000) == source.token_bytes(90_000)
+
+
+def test_what_is_loaded_by_its_name_is_not_read_either(tmp_path: Path) -> None:
+    place = tmp_path / "mine.bin"
+    place.write_bytes(dumped(trained()))
+    tokenizer: Any = tokbench.load(place)
+    assert isinstance(tokenizer, TokbinTokenizer)
+    assert tokenizer.file._checked == {Section.TEXT, Section.SPECIAL}
+
+
 def test_a_file_is_mapped_and_survives_being_replaced(tmp_path: Path) -> None:
     place = tmp_path / "mine.tokbin"
     convert(trained(), to="tokbin", out=place)
@@ -235,6 +279,8 @@ def test_a_hostile_header_is_refused(offset: int, value: bytes, expected: str) -
         (Section.SPECIAL, 4, b"\xff", "a text of"),
         (Section.KINDS, 0, b"\x09", "kinds that are known"),
         (Section.KINDS, 0, b"\x04", "the special tokens among the kinds"),
+        (Section.TEXT, 31, b"\x01", "the checksum of section 1"),  # the filling behind it
+        (Section.OFFSETS, 0, b"\x01", "ascending offsets"),
         (Section.OFFSETS, 4, b"\xff", "ascending offsets"),
         (Section.OFFSETS, 20, b"\x08", "ascending offsets"),
         (Section.MERGES, 0, b"\x05", "merges of ids below 5"),
@@ -247,6 +293,23 @@ def test_hostile_sections_are_refused(section: Section, offset: int, value: byte
     with pytest.raises(ModelFormatError) as refused:
         TokbinFile(with_checksums(bytes(data)), path="x").verify()
     assert expected in refused.value.message
+
+
+def test_a_table_that_points_out_of_the_file_is_refused() -> None:
+    data = bytearray(dump_tokbin(tiny()))
+    for index in range(7):
+        for field, value in ((8, len(data)), (8, 0), (16, len(data)), (16, 2**64 - 1)):
+            hostile = bytearray(data)
+            struct.pack_into("<Q", hostile, HEADER.size + index * ENTRY.size + field, value)
+            with pytest.raises(ModelFormatError, match=f"section {index + 1} at byte"):
+                TokbinFile(with_checksums(bytes(hostile)), path="x")
+
+
+def test_what_no_section_holds_is_refused() -> None:
+    data = bytearray(dump_tokbin(tiny()) + bytes(8))
+    struct.pack_into("<Q", data, 32, len(data))
+    with pytest.raises(ModelFormatError, match="expected sections up to byte"):
+        TokbinFile(with_checksums(bytes(data)), path="x")
 
 
 def test_tables_that_contradict_one_another_do_not_encode() -> None:

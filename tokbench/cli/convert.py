@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path  # noqa: TC003 -- typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,14 +20,21 @@ from tokbench.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tokbench.formats.proof import ProofResult
+    from tokbench.interfaces import Tokenizer
 
 _DIFFERENT = 3
 
 
 def convert(
     compared: Annotated[
-        list[str] | None, typer.Argument(metavar="[A B]", help="With --check: the two to compare.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[A B]",
+            help="With --check: the two to compare; --pattern and --special-token are for what needs them.",
+        ),
     ] = None,
     *,
     tokenizer: TokenizerOption = "default",
@@ -74,20 +82,21 @@ def convert(
         raise ConfigError(
             "what to convert to, and where, is needed", hint="tokbench convert -t NAME --to FORMAT --out PATH"
         )
-    opened = [
-        open_tokenizer(name, progress=progress, pattern=pattern, special_token=special_token, engine=engine)
-        for name in names or [tokenizer]
-    ]
+    opening = partial(
+        open_tokenizer, progress=progress, pattern=pattern, special_token=special_token, engine=engine
+    )
     if to is None or out is None:
+        first, second = _opened_both(names, opening, bare=partial(opening, pattern=None, special_token=None))
         with showing_progress(progress.value) as report:
-            proof = conversion.compare(*opened, seed=seed, progress=report)
+            proof = conversion.compare(first, second, names=names, seed=seed, progress=report)
         _show(proof, to=None, json=json, color=color)
         raise typer.Exit(0 if proof.agrees else _DIFFERENT)
     roles, template = _roles(role or []), _template(chat_template)
+    source = opening(tokenizer)
     try:
         with showing_progress(progress.value) as report:
             result = conversion.convert(
-                opened[0],
+                source,
                 to=to,
                 out=out,
                 overwrite=force,
@@ -103,6 +112,31 @@ def convert(
         print_json(result.document())
     else:
         render_conversion(result, console=make_console(color=color.value))
+
+
+def _opened_both(
+    names: list[str], opening: Callable[[str], Tokenizer], *, bare: Callable[[str], Tokenizer]
+) -> list[Tokenizer]:
+    """Two tokenizers; what is added to a file that does not say all is not for the one that does.
+
+    Raises:
+        ConfigError: neither takes what was added, or one needs it and cannot use it.
+    """
+    from tokbench.errors import ConfigError
+
+    opened, refused = [], []
+    for name in names:
+        try:
+            opened.append(opening(name))
+        except ConfigError as error:
+            refused.append(error)
+            try:
+                opened.append(bare(name))
+            except ConfigError:
+                raise error from None
+    if len(refused) == len(names):
+        raise refused[0]
+    return opened
 
 
 def _show(proof: ProofResult, *, to: str | None, json: bool, color: ColorChoice) -> None:

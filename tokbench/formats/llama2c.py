@@ -12,6 +12,7 @@ character ▁ is not a space to it.
 
 from __future__ import annotations
 
+import re
 import struct
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -38,7 +39,7 @@ _LONGEST = struct.Struct("<i")
 _ENTRY = struct.Struct("<fi")
 _BOS, _EOS, _FIRST_BYTE = 1, 2, 3
 _NO_SCORE = -1e10
-_LETTERS_OF_BYTE = 6
+_BYTE = re.compile(rb"<0x\s*([+-][0-9A-Fa-f]|[0-9A-Fa-f]{1,2})")
 
 
 def dump_llama2c(model: SentencePieceFile) -> bytes:
@@ -120,13 +121,9 @@ class Llama2cTokenizer:
 
 
 def _byte_of(entry: bytes) -> bytes | None:
-    """What C's sscanf makes of an entry: `<0x` and hexadecimal digits at its beginning are a byte."""
-    if not entry.startswith(b"<0x") or len(entry) != _LETTERS_OF_BYTE:
-        return None
-    try:
-        return bytes([int(entry[3:5], 16)])
-    except ValueError:
-        return None
+    """What C's sscanf makes of an entry: `<0x` and a hexadecimal digit or two are a byte, whatever follows."""
+    found = _BYTE.match(entry)
+    return None if found is None else bytes([int(found[1], 16) % 256])
 
 
 def _spelled(text: str, id: int) -> bytes:
@@ -161,6 +158,8 @@ def _check(model: SentencePieceFile) -> None:
             raise ConversionError(
                 f"{piece.text!r} is a {piece.type.name.lower()} piece, and llama2.c would merge it like any other"
             )
+        if _byte_of(piece.text.encode()) is not None:
+            raise ConversionError(f"llama2.c would decode the piece {piece.text!r} as a byte")
     check_characters(model)
 
 

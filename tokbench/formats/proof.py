@@ -87,7 +87,9 @@ class Disagreement:
             "expected": _plain(self.expected),
             "found": _plain(self.found),
             "expected_pieces": [piece.decode(errors="replace") for piece in self.expected_pieces],
+            "expected_bytes": [piece.hex() for piece in self.expected_pieces],
             "found_pieces": [piece.decode(errors="replace") for piece in self.found_pieces],
+            "found_bytes": [piece.hex() for piece in self.found_pieces],
         }
 
 

@@ -1,4 +1,4 @@
-"""The wire format of Protocol Buffers, walked within the bounds of the data.
+"""The wire format of Protocol Buffers, walked within the bounds of the data, and written.
 
 A message is a row of fields: a varint with the field's number and how its value is written, then
 the value. What the fields mean is for the caller to know.
@@ -83,6 +83,41 @@ def float32(value: bytes) -> float:
         raise ValueError(f"{len(value)} bytes, where a number of 4 is needed")
     number: float = struct.unpack("<f", value)[0]
     return number
+
+
+def length_field(number: int, value: bytes) -> bytes:
+    r"""A field of bytes: a text, or a message.
+
+    >>> length_field(2, b"hi")
+    b'\x12\x02hi'
+    """
+    return _dump_varint(number << 3 | _LENGTH) + _dump_varint(len(value)) + value
+
+
+def varint_field(number: int, value: int) -> bytes:
+    r"""A field of a number, a negative one as `int32` and `int64` write it.
+
+    >>> varint_field(1, 150)
+    b'\x08\x96\x01'
+    """
+    return _dump_varint(number << 3 | _VARINT) + _dump_varint(value & 0xFFFF_FFFF_FFFF_FFFF)
+
+
+def float_field(number: int, value: float) -> bytes:
+    r"""A field of a number in single precision.
+
+    >>> float_field(2, -1.0)
+    b'\x15\x00\x00\x80\xbf'
+    """
+    return _dump_varint(number << 3 | _FIXED32) + struct.pack("<f", value)
+
+
+def _dump_varint(value: int) -> bytes:
+    digits = bytearray()
+    while value >= 0x80:
+        digits.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*digits, value])
 
 
 def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, ConversionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class Source:
     Attributes:
         tokenizer: it, running.
         description: what it is made of; None for one that does not say.
-        roles: role → special token.
+        roles: role → special token, as the user gives them.
         chat_template: a Jinja template, or None.
     """
 
@@ -40,25 +40,6 @@ class Source:
     def special_tokens(self) -> Mapping[str, int]:
         """Text → id."""
         return self.tokenizer.info.special_tokens
-
-    @property
-    def kind(self) -> str:
-        """What it is, in a refusal.
-
-        >>> Source(tokenizer=tokbench.load("tokenizers/mine"), description=None).kind  # doctest: +SKIP
-        'a tokenizer of the backend "char"'
-        """
-        from tokbench.models import ByteLevelBpe, SentencePieceModel
-
-        match self.description:
-            case ByteLevelBpe():
-                return "a byte-level BPE"
-            case SentencePieceModel():
-                return "a SentencePiece model"
-            case None:
-                return f"a tokenizer of the backend {self.tokenizer.info.backend!r}"
-            case _:
-                return f"a tokenizer.json of {self.tokenizer.info.backend}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +101,14 @@ TARGETS = {
     )
 }
 """Every target by its name."""
+
+
+def undescribed(source: Source) -> ConversionError:
+    """The refusal of a tokenizer that does not say what it is made of."""
+    return ConversionError(
+        f"the backend {source.tokenizer.info.backend!r} does not describe its tokenizers in terms of other formats",
+        hint="--to token_bytes needs no description",
+    )
 
 
 def target_named(name: str) -> Target:

@@ -8,8 +8,9 @@ from tokbench.errors import ConversionError
 from tokbench.formats.llama2c import DOMAIN, EXCLUDED, Llama2cTokenizer, dump_llama2c
 from tokbench.formats.proof import Peer
 from tokbench.formats.sentencepiece_model import parse_model
-from tokbench.models import SentencePieceModel
+from tokbench.models import HuggingFaceModel, SentencePieceModel
 from tokbench.targets import Product, Source
+from tokbench.targets.sentencepiece import proto_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +20,9 @@ _LONGEST = 400  # its greedy search is quadratic
 
 def make(source: Source) -> Product:
     """A `tokenizer.bin`. Raises `ConversionError`."""
-    if not isinstance(source.description, SentencePieceModel):
+    if not isinstance(source.description, SentencePieceModel | HuggingFaceModel):
         raise ConversionError("llama2.c reads the scores of a SentencePiece BPE model, and this is none")
-    data = dump_llama2c(parse_model(source.description.proto))
+    data = dump_llama2c(parse_model(proto_of(source)))
 
     def opened(path: Path) -> Peer:
         encoder = Llama2cTokenizer(path.read_bytes(), path=path)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.errors import ConversionError
 from tokbench.formats.byte_level import listed_merges
 from tokbench.formats.proof import entry_of, peer_of
 from tokbench.formats.tokbin import Kind, Model, Texts, TokbinContents, dump_tokbin, merge_scores
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
-from tokbench.targets import Product, Source
+from tokbench.targets import Product, Source, undescribed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +26,7 @@ def make(source: Source) -> Product:
         case HuggingFaceModel() as description:
             contents = _tokenizer_json(source, description)
         case None:
-            raise ConversionError("the tokenizer does not say what it is made of")
+            raise undescribed(source)
     return Product(files={"": dump_tokbin(contents)}, open=_opened)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import ConversionError
 from tokbench.formats.proof import Peer
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
-from tokbench.targets import Product, Source
+from tokbench.targets import Product, Source, undescribed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +26,7 @@ def make(source: Source) -> Product:
         files={"": document},
         open=lambda path: restricted(opened(path), source),
         notes=(SPECIAL_NOTE,) if source.special_tokens else (),
+        caution=caution_of(source),
     )
 
 
@@ -43,21 +43,34 @@ def document_of(source: Source) -> bytes:
 
             return dump_sentencepiece(parse_model(proto))
         case None:
-            raise ConversionError("the tokenizer does not say what it is made of")
+            raise undescribed(source)
+
+
+def caution_of(source: Source) -> str | None:
+    """Why a Unigram model of SentencePiece may segment some text otherwise: nobody can say it beforehand."""
+    if not isinstance(source.description, SentencePieceModel):
+        return None
+    from tokbench.formats.sentencepiece_model import ModelType, parse_model
+
+    if parse_model(source.description.proto).model_type is not ModelType.UNIGRAM:
+        return None
+    return (
+        "SentencePiece adds up the scores of a Unigram in single precision and tokenizers in double, so that "
+        "of segmentations that are equally probable each may take another one; --to sentencepiece is exact"
+    )
 
 
 def restricted(peer: Peer, source: Source) -> Peer:
     """The library's tokenizer, as far as it can be asked to do what ours does.
 
-    Special tokens and the unknown piece it decodes in its own way. And in a Unigram vocabulary
-    that was not made by us it finds the pieces of special tokens in every text, whatever is set.
+    Special tokens and the unknown piece it decodes in its own way. And where special tokens are
+    pieces of the vocabulary, as in a Unigram or a WordLevel that was not made by us, it finds them in
+    every text, whatever is set.
     """
     peer = replace(peer, undecoded=undecoded_ids(source))
-    if isinstance(source.description, HuggingFaceModel) and source.special_tokens:
-        from tokbench.adapters.huggingface_document import model_type, parse_document
-
-        document = parse_document(source.description.document, source=source.tokenizer.info.name)
-        if model_type(document) == "Unigram":
+    if isinstance(source.description, HuggingFaceModel) and peer.encode is not None:
+        encode = peer.encode
+        if any(id in encode(text) for text, id in source.special_tokens.items()):
             return replace(peer, encode=None, domain="what spells a special token always becomes it there")
     return peer
 

@@ -10,7 +10,8 @@ from tokbench.errors import BackendUnavailableError
 from tokbench.formats.proof import Peer
 from tokbench.formats.tokenizer_json import dump_tokenizer_config
 from tokbench.targets import Product, Source
-from tokbench.targets.tokenizers import SPECIAL_NOTE, document_of, restricted
+from tokbench.targets.roles import known_roles
+from tokbench.targets.tokenizers import SPECIAL_NOTE, caution_of, document_of, restricted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,12 +22,15 @@ def make(source: Source) -> Product:
     """The files of a folder. Raises `ConversionError`, `BackendUnavailableError` without transformers to prove it."""
     _require()
     config = dump_tokenizer_config(
-        special_tokens=source.special_tokens, roles=source.roles, chat_template=source.chat_template
+        special_tokens=source.special_tokens,
+        roles=known_roles(source) | dict(source.roles),
+        chat_template=source.chat_template,
     )
     return Product(
         files={"tokenizer.json": document_of(source), "tokenizer_config.json": config},
         open=lambda path: restricted(_opened(path), source),
         notes=(SPECIAL_NOTE,) if source.special_tokens else (),
+        caution=caution_of(source),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tokbench import store
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ModelFormatError
-from tokbench.interfaces import TokenizerInfo, no_progress
+from tokbench.interfaces import Encoded, TokenizerInfo, no_progress
 from tokbench.special_tokens import check_special_tokens
 from tokbench.tokens import Span, Token, TokenKind
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from tokbench.interfaces import Progress
+    from tokbench.interfaces import EncodedSpans, Progress
+    from tokbench.models import ByteLevelBpe
 
 _NUM_BYTES = 256
 _RETRAIN = "the folder is damaged: restore it, or train again"
@@ -58,6 +59,18 @@ class ByteTokenizer(BaseTokenizer):
         for position, byte in enumerate(utf8(text)):
             yield Token(byte, bytes([byte]), Span(position, position + 1), TokenKind.NORMAL)
 
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        import numpy as np
+
+        from tokbench.spans import offsets_of, tiled
+
+        del threads
+        parts = [utf8(text) for text in texts]
+        ids = np.frombuffer(b"".join(parts), np.uint8).astype(np.uint32)
+        encoded = Encoded(ids=ids, offsets=offsets_of(list(map(len, parts))))
+        return tiled(encoded, np.ones(len(ids), np.int64))
+
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
         return bytes([id]) if id < _NUM_BYTES else None
@@ -67,6 +80,18 @@ class ByteTokenizer(BaseTokenizer):
         if len(piece) == 1:
             return piece[0]
         return next((id for id, text in self._special_bytes.items() if text == piece), None)
+
+    def description(self) -> ByteLevelBpe:
+        """What it is made of: byte-level BPE without a merge."""
+        from tokbench.models import ByteLevelBpe
+
+        return ByteLevelBpe(
+            tokens=tuple(bytes([byte]) for byte in range(_NUM_BYTES)),
+            merges=(),
+            pattern=None,
+            pattern_name="none",
+            special_tokens=self.info.special_tokens,
+        )
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
         """Write the folder that `tokbench.load` opens. Raises `StoreError`."""

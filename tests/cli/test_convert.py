@@ -1,0 +1,249 @@
+"""`tokbench convert`: what it writes, what it says, and how it ends when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tokbench
+from tokbench import conversion
+from tokbench.formats.proof import Disagreement, ProofResult, peer_of
+from tokbench.render.console import make_console
+from tokbench.render.conversion import render_proof
+from tokbench.targets import TARGETS, Product, Source, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def ranks(trained: Path, tmp_path: Path) -> Path:
+    """The rank file of the trained tokenizer, with one pair of ranks swapped."""
+    lines = (trained / "ranks.tiktoken").read_bytes().splitlines()
+    (one, first), (other, second) = lines[256].split(), lines[300].split()
+    lines[256], lines[300] = b"%s %s" % (other, first), b"%s %s" % (one, second)
+    path = tmp_path / "swapped.tiktoken"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
+class Differing(Target):
+    """A format whose library gives other ids than its source for one character."""
+
+    def make(self, source: Source) -> Product:
+        def open(path: Path) -> Any:
+            other = tokbench.train([""], backend="byte")
+            return peer_of(other, name="other library")
+
+        return Product(files={"": b"data"}, open=open)
+
+
+@pytest.fixture
+def differing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format that a proof finds to be wrong."""
+    monkeypatch.setitem(TARGETS, "differing", Differing("differing", "wrong", ""))
+
+
+# --- conversions ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["tiktoken", "tokbin", "tokenizers", "token_bytes"])
+def test_a_conversion_says_what_was_written_and_proved(
+    run: Callable[..., Any], trained: Path, tmp_path: Path, target: str
+) -> None:
+    done = run("convert", "-t", trained, "--to", target, "--out", "made").good()
+    size = (tmp_path / "made").stat().st_size
+    assert f"written  made  {size:,} bytes" in done.lines
+    assert any(line.startswith("proved") and "gives the same" in line for line in done.lines)
+    assert list(tmp_path.iterdir()) == [tmp_path / "made"]
+
+
+def test_the_document_has_every_field(run: Callable[..., Any], trained: Path, tmp_path: Path) -> None:
+    found = run("convert", "-t", trained, "--to", "tokbin", "--out", "mine.tokbin", "--json").good().json
+    assert found["schema"] == "tokbench.convert/1"
+    assert (found["name"], found["backend"], found["vocab_size"]) == ("mine", "bpe", 1024)
+    assert (found["to"], found["out"]) == ("tokbin", "mine.tokbin")
+    assert found["files"] == {"mine.tokbin": (tmp_path / "mine.tokbin").stat().st_size}
+    assert found["proof"]["agrees"] is True
+    assert found["proof"]["entries"] == 1024
+    assert found["proof"]["texts"] > 4000
+    assert found["proof"]["disagreement"] is None
+    assert found["notes"] == []
+
+
+def test_what_was_converted_is_opened_by_every_command(
+    run: Callable[..., Any], trained: Path, tmp_path: Path
+) -> None:
+    run("convert", "-t", trained, "--to", "tokbin", "--out", "vocabulary.bin").good()
+    ids = run("encode", "-t", trained, "some text").good().stdout
+    assert run("encode", "-t", "vocabulary.bin", "some text").good().stdout == ids
+    assert run("decode", "-t", "vocabulary.bin", *ids.split()).good().stdout.strip() == "some text"
+    found = run("inspect", "-t", "vocabulary.bin", "--json").good().json
+    assert (found["format"], found["model"], found["merges"]) == ("tokbin", "byte-level BPE", 766)
+    assert found["pattern"]["name"] == "gpt4"
+    assert found["special_tokens"] == {"<|endoftext|>": 1022, "<|pad|>": 1023}
+    damaged = bytearray((tmp_path / "vocabulary.bin").read_bytes())
+    damaged[-1] ^= 1
+    (tmp_path / "vocabulary.bin").write_bytes(damaged)
+    run("encode", "-t", "vocabulary.bin", "some text").refused(1, "vocabulary.bin", "checksum")
+
+
+def test_roles_and_a_chat_template_are_written(
+    run: Callable[..., Any], trained: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("transformers")
+    (tmp_path / "chat.jinja").write_text("{{ messages }}\n")
+    arguments = ["convert", "-t", trained, "--to", "transformers", "--out", "folder"]
+    done = run(
+        *arguments, "--role", "eos=<|endoftext|>", "--role", "pad=<|pad|>", "--chat-template", "chat.jinja"
+    )
+    assert "encode_special_tokens = True" in done.good().stdout.replace("\n", " ")
+    config = json.loads((tmp_path / "folder" / "tokenizer_config.json").read_bytes())
+    assert (config["eos_token"], config["pad_token"]) == ("<|endoftext|>", "<|pad|>")
+    assert config["chat_template"] == "{{ messages }}\n"
+    run(*arguments).refused(1, "folder exists", "--force replaces it")
+    (tmp_path / "folder" / "notes.txt").write_text("mine")
+    run(*arguments, "--force").refused(1, "'notes.txt', which would not be written")
+
+
+def test_what_exists_is_replaced_only_when_asked(
+    run: Callable[..., Any], trained: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "made").write_bytes(b"old")
+    arguments = ["convert", "-t", trained, "--to", "token_bytes", "--out", "made"]
+    run(*arguments).refused(1, "made exists", "--force replaces it")
+    assert (tmp_path / "made").read_bytes() == b"old"
+    run(*arguments, "--force").good()
+    assert (tmp_path / "made").read_bytes().startswith(b"\x93NUMPY")
+
+
+# --- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "refusal"),
+    [
+        (["--to", "sentencepiece", "--out", "x"], (1, "cannot be exact", "knows no split pattern")),
+        (["--to", "vocab.txt", "--out", "x"], (1, "cannot be exact", "WordPiece")),
+        (["--to", "llama2c", "--out", "x"], (1, "cannot be exact", "SentencePiece")),
+        (["--to", "tiktokn", "--out", "x"], (2, "no format 'tiktokn'", "did you mean 'tiktoken'?")),
+        (["--to", "tokbin"], (2, "tokbench convert -t NAME --to FORMAT --out PATH")),
+        (["--out", "x"], (2, "tokbench convert -t NAME --to FORMAT --out PATH")),
+        (["one", "two", "--to", "tokbin", "--out", "x"], (2, "tokbench convert -t NAME")),
+        (["--to", "tokbin", "--out", "x", "--role", "eos=<|pad|>"], (2, "knows neither roles nor")),
+        (["--to", "transformers", "--out", "x", "--role", "eos"], (2, "--role 'eos'")),
+        (["--to", "transformers", "--out", "x", "--role", "eos=</s>"], (2, "is no special token")),
+        (["--to", "transformers", "--out", "x", "--role", "end=<|pad|>"], (2, "there is no role 'end'")),
+        (["--to", "transformers", "--out", "x", "--chat-template", "no.jinja"], (2, "cannot be read")),
+        (["--to", "tokbin", "--out", "x", "--pattern", "gpt2"], (2, "says itself what --pattern")),
+        (["--check", "one"], (2, "tokbench convert --check A B")),
+        (["--check", "one", "two", "--to", "tokbin"], (2, "tokbench convert --check A B")),
+        (["--check", "nothing", "there"], (1, "no tokenizer 'nothing'")),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_nothing_written(
+    run: Callable[..., Any], trained: Path, tmp_path: Path, arguments: list[str], refusal: tuple[int, str]
+) -> None:
+    run("convert", "-t", trained, *arguments).refused(*refusal)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("differing")
+def test_a_failed_proof_shows_the_smallest_text_and_writes_nothing(
+    run: Callable[..., Any], trained: Path, tmp_path: Path
+) -> None:
+    done = run("convert", "-t", trained, "--to", "differing", "--out", "made")
+    assert done.code == 3
+    assert "Traceback" not in done.stderr
+    assert "other library gives other ids for the text" in done.stderr
+    assert "nothing was written" in done.stderr
+    shown = {line.split()[0] for line in done.lines if line.strip()}
+    assert {"compared", "differ", "text", "mine", "other"} <= shown
+    assert list(tmp_path.iterdir()) == []
+    done = run("convert", "-t", trained, "--to", "differing", "--out", "made", "--json")
+    assert done.code == 3
+    assert (done.json["to"], done.json["out"]) == ("differing", None)
+    assert done.json["proof"]["agrees"] is False
+    assert len(done.json["proof"]["disagreement"]["text"]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("differing")
+def test_a_failed_proof_leaves_what_was_there(run: Callable[..., Any], trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "made").write_bytes(b"old")
+    assert run("convert", "-t", trained, "--to", "differing", "--out", "made", "--force").code == 3
+    assert (tmp_path / "made").read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [tmp_path / "made"]
+
+
+def test_an_interrupted_conversion_leaves_nothing(
+    run: Callable[..., Any], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(conversion, "prove", interrupted)
+    done = run("convert", "-t", trained, "--to", "tokbin", "--out", "made")
+    assert done.code not in (0, 3)
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- comparing two ----------------------------------------------------------------------------
+
+
+def test_two_that_are_the_same_agree(run: Callable[..., Any], trained: Path) -> None:
+    done = run("convert", "--check", trained, trained / "tokenizer.json").good()
+    assert any(line.startswith("proved") for line in done.lines)
+    found = run("convert", "--check", trained, trained / "tokenizer.json", "--json").good().json
+    assert (found["schema"], found["to"], found["out"]) == ("tokbench.convert/1", None, None)
+    assert found["proof"]["agrees"] is True
+    assert (found["proof"]["first"], found["proof"]["second"]) == (
+        str(trained),
+        str(trained / "tokenizer.json"),
+    )
+
+
+def test_a_pattern_is_for_the_one_that_needs_it(
+    run: Callable[..., Any], trained: Path, tmp_path: Path
+) -> None:
+    shutil.copy(trained / "ranks.tiktoken", tmp_path / "ranks.tiktoken")
+    both = ["convert", "--check", trained, "ranks.tiktoken"]
+    special = ["--special-token", "<|endoftext|>", "--special-token", "<|pad|>"]
+    run(*both, "--pattern", "gpt4", *special).good()
+    assert run(*both, "--pattern", "gpt4").code == 3  # without its special tokens it is another tokenizer
+    run(*both).refused(2, "does not say how text is split")
+    run(*both, "--pattern", "gpt9(").refused(2, "gpt9(")
+    run("convert", "--check", trained, trained, "--pattern", "gpt4").refused(2, "says itself what --pattern")
+
+
+def test_two_that_differ_are_shown_with_the_smallest_text(
+    run: Callable[..., Any], trained: Path, ranks: Path
+) -> None:
+    special = ["--special-token", "<|endoftext|>", "--special-token", "<|pad|>"]
+    done = run("convert", "--check", trained, ranks, "--pattern", "gpt4", *special)
+    assert (done.code, done.stderr) == (3, "")
+    assert any(line.startswith("differ") and "the ids differ" in line for line in done.lines)
+    done = run("convert", "--check", trained, ranks, "--pattern", "gpt4", *special, "--json")
+    found = done.json["proof"]["disagreement"]
+    assert len(found["text"]) <= 4
+    for side in ("expected_bytes", "found_bytes"):  # each in the pieces of its own vocabulary
+        assert b"".join(map(bytes.fromhex, found[side])) == found["text"].encode()
+
+
+def test_long_results_show_what_differs() -> None:
+    same, pieces = (1,) * 500, (b"a",) * 500
+    found = Disagreement(
+        "encode", "a" * 1000, (*same, 2), (*same, 3, 4), (*pieces, b"a"), (*pieces, b"b", b"c")
+    )
+    proof = ProofResult("one", "other", 0, 1, 1000, 500, 0, (), found)
+    console = make_console(color="never")
+    with console.capture() as captured:
+        render_proof(proof, console=console)
+    shown = captured.get()
+    assert "(1,000 characters)" in shown
+    assert "496 alike, then  a 1  a 1  a 1  a 1  b 3  c 4" in shown

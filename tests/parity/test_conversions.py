@@ -1,0 +1,328 @@
+"""What is converted gives the same ids in the library that it is for, opened there as its users open it.
+
+Each family goes to each format that can carry it; the result is opened without our help, and held to
+the source on the bundled texts and on any text that Hypothesis finds. The proof inside `convert` has
+done that already, by other code: this is the check of the proof.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import huggingface
+from support.descriptions import described, trained
+from support.sentencepiece_models import variant
+from support.texts import bundled_texts
+
+import tokbench
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.conversion import convert
+from tokbench.errors import ConversionError, ProofError
+from tokbench.formats.llama2c import EXCLUDED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Sequence
+    from pathlib import Path
+
+    from tokbench.interfaces import Tokenizer
+
+    Encode = Callable[[str], Sequence[int]]
+
+CAN_CARRY = {
+    "bpe": ("tiktoken", "tokenizers", "transformers", "tokbin", "token_bytes"),
+    "bpe qwen2": ("tokenizers", "transformers", "tokbin", "token_bytes"),
+    "bpe, own pattern": ("tiktoken", "tokenizers", "transformers", "tokbin"),
+    "sentencepiece": ("tokenizers", "transformers", "sentencepiece", "tokbin", "llama2c", "token_bytes"),
+    "sentencepiece without prefix": ("tokenizers", "sentencepiece", "tokbin"),
+    "unigram": ("sentencepiece", "tokbin", "token_bytes"),
+    "wordpiece": ("tokenizers", "transformers", "vocab.txt", "tokbin", "token_bytes"),
+    "llama as json": ("tokenizers", "transformers", "sentencepiece", "llama2c", "tokbin"),
+    "word-level": ("tokbin",),
+    "byte": ("tiktoken", "tokenizers", "transformers", "tokbin", "token_bytes"),
+    "char": ("token_bytes",),
+    "word": ("token_bytes",),
+}
+PAIRS = [(name, target) for name, targets in CAN_CARRY.items() for target in targets]
+QUICK = {"tiktoken", "sentencepiece", "tokbin", "token_bytes"}
+"""The formats whose proof takes a second with every family."""
+
+
+SOURCES: dict[str, Callable[[], Any]] = {
+    "bpe": trained,
+    "bpe qwen2": lambda: trained("qwen2"),
+    "bpe, own pattern": lambda: trained(r"\w+|\W"),
+    "sentencepiece": lambda: variant("bpe"),
+    "sentencepiece without prefix": lambda: variant("bpe without prefix"),
+    "unigram": lambda: variant("unigram as t5"),
+    "llama as json": lambda: HuggingFaceTokenizer(huggingface.byte_fallback(), name="llama", backend="bpe"),
+    "wordpiece": lambda: HuggingFaceTokenizer(huggingface.wordpiece(), name="bert", backend="wordpiece"),
+    "word-level": lambda: HuggingFaceTokenizer(huggingface.word_level(), name="words", backend="word"),
+}
+"""A small tokenizer of each family."""
+
+
+@cache
+def source_of(name: str) -> Any:
+    """A tokenizer of `SOURCES`, or a baseline of that name."""
+    if name in SOURCES:
+        return SOURCES[name]()
+    return tokbench.train([bundled_texts()["parallel/en.txt"]], backend=name)
+
+
+def pairs(*, of: Container[str]) -> list[Any]:
+    """Family and format, marked slow where that is so."""
+    alone = {("bpe", "tokenizers"), ("sentencepiece", "tokenizers"), ("wordpiece", "vocab.txt")}
+    return [
+        pytest.param(*pair, marks=[] if pair[1] in QUICK or pair in alone else [pytest.mark.slow])
+        for pair in PAIRS
+        if pair[1] in of
+    ]
+
+
+def few_texts(target: str) -> list[str]:
+    """The hard cases whole, and the beginnings of the others; short ones for what is quadratic."""
+    found = [text if "edge/" in name else text[:2000] for name, text in bundled_texts().items()]
+    if target != "llama2c":
+        return found
+    return [text[:300].translate(dict.fromkeys(map(ord, EXCLUDED))) for text in found]
+
+
+# --- the readers, as each library's own documentation opens a file ----------------------------
+
+
+def _tiktoken(path: Path, source: Any) -> Encode:
+    tiktoken = pytest.importorskip("tiktoken")
+    from tiktoken.load import load_tiktoken_bpe
+
+    encoding = tiktoken.Encoding(
+        "read",
+        pat_str=source.description().pattern or r"(?s:.+)",
+        mergeable_ranks=load_tiktoken_bpe(str(path)),
+        special_tokens=dict(source.info.special_tokens),
+    )
+    return encoding.encode_ordinary  # type: ignore[no-any-return]
+
+
+def _tokenizers(path: Path, source: Any) -> Encode:
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    tokenizer.encode_special_tokens = True
+    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def _transformers(path: Path, source: Any) -> Encode:
+    transformers = pytest.importorskip("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(path), split_special_tokens=True)
+    return lambda text: tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]  # type: ignore[no-any-return]
+
+
+def _sentencepiece(path: Path, source: Any) -> Encode:
+    import sentencepiece
+
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    return processor.encode  # type: ignore[no-any-return]
+
+
+def _vocabulary(path: Path, source: Any) -> Encode:
+    import tokenizers
+
+    tokenizer = tokenizers.BertWordPieceTokenizer(str(path))
+    tokenizer._tokenizer.encode_special_tokens = True
+    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def _tokbin(path: Path, source: Any) -> Encode:
+    return tokbench.load(path).encode
+
+
+def _llama2c(path: Path, source: Any) -> Encode:
+    data = path.read_bytes()
+    entries, scores, place = [], [], struct.calcsize("<i")
+    while place < len(data):
+        score, size = struct.unpack_from("<fi", data, place)
+        entries.append(data[place + 8 : place + 8 + size])
+        scores.append(score)
+        place += 8 + size
+    ids = {entry: id for id, entry in enumerate(entries)}
+
+    def encode(text: str) -> list[int]:
+        tokens = [ids[b" "]] if text else []
+        for character in text:
+            data = character.encode()
+            tokens += [ids[data]] if data in ids else [byte + 3 for byte in data]
+        while len(tokens) > 1:
+            made = [ids.get(entries[left] + entries[right], -1) for left, right in pairwise(tokens)]
+            best = max(range(len(made)), key=lambda place: scores[made[place]] if made[place] >= 0 else -1e10)
+            if made[best] < 0:
+                break
+            tokens[best : best + 2] = [made[best]]
+        return tokens
+
+    return encode
+
+
+READERS: dict[str, Callable[[Path, Any], Encode]] = {
+    "tiktoken": _tiktoken,
+    "tokenizers": _tokenizers,
+    "transformers": _transformers,
+    "sentencepiece": _sentencepiece,
+    "vocab.txt": _vocabulary,
+    "tokbin": _tokbin,
+    "llama2c": _llama2c,
+}
+
+
+@pytest.fixture(scope="session")
+def converted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], tuple[Tokenizer, Path]]:
+    """Source and result of a conversion, which is made once."""
+    folder = tmp_path_factory.mktemp("converted")
+
+    @cache
+    def converted(name: str, target: str) -> tuple[Tokenizer, Path]:
+        if target == "transformers":
+            pytest.importorskip("transformers")
+        out = folder / f"{name} as {target}"
+        assert convert(source_of(name), to=target, out=out).proof.agrees
+        return source_of(name), out
+
+    return converted
+
+
+@pytest.mark.parametrize(("name", "target"), pairs(of=READERS))
+def test_the_library_gives_the_same_ids(converted: Any, name: str, target: str) -> None:
+    source, out = converted(name, target)
+    encode = READERS[target](out, source)
+    for text in few_texts(target):
+        assert list(encode(text)) == source.encode(text)
+
+
+@pytest.mark.parametrize(("name", "target"), [("bpe", "tiktoken"), ("sentencepiece", "tokenizers")])
+@given(data=st.data())
+def test_any_text_has_the_same_ids(converted: Any, name: str, target: str, data: st.DataObject) -> None:
+    from tokbench.formats.proof_texts import generated_texts
+
+    source, out = converted(name, target)
+    encode = READERS[target](out, source)
+    # Characters that Unicode got lately are outside of what a proof promises: these texts have none.
+    text = data.draw(st.sampled_from(list(generated_texts([], seed=99)))) + data.draw(st.text("ab '\n1é"))
+    assert list(encode(text)) == source.encode(text)
+
+
+@pytest.mark.parametrize("name", [name for name, target in PAIRS if target == "token_bytes"])
+def test_token_bytes_are_those_of_the_text(converted: Any, name: str) -> None:
+    source, out = converted(name, "token_bytes")
+    lengths = np.load(out)
+    assert lengths.shape == (source.info.vocab_size,)
+    if source.info.lossless:
+        for text in few_texts("token_bytes"):
+            assert int(lengths[source.encode(text)].sum()) == len(text.encode())
+
+
+# --- what goes with the ids -------------------------------------------------------------------
+
+TEMPLATE = "{% for message in messages %}{{ message['content'] }}<|end|>{% endfor %}"
+
+
+def test_transformers_has_the_roles_and_the_chat_template(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    convert(
+        trained(),
+        to="transformers",
+        out=tmp_path / "folder",
+        roles={"eos": "<|end|>", "pad": "<|pad|>"},
+        chat_template=TEMPLATE,
+    )
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
+    special = trained().info.special_tokens
+    assert (tokenizer.eos_token, tokenizer.eos_token_id) == ("<|end|>", special["<|end|>"])
+    assert (tokenizer.pad_token, tokenizer.pad_token_id) == ("<|pad|>", special["<|pad|>"])
+    assert tokenizer.bos_token is None
+    assert tokenizer.chat_template == TEMPLATE
+    assert tokenizer.decode(tokenizer("a  b , c")["input_ids"]) == "a  b , c"
+    for text in few_texts("transformers"):
+        assert tokenizer(text, split_special_tokens=True, verbose=False)["input_ids"] == trained().encode(
+            text
+        )
+    pytest.importorskip("jinja2")
+    assert tokenizer.apply_chat_template([{"role": "user", "content": "hi"}], tokenize=False) == "hi<|end|>"
+
+
+@pytest.mark.slow
+def test_transformers_has_the_roles_that_a_model_gives(converted: Any) -> None:
+    transformers = pytest.importorskip("transformers")
+    _, out = converted("sentencepiece", "transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(out))
+    assert (tokenizer.bos_token_id, tokenizer.eos_token_id) == (1, 2)
+    _, out = converted("wordpiece", "transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(out))
+    assert (tokenizer.cls_token, tokenizer.sep_token, tokenizer.unk_token) == ("[CLS]", "[SEP]", "[UNK]")
+
+
+def test_special_tokens_are_found_where_they_are_asked_for(converted: Any) -> None:
+    import tokenizers
+
+    source, out = converted("bpe", "tokenizers")
+    tokenizer = tokenizers.Tokenizer.from_file(str(out))
+    text = "a<|end|> b<|pad|>"
+    ids = source.encode(text, special=tokbench.SpecialPolicy.ENCODE)
+    assert tokenizer.encode(text).ids == ids
+    assert tokenizer.decode(ids, skip_special_tokens=False) == text
+    _, out = converted("bpe", "tokbin")
+    assert tokbench.load(out).encode(text, special=tokbench.SpecialPolicy.ENCODE) == ids
+
+
+def test_a_tokbin_is_converted_on_like_its_source(converted: Any, tmp_path: Path) -> None:
+    _, again = converted("bpe", "tokbin")
+    convert(tokbench.load(again), to="tiktoken", out=tmp_path / "ranks.tiktoken")
+    _, direct = converted("bpe", "tiktoken")
+    assert (tmp_path / "ranks.tiktoken").read_bytes() == direct.read_bytes()
+    assert tokbench.load(again).description() == described()  # type: ignore[attr-defined]
+
+
+def test_a_unigram_that_the_library_adds_up_otherwise_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ProofError) as failed:
+        convert(source_of("unigram"), to="tokenizers", out=tmp_path / "never.json")
+    assert "single precision" in str(failed.value.hint)
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- real vocabularies ------------------------------------------------------------------------
+
+REAL = [("mistral", "sentencepiece")]
+SLOW = [
+    ("openai/r50k_base.tiktoken", "tiktoken"),
+    ("openai/cl100k_base.tiktoken", "tokenizers"),
+    ("openai/cl100k_base.tiktoken", "tokbin"),
+    ("mistral", "llama2c"),
+    ("bert-base-uncased", "vocab.txt"),
+    ("gpt2/tokenizer.json", "tiktoken"),
+    ("mistral", "tokenizers"),
+    ("t5-small", "tokbin"),
+]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("name", "target"), [*REAL, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in SLOW)]
+)
+def test_real_vocabularies_are_the_same_there(shared: Path, tmp_path: Path, name: str, target: str) -> None:
+    source: Any = tokbench.load(shared / "vocab" / name)
+    out = tmp_path / "out"
+    assert convert(source, to=target, out=out).proof.agrees
+    encode = READERS[target](out, source)
+    for text in few_texts(target):
+        assert list(encode(text)) == source.encode(text)
+
+
+@pytest.mark.real
+def test_a_real_unigram_is_refused_where_it_is_not_the_same(shared: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConversionError):
+        convert(tokbench.load(shared / "vocab" / "t5-base"), to="tokenizers", out=tmp_path / "never.json")

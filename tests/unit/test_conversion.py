@@ -1,0 +1,299 @@
+"""Converting: refused with the reason, or proved and written whole; never anything between."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support import huggingface
+from support.descriptions import SPECIALS, ranked, running, trained
+from support.sentencepiece_models import variant
+
+import tokbench
+from tokbench import conversion
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.conversion import compare, convert
+from tokbench.errors import ConfigError, ConversionError, ModelFormatError, ProofError, StoreError
+from tokbench.formats.proof import peer_of, prove
+from tokbench.targets import TARGETS, Product, Source, Target, target_named
+from tokbench.targets.roles import known_roles
+from tokbench.targets.token_bytes import read_token_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.interfaces import Tokenizer
+
+TEXTS = ("the cat", "", " the\n\n1234 東京 <|end|>", "isn't it?")
+
+
+@pytest.fixture
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prove on few texts where it is not the proof that is tested."""
+    monkeypatch.setattr(conversion, "prove", partial(prove, texts=TEXTS))
+
+
+@cache
+def source_named(name: str) -> Any:
+    """A small tokenizer of each kind."""
+    if name in ("byte", "char", "word"):
+        return tokbench.train(["some words, some words"], backend=name)
+    if name in huggingface.DOCUMENTS:
+        return HuggingFaceTokenizer(huggingface.DOCUMENTS[name](), name=name, backend=name)
+    if name == "bpe":
+        return trained()
+    return trained("qwen2") if name == "bpe with nfc" else variant(name)
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+REFUSED = [
+    ("bpe", "sentencepiece", "knows no split pattern"),
+    ("bpe", "vocab.txt", "the pieces of a WordPiece tokenizer"),
+    ("bpe", "llama2c", "the scores of a SentencePiece BPE model"),
+    ("bpe with nfc", "tiktoken", "brought to NFC first, and tiktoken has no normaliser"),
+    ("bpe as llama", "tiktoken", "byte-level BPE alone"),
+    ("bpe as llama", "vocab.txt", "the pieces of a WordPiece tokenizer"),
+    ("bpe with symbols", "tokenizers", "a user-defined symbol"),
+    ("bpe, spaces behind", "tokenizers", "spaces at the end of words"),
+    ("bpe folded", "llama2c", "normalises text, and llama2.c does not"),
+    ("bpe without prefix", "llama2c", "puts a space before every text"),
+    ("unigram as t5", "llama2c", "this is a unigram model"),
+    ("unigram", "llama2c", "only a BPE can become a .model, and this is Unigram"),
+    ("wordpiece", "tiktoken", "byte-level BPE alone"),
+    ("wordpiece", "sentencepiece", "only a BPE can become a .model, and this is WordPiece"),
+    ("wordpiece", "llama2c", "only a BPE can become a .model"),
+    ("unigram", "vocab.txt", "the pieces of a WordPiece tokenizer"),
+    ("word-level", "vocab.txt", "this is WordLevel"),
+    ("byte-level", "sentencepiece", "prepares or splits them in another way"),
+    ("suffix", "sentencepiece", "prepares or splits them in another way"),
+    ("char", "tokenizers", "the backend 'char' does not describe its tokenizers"),
+    ("word", "tokbin", "the backend 'word' does not describe its tokenizers"),
+    ("char", "transformers", "does not describe"),
+    ("char", "sentencepiece", "does not describe"),
+    ("byte", "sentencepiece", "knows no split pattern"),
+]
+
+
+@pytest.mark.parametrize(("name", "target", "reason"), REFUSED)
+def test_what_a_format_cannot_carry_is_refused_before_any_work(
+    name: str, target: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if target == "transformers":
+        pytest.importorskip("transformers")
+    monkeypatch.setattr(conversion, "prove", None)  # what would be called is no function
+    with pytest.raises(ConversionError) as refused:
+        convert(source_named(name), to=target, out=tmp_path / "out")
+    assert not isinstance(refused.value, ProofError)
+    assert refused.value.exit_code == 1
+    assert reason in refused.value.message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ids_that_a_rank_file_cannot_say_are_refused() -> None:
+    description = trained().description()
+    merges = description.merges
+    backwards = running(
+        tokbench.models.ByteLevelBpe(
+            tokens=description.tokens[:258],
+            merges=tuple(reversed(merges[:2])),
+            pattern=None,
+            pattern_name="none",
+        )
+    )
+    with pytest.raises(ConversionError, match="listed in another order"):
+        convert(backwards, to="tiktoken", out="never")
+
+
+def test_unknown_formats_are_named_with_the_nearest_one() -> None:
+    with pytest.raises(ConfigError, match="no format 'tiktokn'") as refused:
+        target_named("tiktokn")
+    assert refused.value.hint == "did you mean 'tiktoken'?"
+    with pytest.raises(ConfigError) as refused:
+        target_named("xyz")
+    assert all(name in str(refused.value.hint) for name in TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"to": "tokenizers", "roles": {"eos": "<|end|>"}}, "knows neither roles nor chat templates"),
+        ({"to": "tiktoken", "chat_template": "{{ messages }}"}, "knows neither roles nor chat templates"),
+        ({"to": "transformers", "roles": {"end": "<|end|>"}}, "there is no role 'end'"),
+        ({"to": "transformers", "roles": {"eos": "</s>"}}, "is no special token"),
+    ],
+)
+def test_roles_that_cannot_be_given_are_refused(options: dict[str, Any], found: str) -> None:
+    with pytest.raises(ConfigError, match=found):
+        convert(trained(), out="never", **options)
+
+
+# --- what is written --------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_a_result_says_what_was_done(tmp_path: Path) -> None:
+    result = convert(trained(), to="tokbin", out=tmp_path / "deep" / "mine.tokbin")
+    assert (result.to, result.backend, result.vocab_size) == ("tokbin", "bpe", 340)
+    assert result.files == {"mine.tokbin": (tmp_path / "deep" / "mine.tokbin").stat().st_size}
+    assert result.proof.agrees
+    document = json.loads(json.dumps(result.document()))
+    assert document["schema"] == "tokbench.convert/1"
+    assert document["proof"]["texts"] == result.proof.texts
+    assert set(document["seconds"]) == {"converting", "proving"}
+    assert [path.name for path in tmp_path.iterdir()] == ["deep"]
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_what_is_there_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    out = tmp_path / "mine.tokbin"
+    out.write_bytes(b"old")
+    with pytest.raises(StoreError, match="exists"):
+        convert(trained(), to="tokbin", out=out)
+    assert out.read_bytes() == b"old"
+    convert(trained(), to="tokbin", out=out, overwrite=True)
+    assert tokbench.load(out).encode("the cat") == trained().encode("the cat")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.tokbin"]
+
+
+def test_a_place_of_the_wrong_kind_is_refused_before_the_proof(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversion, "prove", None)
+    with pytest.raises(StoreError, match="is a folder"):
+        convert(trained(), to="tokbin", out=tmp_path, overwrite=True)
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_a_folder_with_files_of_others_is_never_replaced(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    out = tmp_path / "folder"
+    convert(trained(), to="transformers", out=out)
+    convert(trained(), to="transformers", out=out, overwrite=True)
+    (out / "model.safetensors").write_bytes(b"weights")
+    with pytest.raises(StoreError, match=r"holds 'model\.safetensors'"):
+        convert(trained(), to="transformers", out=out, overwrite=True)
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(StoreError, match="is a file"):
+        convert(trained(), to="transformers", out=tmp_path / "file", overwrite=True)
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_a_place_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(StoreError, match="nothing was changed"):
+        convert(trained(), to="tokbin", out=tmp_path / "file" / "mine.tokbin")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+# --- what the proof finds ---------------------------------------------------------------------
+
+
+def planted(source: Tokenizer, **changes: Any) -> Target:
+    """A format whose library does something else."""
+
+    def open(path: Path) -> Any:
+        if "error" in changes:
+            raise changes["error"]
+        return peer_of(running(ranked(gap=1)), name="a library")
+
+    class Planted(Target):
+        def make(self, source: Source) -> Product:
+            return Product(files={"": b"data"}, open=open, caution="it counts from one")
+
+    return Planted("planted", "differs", "")
+
+
+def test_nothing_is_written_when_the_proof_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TARGETS, "planted", planted(trained()))
+    (tmp_path / "old").write_bytes(b"old")
+    for out in ("new", "old"):
+        with pytest.raises(ProofError) as failed:
+            convert(trained(), to="planted", out=tmp_path / out, overwrite=True)
+        assert failed.value.exit_code == 3
+        assert failed.value.hint == "nothing was written; it counts from one"
+        assert failed.value.proof.disagreement is not None
+        assert failed.value.proof.disagreement.text in SPECIALS
+        assert f"for the text {failed.value.proof.disagreement.text!r}" in failed.value.message
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert (tmp_path / "old").read_bytes() == b"old"
+
+
+def test_a_file_that_its_library_does_not_open_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(TARGETS, "planted", planted(trained(), error=RuntimeError("no such thing")))
+    with pytest.raises(ConversionError, match="does not open it: no such thing"):
+        convert(trained(), to="planted", out=tmp_path / "new")
+    monkeypatch.setitem(TARGETS, "planted", planted(trained(), error=ModelFormatError("x", "a", "b")))
+    with pytest.raises(ModelFormatError):
+        convert(trained(), to="planted", out=tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_tokenizers_are_compared_by_the_names_they_are_given() -> None:
+    proof = compare(trained(), trained("gpt2"), names=("one", "other"))
+    assert not proof.agrees
+    assert (proof.first, proof.second) == ("one", "other")
+    assert compare(trained(), trained("gpt2")).first == trained().info.name
+
+
+# --- single formats ---------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_token_bytes_are_the_lengths_of_the_entries(tmp_path: Path) -> None:
+    source = running(ranked(gap=7))
+    result = convert(source, to="token_bytes", out=tmp_path / "bytes.npy")
+    lengths = np.load(tmp_path / "bytes.npy")
+    assert lengths.dtype == np.uint32
+    assert lengths.shape == (source.info.vocab_size,)
+    assert lengths[:256].tolist() == [1] * 256
+    assert lengths[300] == len(source.token_bytes(300))
+    assert lengths[338:].tolist() == [0] * 9  # a gap, and two special tokens
+    assert result.notes == ()
+    ids = source.encode("bits per byte are nats / ln 2 / bytes")
+    assert int(lengths[ids].sum()) == len("bits per byte are nats / ln 2 / bytes")
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_token_bytes_of_a_tokenizer_that_loses_text_say_so(tmp_path: Path) -> None:
+    result = convert(source_named("wordpiece"), to="token_bytes", out=tmp_path / "bytes.npy")
+    assert "not lossless" in result.notes[0]
+
+
+def test_wrong_token_bytes_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "wrong.npy", np.zeros((2, 2)))
+    with pytest.raises(ModelFormatError, match=r"expected uint32\[vocab_size\]"):
+        read_token_bytes(tmp_path / "wrong.npy")
+    (tmp_path / "text.npy").write_bytes(b"text")
+    with pytest.raises(ModelFormatError, match="a NumPy array"):
+        read_token_bytes(tmp_path / "text.npy")
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_tokbin_scores_are_those_of_the_ranks(tmp_path: Path) -> None:
+    convert(trained(), to="tokbin", out=tmp_path / "mine.tokbin")
+    data = (tmp_path / "mine.tokbin").read_bytes()
+    tokenizer = tokbench.tokbin.open_tokbin(tmp_path / "mine.tokbin")
+    assert tokenizer.score(256) == 0.0
+    assert tokenizer.score(257) == pytest.approx(-math.log(2))
+    assert tokenizer.score(97) == pytest.approx(-math.log(83))
+    assert struct.unpack_from("<I", data, 20) == (82,)
+
+
+def test_roles_are_known_from_the_tokenizer() -> None:
+    def roles(name: str) -> dict[str, str]:
+        tokenizer = source_named(name)
+        return known_roles(Source(tokenizer=tokenizer, description=tokenizer.description()))
+
+    assert roles("bpe") == {}
+    assert roles("bpe as llama") == {"bos": "<s>", "eos": "</s>"}
+    assert roles("unigram as t5") == {"eos": "</s>", "pad": "<pad>"}
+    assert roles("wordpiece") == {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]"}
+    assert roles("word-level") == {}

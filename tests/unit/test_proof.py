@@ -1,0 +1,348 @@
+"""The proof: what differs is found, and shrunk to the smallest text that still shows it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import huggingface
+from support.descriptions import SPECIALS, changed, described, ranked, running, trained
+from support.sentencepiece_models import scored, unknown, written
+from support.texts import texts
+
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.adapters.sentencepiece import open_model
+from tokbench.errors import TextError
+from tokbench.formats.proof import Disagreement, Peer, entry_of, in_words, peer_of, prove
+from tokbench.formats.proof_texts import corpus_texts, generated_texts, special_texts
+from tokbench.formats.shrinking import shrink
+from tokbench.models import ByteLevelBpe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.interfaces import Tokenizer
+
+BYTES = tuple(bytes([byte]) for byte in range(256))
+
+
+def merging(*pairs: bytes, backwards: bool = False) -> Tokenizer:
+    """A tokenizer of bytes that merges these pairs in their order, or in the opposite one to the same ids."""
+    merges = [(pair[0], pair[1], 256 + index) for index, pair in enumerate(pairs)]
+    return running(
+        ByteLevelBpe(
+            tokens=(*BYTES, *pairs),
+            merges=tuple(reversed(merges) if backwards else merges),
+            pattern=None,
+            pattern_name="none",
+        )
+    )
+
+
+def difference(first: Tokenizer, second: Tokenizer | Peer, **options: Any) -> Disagreement:
+    peer = second if isinstance(second, Peer) else peer_of(second, name="other")
+    found = prove(first, peer, **options).disagreement
+    assert found is not None
+    return found
+
+
+# --- shrinking --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "needed", "smallest"),
+    [
+        ("x", "x", "x"),
+        ("aaaa x bbbb", "x", "x"),
+        ("x" * 100, "x", "x"),
+        ("one, two, three", "1", "one, two, three"),  # it holds nowhere: the text is as small as it gets
+        ("a-b-c", "abc", "abc"),
+        ("c b a", "abc", "cba"),
+        ("東京 and 大阪", "京大", "京大"),
+    ],
+)
+def test_what_is_not_needed_is_left_out(text: str, needed: str, smallest: str) -> None:
+    assert shrink(text, lambda shorter: set(needed) <= set(shorter)) == smallest
+
+
+def test_neighbours_that_need_one_another_stay() -> None:
+    assert shrink("some of the words", lambda text: "the" in text) == "the"
+
+
+def test_the_question_is_never_asked_of_the_empty_text() -> None:
+    asked: list[str] = []
+    assert len(shrink("abc", lambda text: not asked.append(text))) == 1  # type: ignore[func-returns-value]
+    assert "" not in asked
+    assert shrink("", lambda text: True) == ""
+
+
+def test_a_long_text_is_given_up_on_in_time() -> None:
+    asked: list[int] = []
+
+    def differs(text: str) -> bool:
+        asked.append(len(text))
+        return len(text) == 200_000
+
+    assert len(shrink("a" * 200_000, differs)) == 200_000
+    assert sum(asked) < 8_000_000
+
+
+@given(texts, texts, st.data())
+def test_needed_characters_are_all_that_is_left(before: str, after: str, data: st.DataObject) -> None:
+    text = before + "x" + after
+    needed = set(data.draw(st.lists(st.sampled_from(text), max_size=4))) | {"x"}
+    smallest = shrink(text, lambda shorter: needed <= set(shorter))
+    assert sorted(smallest) == sorted(needed)
+
+
+@given(st.text(alphabet="ab", max_size=60), st.integers(2, 5))
+def test_no_single_character_of_the_result_can_be_left_out(text: str, modulus: int) -> None:
+    def differs(shorter: str) -> bool:
+        return shorter.count("a") % modulus == 1 and "b" in shorter
+
+    if not differs(text):
+        text = "bab"
+    smallest = shrink(text, differs)
+    assert differs(smallest)
+    assert not any(differs(smallest[:place] + smallest[place + 1 :]) for place in range(len(smallest)))
+
+
+# --- planted differences ----------------------------------------------------------------------
+
+
+def test_the_same_twice_agrees() -> None:
+    proof = prove(trained(), peer_of(running(described())))
+    assert proof.agrees
+    assert proof.entries == trained().info.vocab_size
+    assert proof.texts > 3_000
+    assert proof.characters > 500_000
+    assert proof.tokens > 100_000
+
+
+def test_a_swapped_merge_is_found() -> None:
+    found = difference(merging(b"th", b"he"), merging(b"th", b"he", backwards=True))
+    assert (found.way, found.text) == ("encode", "the")
+    assert (found.expected, found.expected_pieces) == ((256, ord("e")), (b"th", b"e"))
+    assert (found.found, found.found_pieces) == ((ord("t"), 257), (b"t", b"he"))
+
+
+def test_pieces_that_changed_places_are_each_spelled_as_their_tokenizer_has_them() -> None:
+    found = difference(merging(b"th", b"he"), merging(b"he", b"th"))
+    assert len(found.text) == 2
+    assert found.expected != found.found
+    assert found.expected_pieces == found.found_pieces == (found.text.encode(),)
+
+
+def test_a_lost_merge_is_found() -> None:
+    merges = described().merges or ()
+    place = next(index for index, merge in enumerate(merges) if merge[2] == merges[-1][2])
+    found = difference(trained(), running(changed(merges=merges[:place])))
+    assert found.way == "encode"
+    assert found.text.encode() == trained().token_bytes(merges[-1][2])
+
+
+def test_a_changed_piece_is_found() -> None:
+    found = difference(merging(b"th", b"he"), merging(b"th", b"hx"))
+    assert (found.way, found.text) == ("encode", "he")
+
+
+def test_a_changed_piece_that_no_text_shows_is_found() -> None:
+    tokens = (*BYTES, b"\xff\xfe")
+    source = ByteLevelBpe(tokens=tokens, merges=((255, 254, 256),), pattern=None, pattern_name="none")
+    other = replace(source, tokens=(*BYTES, b"\xff\xfd"), merges=((255, 253, 256),))
+    found = difference(running(source), running(other))
+    assert (found.way, found.expected, found.found) == ("entry", b"\xff\xfe", b"\xff\xfd")
+    assert found.text.startswith("id 256")
+
+
+def test_entries_beyond_the_last_and_missing_ones_are_found() -> None:
+    more = difference(merging(b"\xff\xfe"), merging(b"\xff\xfe", b"\xff\xfd"))
+    assert (more.way, more.text, more.expected, more.found) == ("entry", "id 257", None, b"\xff\xfd")
+    fewer = difference(merging(b"\xff\xfe", b"\xff\xfd"), merging(b"\xff\xfe"))
+    assert (fewer.way, fewer.expected, fewer.found) == ("entry", b"\xff\xfd", None)
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "gpt4o", "none", r"\w+|\W"])
+def test_another_pattern_is_found(pattern: str) -> None:
+    other = described(pattern)
+    mixed = replace(described(), pattern=other.pattern, pattern_name=other.pattern_name)
+    found = difference(trained(), running(mixed))
+    assert found.way == "encode"
+    assert len(found.text) <= 5
+
+
+def test_a_lost_special_token_is_found_and_kept_whole() -> None:
+    fewer = {text: id for text, id in described().special_tokens.items() if text != SPECIALS[1]}
+    found = difference(trained(), running(changed(special_tokens=fewer)))
+    assert (found.way, found.text) == ("encode special", SPECIALS[1])
+    assert found.expected == (trained().info.special_tokens[SPECIALS[1]],)
+
+
+def test_a_special_token_too_many_is_found() -> None:
+    more = dict(described().special_tokens) | {"<|x|>": 340}
+    found = difference(trained(), running(changed(special_tokens=more)))
+    assert (found.way, found.text) == ("encode special", "<|x|>")
+
+
+def test_special_tokens_that_changed_places_are_found() -> None:
+    (one, first), (other, second) = described().special_tokens.items()
+    found = difference(trained(), running(changed(special_tokens={one: second, other: first})))
+    assert found.way == "encode special"
+    assert found.text in (one, other)
+
+
+def test_a_special_token_found_in_every_text_is_found() -> None:
+    source = trained()
+    peer = replace(peer_of(source), encode=peer_of(source).encode_special)
+    found = difference(source, peer)
+    assert found.way == "encode"
+    assert found.text in SPECIALS
+
+
+def test_another_decoding_is_found() -> None:
+    source = trained()
+    peer = replace(peer_of(source), decode=lambda ids: source.decode(ids).replace("q", "k"))
+    found = difference(source, peer)
+    assert (found.way, found.text, found.expected, found.found) == ("decode", "q", "q", "k")
+
+
+def test_a_decoding_that_drops_incomplete_characters_is_found() -> None:
+    source = trained()
+    peer = replace(peer_of(source), decode=lambda ids: source.decode_bytes(ids).decode(errors="ignore"))
+    assert prove(source, peer, texts=["whole characters"]).agrees
+    lossy = replace(peer, decode=lambda ids: source.decode(ids).rstrip())
+    assert difference(source, lossy).text == " "
+
+
+def test_a_normaliser_too_many_or_too_few_is_found() -> None:
+    plain = changed("qwen2", normalization=None, pattern_name="custom")
+    for first, second in ((trained("qwen2"), running(plain)), (running(plain), trained("qwen2"))):
+        found = difference(first, second)
+        assert found.way in ("encode", "decode")
+        assert len(found.text) <= 2
+
+
+def test_other_options_of_a_sentencepiece_model_are_found() -> None:
+    pieces = [unknown(), *scored({"▁": -1.0, "a": -2.0, "b": -2.0, "ab": -1.5})]
+    source = open_model(written(pieces), name="mine", backend="unigram")
+    without_prefix = written(pieces, normalizer={"add_dummy_prefix": False})
+    found = difference(source, open_model(without_prefix, name="other", backend="unigram"))
+    assert len(found.text) == 1
+    other_scores = written([unknown(), *scored({"▁": -1.0, "a": -2.0, "b": -2.0, "ab": -9.0})])
+    found = difference(source, open_model(other_scores, name="other", backend="unigram"))
+    assert found.text == "ab"
+
+
+def test_another_normaliser_of_a_tokenizer_json_is_found() -> None:
+    document = json.loads(huggingface.wordpiece())
+    document["normalizer"]["lowercase"] = False
+    opened = [
+        HuggingFaceTokenizer(data, name="mine", backend="wordpiece")
+        for data in (huggingface.wordpiece(), huggingface.dump(document))
+    ]
+    found = difference(opened[0], opened[1])
+    assert found.way == "encode"
+    assert len(found.text) == 1
+    assert found.text != found.text.lower()
+
+
+# --- what is compared -------------------------------------------------------------------------
+
+
+def test_an_error_is_an_outcome_like_any_other() -> None:
+    def encode(text: str) -> list[int]:
+        if "\0" in text:
+            raise TextError("there is a NUL")
+        return source.encode(text)
+
+    source = trained()
+    found = difference(source, Peer(name="other", encode=encode))
+    assert (found.text, found.found) == ("\0", "error: there is a NUL")
+    assert found.found_pieces == ()
+
+
+def test_a_peer_is_not_asked_for_what_it_excludes() -> None:
+    asked: list[str] = []
+
+    def encode(text: str) -> Sequence[int]:
+        asked.append(text)
+        return source.encode(text)
+
+    source = trained()
+    peer = Peer(name="other", encode=encode, excluded="\0q", domain="texts without q", longest=50)
+    proof = prove(source, peer)
+    assert proof.agrees
+    assert proof.entries == 0
+    assert "texts without q" in proof.limits
+    assert max(map(len, asked)) == 50
+    assert not set("".join(asked)) & set("\0q")
+
+
+def test_ids_that_a_peer_decodes_in_its_own_way_are_not_compared() -> None:
+    source = trained()
+    peer = replace(peer_of(source), decode=lambda ids: source.decode(ids).replace("q", ""))
+    assert prove(source, replace(peer, undecoded=frozenset([ord("q")])), texts=["q", "aqa", "b"]).agrees
+    assert not prove(source, peer, texts=["q"]).agrees
+
+
+def test_a_peer_that_always_finds_special_tokens_is_compared_so() -> None:
+    source = trained()
+    peer = replace(peer_of(source), encode=None)
+    assert prove(source, peer).agrees
+    never = replace(peer_of(source), encode=None, encode_special=source.encode)
+    assert difference(source, never).way == "encode special"
+
+
+def test_the_result_is_a_document() -> None:
+    other = peer_of(merging(b"th", b"he", backwards=True), name="other")
+    proof = prove(merging(b"th", b"he"), other, seed=7)
+    document = json.loads(json.dumps(proof.document()))
+    assert document["agrees"] is False
+    assert (document["first"], document["second"], document["seed"]) == ("mine", "other", 7)
+    assert document["disagreement"]["expected_pieces"] == ["th", "e"]
+    entry = Disagreement("entry", "id 3", b"\xff", None).document()
+    assert (entry["expected"], entry["found"]) == ("ff", None)
+
+
+@pytest.mark.parametrize("way", ["encode", "encode special", "decode", "entry"])
+def test_a_difference_in_words_is_short(way: str) -> None:
+    assert "'ab'" in in_words(Disagreement(way, "ab", (1,), (2,))) or way == "entry"
+    assert len(in_words(Disagreement(way, "ab" * 5000, (1,), (2,)))) < 200 or way == "entry"
+
+
+def test_progress_is_told_as_texts_are_done() -> None:
+    told: list[tuple[object, ...]] = []
+    prove(merging(b"th"), peer_of(merging(b"th")), progress=lambda *progress: told.append(progress))
+    assert [done for _, done, _, _ in told][:3] == [0, 1000, 2000]
+
+
+# --- the texts --------------------------------------------------------------------------------
+
+
+def test_the_texts_hold_what_they_say() -> None:
+    generated = list(generated_texts(["<end>"], seed=3))
+    assert generated == list(generated_texts(["<end>"], seed=3))
+    assert generated != list(generated_texts(["<end>"], seed=4))
+    together = "".join(generated)
+    for code in (*range(0x21), 0x7F, 0x85, 0xFFFD, 0x10FFFF):
+        assert chr(code) in together
+    for first, last in ("az", "ая", "αω", "ぁん", "가힣", "กฮ", "一龠", "اي", "🌀🙏", "अह"):
+        assert any(first <= character <= last for character in together), (first, last)
+    assert {"<end>", "a<end>b", "<end", "end>"} <= set(generated)
+    assert sum(map(len, corpus_texts())) > 400_000
+    assert all(text == text.encode().decode() for text in special_texts(["<a>", "<b>"], seed=0))
+
+
+def test_an_entry_that_is_not_there_is_none() -> None:
+    assert entry_of(trained(), 97) == b"a"
+    assert entry_of(trained(), 10_000) is None
+    assert entry_of(running(ranked(gap=7)), 339) is None
+
+
+def test_differences_are_found_by_any_seed() -> None:
+    first, second = merging(b"th", b"he"), merging(b"th", b"he", backwards=True)
+    assert {difference(first, second, seed=seed).text for seed in range(3)} == {"the"}
