@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -77,6 +78,16 @@ def test_the_first_command_trains_and_shows(folder):
     output = run_session("".join(f"$ {command}\n" for command in commands), folder)
     assert "4,096 entries (chosen to fit the text)" in output
     assert "tokens" in output.splitlines()[-1] or "cut" in output
+
+
+def test_the_other_commands_run(folder):
+    """In the order in which they stand, behind the session; those that install or test are run elsewhere."""
+    shutil.copytree(README.parent / "corpora" / "parallel", folder / "corpora" / "parallel")
+    commands = [line for text in blocks("sh")[2:] for line in text.splitlines()]
+    assert len(commands) > 5
+    for command in commands:
+        assert command.startswith("tokbench ")
+        run_session(f"$ {command}\n", folder)
 
 
 def test_the_python_runs(folder):
