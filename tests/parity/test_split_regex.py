@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,8 +75,9 @@ def test_every_string_of_four_kinds_of_character(native: Kernel, name: str) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTING)
-def test_every_string_of_five_of_the_kinds_that_matter_most(native: Kernel, name: str) -> None:
-    assert first_difference(native, name, strings(FEW_REPRESENTATIVES, 5)) is None
+def test_strings_of_five_of_the_kinds_that_matter_most(native: Kernel, name: str) -> None:
+    # Every third of them: all would take half a minute for each pattern.
+    assert first_difference(native, name, islice(strings(FEW_REPRESENTATIVES, 5), 0, None, 3)) is None
 
 
 # Every code point
