@@ -175,6 +175,11 @@ class BaseTokenizer(ABC):
         )
         store.write(directory, manifest=manifest, files=files, overwrite=overwrite)
 
+    @property
+    def training_fingerprint(self) -> str | None:
+        """Identifies the documents it was trained on, as its manifest does; None where that is not known."""
+        return None if self._saved_training is None else self._saved_training.get("fingerprint")
+
     def hold_to(self, manifest: Manifest, *, path: Path) -> None:
         """Check an opened tokenizer by its self-test, and keep what the manifest says of its training.
 

@@ -62,6 +62,23 @@ class Encoded:
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
 
+@dataclass(frozen=True, slots=True)
+class EncodedSpans:
+    """The tokens of many texts in arrays, with their places.
+
+    Attributes:
+        encoded: the ids, and which of them are whose.
+        starts: int64[N], where each token begins: UTF-8 byte offsets into its own text.
+        stops: int64[N], where it ends.
+        kinds: uint8[N], the number of its kind: 0 NORMAL, 1 BYTE, 2 UNKNOWN, 3 SPECIAL.
+    """
+
+    encoded: Encoded
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+
+
 class Progress(Protocol):
     """Where long work says how far it is; called in the thread that started the work."""
 
@@ -192,6 +209,15 @@ class Backend(Protocol):
 
 
 @runtime_checkable
+class AdvisesTrainingSize(Protocol):
+    """A backend that takes long enough to train for comparisons to give it a sample of a large text."""
+
+    @property
+    def advised_bytes(self) -> int:
+        """The most UTF-8 bytes to train on while somebody waits: about a minute's work."""
+
+
+@runtime_checkable
 class ByteDocuments(Protocol):
     """Documents that can also be had as UTF-8 bytes, without a Python string for each.
 
@@ -239,12 +265,32 @@ class SupportsPreTokens(Protocol):
 
 
 @runtime_checkable
+class SupportsSpans(Protocol):
+    """A tokenizer that places the tokens of many texts faster than it segments them.
+
+    `tokbench.spans.encode_spans` asks any tokenizer.
+    """
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts in arrays: the ids, places and kinds that `segment` gives."""
+
+
+@runtime_checkable
 class RecordsTraining(Protocol):
     """A tokenizer that still knows how it was trained."""
 
     @property
     def training(self) -> TrainingRecord | None:
         """What the training saw and did; None for one that was opened."""
+
+
+@runtime_checkable
+class KnowsTrainingText(Protocol):
+    """A tokenizer that can tell which text it was trained on."""
+
+    @property
+    def training_fingerprint(self) -> str | None:
+        """`Fingerprint` of that text's documents; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,120 +1,33 @@
-"""The contract of `tokbench.interfaces.Tokenizer`: one suite over every backend, every kernel, trained and opened.
-
-A further backend joins by one line in `SUBJECTS`.
-"""
+"""The contract of `tokbench.interfaces.Tokenizer`: one suite over every backend, every kernel, trained and opened."""
 
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kernels import chosen, kernel_named
-from support.texts import bundled_texts, texts
+from support.subjects import SPECIAL_TOKENS, sample_texts, texts_with_specials
+from support.texts import texts
 
 from tokbench.errors import DecodeError, SpecialTokenError, StoreError, TextError, UnknownIdError
 from tokbench.interfaces import SupportsPreTokens
-from tokbench.registry import get_backend
+from tokbench.spans import encode_spans
 from tokbench.tokens import Span, SpecialPolicy, TokenKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable
     from pathlib import Path
+
+    from support.subjects import Subject
 
     from tokbench.interfaces import Tokenizer
 
-SPECIAL_TOKENS = ("<|endoftext|>", "<pad>")
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A backend with options; `kernel` is what TOKBENCH_KERNEL says while it is trained and opened."""
-
-    backend: str
-    kernel: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return "-".join([self.backend, *filter(None, [self.kernel]), *map(str, self.options.values())])
-
-    def running(self) -> AbstractContextManager[None]:
-        if self.kernel is None:
-            return nullcontext()
-        kernel_named(self.kernel)  # skips where it is absent
-        return chosen(self.kernel)
-
-    def train(self) -> Tokenizer:
-        backend = get_backend(self.backend)
-        options = {"vocab_size": 700, "special_tokens": SPECIAL_TOKENS, **self.options}
-        has = {field.name for field in fields(backend.config_type)}
-        config = backend.config_type(**{name: value for name, value in options.items() if name in has})
-        documents = [text for name, text in bundled_texts().items() if not name.startswith("edge")]
-        with self.running():
-            return backend.train(documents, config)
-
-    def open(self, directory: Path) -> Tokenizer:
-        with self.running():
-            return get_backend(self.backend).load(directory)
-
-
-SUBJECTS = [
-    Subject("bpe", "native"),
-    Subject("bpe", "python"),
-    Subject("bpe", "native", {"pattern": "qwen2"}),
-    Subject("bpe", "python", {"pattern": "qwen2"}),
-    Subject("bpe", "native", {"pattern": r"\w{1,9}|\s|[^\w\s]+"}),
-    Subject("bpe", "native", {"pattern": "none"}),
-    Subject("sentencepiece", options={"vocab_size": 4096, "bos_id": -1, "eos_id": -1}),
-    Subject("unigram", options={"vocab_size": 4096, "bos_id": -1, "eos_id": -1}),
-    Subject("wordpiece", options={"limit_alphabet": 200}),
-    Subject("byte"),
-    Subject("char"),
-    Subject("word"),
-]
-
-
-@pytest.fixture(scope="module", params=SUBJECTS, ids=str)
-def subject(request: pytest.FixtureRequest) -> Subject:
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def trained(subject: Subject) -> Tokenizer:
-    return subject.train()
-
-
-@pytest.fixture(scope="module", params=["trained", "opened"])
-def tokenizer(
-    request: pytest.FixtureRequest,
-    subject: Subject,
-    trained: Tokenizer,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Tokenizer:
-    """The subject as it was trained, and as it is opened from its folder."""
-    if request.param == "trained":
-        return trained
-    directory = tmp_path_factory.mktemp("saved") / "tokenizer"
-    trained.save(directory)
-    return subject.open(directory)
-
-
-texts_with_specials = st.lists(texts | st.sampled_from(SPECIAL_TOKENS), max_size=4).map("".join)
 policies = st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE])
-
-
-@cache
-def sample_texts() -> tuple[str, ...]:
-    """Some text of every bundled file, an empty one, and one with special tokens."""
-    return (*(text[:400] for text in bundled_texts().values()), "", "a<pad>b<|endoftext|>")
 
 
 # Encoding
@@ -197,45 +110,6 @@ def test_pretokens_are_the_text_in_parts(tokenizer: Tokenizer, text: str) -> Non
         assert all(pretokens)
         if tokenizer.info.lossless:
             assert "".join(pretokens) == text
-
-
-# Batches and threads
-
-
-@pytest.mark.parametrize("special", [SpecialPolicy.TEXT, SpecialPolicy.ENCODE])
-def test_a_batch_has_the_ids_of_its_texts_on_any_number_of_threads(
-    tokenizer: Tokenizer, special: SpecialPolicy
-) -> None:
-    expected = [tokenizer.encode(text, special=special) for text in sample_texts()]
-    for threads in (None, 1, 2, 7):
-        encoded = tokenizer.encode_batch(sample_texts(), special=special, threads=threads)
-        assert [ids.tolist() for ids in encoded] == expected
-        assert encoded.ids.dtype == np.uint32
-        assert encoded.offsets.dtype == np.int64
-
-
-@given(batch=st.lists(texts_with_specials, max_size=4), threads=st.integers(1, 4))
-def test_any_batch_has_the_ids_of_its_texts(tokenizer: Tokenizer, batch: list[str], threads: int) -> None:
-    encoded = tokenizer.encode_batch(batch, threads=threads)
-    assert len(encoded) == len(batch)
-    assert [ids.tolist() for ids in encoded] == [tokenizer.encode(text) for text in batch]
-
-
-def test_a_batch_may_be_empty(tokenizer: Tokenizer) -> None:
-    for batch, offsets in ([], [0]), ([""], [0, 0]), (["", ""], [0, 0, 0]):
-        encoded = tokenizer.encode_batch(batch)
-        assert encoded.ids.tolist() == []
-        assert encoded.offsets.tolist() == offsets
-
-
-def test_threads_may_share_a_tokenizer(tokenizer: Tokenizer) -> None:
-    expected = [tokenizer.segment(text, special=SpecialPolicy.ENCODE).tokens for text in sample_texts()]
-    with ThreadPoolExecutor(8) as pool:
-        for _ in range(3):
-            tasks = [
-                pool.submit(tokenizer.segment, text, special=SpecialPolicy.ENCODE) for text in sample_texts()
-            ]
-            assert [task.result().tokens for task in tasks] == expected
 
 
 # Special tokens
@@ -366,6 +240,7 @@ def test_a_lone_surrogate_is_an_error_with_its_place(tokenizer: Tokenizer, speci
         lambda text: tokenizer.encode(text, special=special),
         lambda text: tokenizer.segment(text, special=special),
         lambda text: tokenizer.encode_batch(["good", text], special=special, threads=2),
+        lambda text: encode_spans(tokenizer, ["good", text], threads=2),
     ]
     if isinstance(tokenizer, SupportsPreTokens):
         calls.append(tokenizer.pretokens)

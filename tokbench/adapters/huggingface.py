@@ -12,23 +12,28 @@ What the library does and is put right here:
 from __future__ import annotations
 
 import secrets
+from array import array
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.adapters import huggingface_document as reading
-from tokbench.adapters.huggingface_spans import byte_offsets, own_spans
+from tokbench.adapters.huggingface_spans import byte_offsets, own_places, own_spans
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
-from tokbench.interfaces import Encoded, TokenizerInfo
+from tokbench.interfaces import Encoded, EncodedSpans, TokenizerInfo
 from tokbench.models import HuggingFaceModel
+from tokbench.spans import KIND_NUMBERS, PieceTable
 from tokbench.tokens import Segmentation, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
     import tokenizers
+    from numpy.typing import NDArray
 
     from tokbench.interfaces import TrainingRecord
 
@@ -180,22 +185,58 @@ class HuggingFaceTokenizer(BaseTokenizer):
         """
         import numpy as np
 
+        engine = self._engine_for(texts, special=special)
+        ids = array("I")
+        offsets = [0]
+        for encoding in self._encodings(engine.encode_batch_fast, texts, threads=threads):
+            ids.fromlist(encoding.ids)
+            offsets.append(len(ids))
+        return Encoded(ids=np.array(ids, np.uint32), offsets=np.array(offsets, np.int64))
+
+    def _encodings(
+        self, encode: Callable[..., list[tokenizers.Encoding]], texts: Sequence[str], *, threads: int | None
+    ) -> Iterator[tokenizers.Encoding]:
+        """What the library says of each text; it takes threads where it is given more than one."""
         for text in texts:
             utf8(text)
-        engine = self._engine_for(texts, special=special)
         step = 1 if threads == 1 else _BATCH
-        parts: list[np.ndarray[Any, np.dtype[np.uint32]]] = []
-        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         for first in range(0, len(texts), step):
             with self._library():
-                encodings = engine.encode_batch_fast(
-                    list(texts[first : first + step]), add_special_tokens=False
-                )
-            for number, encoding in enumerate(encodings, start=first + 1):
-                parts.append(np.array(encoding.ids, dtype=np.uint32))
-                offsets[number] = offsets[number - 1] + len(parts[-1])
-        ids = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32)
-        return Encoded(ids=ids, offsets=offsets)
+                encodings = encode(list(texts[first : first + step]), add_special_tokens=False)
+            yield from encodings
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        import numpy as np
+
+        ids, places = array("I"), array("q")
+        offsets = [0]
+        for encoding in self._encodings(self._engine.encode_batch, texts, threads=threads):
+            ids.fromlist(encoding.ids)
+            places.fromlist(list(chain.from_iterable(encoding.offsets)))
+            offsets.append(len(ids))
+        encoded = Encoded(ids=np.array(ids, np.uint32), offsets=np.array(offsets, np.int64))
+        kinds = self._kind_numbers[encoded.ids]
+        starts, stops = own_places(
+            texts,
+            encoded,
+            np.array(places, np.int64).reshape(-1, 2),
+            pieces=self._piece_table,
+            is_silent=kinds == KIND_NUMBERS[TokenKind.UNKNOWN],
+        )
+        return EncodedSpans(encoded, starts, stops, kinds)
+
+    @cached_property
+    def _piece_table(self) -> PieceTable:
+        return PieceTable.of([self._pieces.get(id, b"") for id in range(self.info.vocab_size)])
+
+    @cached_property
+    def _kind_numbers(self) -> NDArray[np.uint8]:
+        """The kind of each id in a text that has no special tokens."""
+        import numpy as np
+
+        kinds = [self._kind(id, specials=False) for id in range(self.info.vocab_size)]
+        return np.array([KIND_NUMBERS[kind] for kind in kinds], np.uint8)
 
     def with_template(
         self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT

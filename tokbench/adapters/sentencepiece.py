@@ -24,7 +24,7 @@ from importlib.metadata import version
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
-from tokbench.adapters.sentencepiece_bytes import Found, found_pieces, found_segmentations
+from tokbench.adapters.sentencepiece_bytes import Found, found_pieces, found_segmentations, own_spans
 from tokbench.adapters.sentencepiece_sampling import Lexicon, bpe_dropout, sampled_index, unigram_sample
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError
@@ -37,7 +37,8 @@ from tokbench.formats.sentencepiece_model import (
     special_tokens_of,
 )
 from tokbench.interfaces import Encoded, ScoredSegmentation, TokenizerInfo
-from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+from tokbench.spans import segmented
+from tokbench.tokens import Segmentation, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,8 +46,9 @@ if TYPE_CHECKING:
 
     from sentencepiece import SentencePieceProcessor
 
+    from tokbench.adapters.sentencepiece_spans import SpanFinder
     from tokbench.formats.sentencepiece_model import SentencePieceFile
-    from tokbench.interfaces import TrainingRecord
+    from tokbench.interfaces import EncodedSpans, TrainingRecord
     from tokbench.models import SentencePieceModel
 
 MODEL_NAME = "tokenizer.model"
@@ -186,25 +188,22 @@ class SentencePieceTokenizer(BaseTokenizer):
 
     def _tokens(self, found: Sequence[Found], data: bytes) -> Iterator[Token]:
         """Tokens from what the library found, each byte of a byte fallback with its own place."""
-        position = 0
-        while position < len(found):
-            id, start, stop = found[position]
-            if self._kinds[id] is not TokenKind.BYTE:
-                yield Token(id, self._entries[id], Span(start, stop), self._kinds[id])
-                position += 1
-                continue
-            size = _character_length(self._entries[id][0])
-            character = found[position : position + size]
-            yield from self._byte_tokens(character, data)
-            position += size
+        spans = own_spans(found, data, entries=self._entries, kinds=self._kinds)
+        for (id, _, _), span in zip(found, spans, strict=True):
+            yield Token(id, self._entries[id], span, self._kinds[id])
 
-    def _byte_tokens(self, character: Sequence[Found], data: bytes) -> Iterator[Token]:
-        """The bytes of one character; where normalisation changed it, all of the text goes to the last one."""
-        start, stop = character[0].start, character[-1].stop
-        is_text = b"".join(self._entries[each.id] for each in character) == data[start:stop]
-        for index, each in enumerate(character):
-            span = Span(start + index, start + index + 1) if is_text else Span(each.start, each.stop)
-            yield Token(each.id, self._entries[each.id], span, TokenKind.BYTE)
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        if self.model.model_type not in (ModelType.UNIGRAM, ModelType.BPE):
+            return segmented(self, texts)  # of a word that falls back to bytes, the last one gets all
+        encoded = self.encode_batch(texts, threads=threads)
+        return self._span_finder.find(texts, encoded, threads=threads)
+
+    @cached_property
+    def _span_finder(self) -> SpanFinder:
+        from tokbench.adapters.sentencepiece_spans import SpanFinder
+
+        return SpanFinder(self.model, self._processor, kinds=self._kinds)
 
     # --- decoding -----------------------------------------------------------------------------
 
@@ -393,8 +392,3 @@ def _processor(proto: bytes, *, path: Path | str) -> SentencePieceProcessor:
         return sentencepiece.SentencePieceProcessor(model_proto=proto)
     except (RuntimeError, ValueError, IndexError) as error:
         raise ModelFormatError(path, "a model that sentencepiece takes", str(error)) from None
-
-
-def _character_length(lead: int) -> int:
-    """The bytes of a UTF-8 character by its first one."""
-    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4

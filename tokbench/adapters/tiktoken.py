@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokbench.base import BaseTokenizer, utf8
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
     import tiktoken
+    from numpy.typing import NDArray
+
+    from tokbench.interfaces import EncodedSpans
 
 
 class TiktokenTokenizer(BaseTokenizer):
@@ -84,6 +89,22 @@ class TiktokenTokenizer(BaseTokenizer):
             piece = self._tokens[id]
             yield Token(id, piece, Span(start, start + len(piece)), TokenKind.NORMAL)
             start += len(piece)
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError`, `ConfigError`."""
+        from tokbench.spans import tiled
+
+        encoded = self.encode_batch(texts, threads=threads)
+        return tiled(encoded, self._sizes[encoded.ids])
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.int64]:
+        """The bytes of each id."""
+        import numpy as np
+
+        sizes = np.zeros(self.info.vocab_size, np.int64)
+        sizes[list(self._tokens)] = [len(token) for token in self._tokens.values()]
+        return sizes
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.base import surrogate_error
+from tokbench.spans import divided, encode_spans
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.kernel import Kernel
     from tokbench.base import BaseTokenizer
-    from tokbench.interfaces import Encoded
+    from tokbench.interfaces import Encoded, EncodedSpans
     from tokbench.models import ByteLevelBpe
     from tokbench.opening.agreement import CharacterAgreement
     from tokbench.tokens import Token
@@ -76,6 +78,15 @@ class ExactBpe(BpeTokenizer):
         from tokbench.base import BaseTokenizer
 
         return BaseTokenizer.encode_batch(self, texts, special=special, threads=threads)
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        return divided(
+            texts,
+            where=self._covers,
+            then=partial(super().encode_spans, threads=threads),
+            otherwise=lambda texts: encode_spans(self._peer, texts, threads=threads),
+        )
 
     def _covers(self, text: str) -> bool:
         try:

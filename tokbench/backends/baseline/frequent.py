@@ -13,13 +13,20 @@ from abc import abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tokbench import store
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, TrainingError
-from tokbench.interfaces import ByteDocuments, TokenizerInfo, TrainingRecord, no_progress
+from tokbench.interfaces import (
+    ByteDocuments,
+    Encoded,
+    EncodedSpans,
+    TokenizerInfo,
+    TrainingRecord,
+    no_progress,
+)
 from tokbench.special_tokens import SpecialTokenFinder, check_special_tokens
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
 
@@ -109,7 +116,7 @@ class FrequentTokenizer(BaseTokenizer):
 
     @staticmethod
     @abstractmethod
-    def cut(text: str) -> Iterable[str]:
+    def cut(text: str) -> Sequence[str]:
         """The parts of a text; together they are the text."""
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -129,6 +136,25 @@ class FrequentTokenizer(BaseTokenizer):
                 yield Token(id, UNKNOWN.encode(), span, TokenKind.UNKNOWN)
             else:
                 yield Token(id, data, span, TokenKind.NORMAL)
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        import numpy as np
+
+        from tokbench.spans import KIND_NUMBERS, byte_places, offsets_of, running_places
+
+        del threads
+        for text in texts:
+            utf8(text)
+        cuts = [self.cut(text) for text in texts]
+        parts = list(chain.from_iterable(cuts))
+        found = map(self._part_ids.get, parts, repeat(self._unknown_id))
+        ids = np.fromiter(found, np.uint32, len(parts))
+        offsets = offsets_of(list(map(len, cuts)))
+        edges = byte_places("".join(texts))[offsets_of(list(map(len, parts)))]
+        starts, stops = running_places(offsets, np.diff(edges))
+        kinds = np.where(ids == self._unknown_id, KIND_NUMBERS[TokenKind.UNKNOWN], 0).astype(np.uint8)
+        return EncodedSpans(Encoded(ids=ids, offsets=offsets), starts, stops, kinds)
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
@@ -167,7 +193,7 @@ class CharTokenizer(FrequentTokenizer):
     backend = "char"
 
     @staticmethod
-    def cut(text: str) -> Iterable[str]:
+    def cut(text: str) -> Sequence[str]:
         """The characters of a text."""
         return text
 
@@ -178,7 +204,7 @@ class WordTokenizer(FrequentTokenizer):
     backend = "word"
 
     @staticmethod
-    def cut(text: str) -> Iterable[str]:
+    def cut(text: str) -> Sequence[str]:
         """The words of a text as UAX 29 has them, and the runs between them.
 
         >>> WordTokenizer.cut("don't stop, 3.14!")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +14,8 @@ from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import SplitPattern, split, split_offsets
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ConfigError, ConversionError, UnknownIdError
-from tokbench.interfaces import Encoded, TokenizerInfo
+from tokbench.interfaces import Encoded, EncodedSpans, TokenizerInfo
+from tokbench.spans import divided, segmented, tiled
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
@@ -170,6 +171,20 @@ class BpeTokenizer(BaseTokenizer):
             start = span.stop
             yield Token(id, piece, span if alignment is None else alignment.original(span), TokenKind.NORMAL)
 
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        return divided(
+            texts,
+            where=lambda text: normalize(text, self.pattern.normalization) == text,
+            then=partial(self._encode_tiled, threads=threads),
+            otherwise=partial(segmented, self),
+        )
+
+    def _encode_tiled(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
+        """The tokens of texts that the pattern leaves as they are: there they stand side by side."""
+        encoded = BpeTokenizer.encode_batch(self, texts, threads=threads)
+        return tiled(encoded, self._sizes[encoded.ids])
+
     def pretokens(self, text: str) -> list[str]:
         """The pre-tokens of a text; together they are the text (its NFC form, where the pattern normalises)."""
         utf8(text)
@@ -267,6 +282,11 @@ class BpeTokenizer(BaseTokenizer):
     @cached_property
     def _tokens(self) -> list[bytes]:
         return self._encoder.tokens()
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.int64]:
+        """The bytes of each id."""
+        return np.fromiter(map(len, self._tokens), np.int64, len(self._tokens))
 
     @cached_property
     def _ids(self) -> dict[bytes, int]:

@@ -1,0 +1,86 @@
+"""The contract of many texts at once: ids, places and threads give what text by text gives."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.subjects import sample_texts, texts_with_specials
+
+from tokbench.spans import KIND_NUMBERS, encode_spans
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.interfaces import Tokenizer
+
+# Ids
+
+
+@pytest.mark.parametrize("special", [SpecialPolicy.TEXT, SpecialPolicy.ENCODE])
+def test_a_batch_has_the_ids_of_its_texts_on_any_number_of_threads(
+    tokenizer: Tokenizer, special: SpecialPolicy
+) -> None:
+    expected = [tokenizer.encode(text, special=special) for text in sample_texts()]
+    for threads in (None, 1, 2, 7):
+        encoded = tokenizer.encode_batch(sample_texts(), special=special, threads=threads)
+        assert [ids.tolist() for ids in encoded] == expected
+        assert encoded.ids.dtype == np.uint32
+        assert encoded.offsets.dtype == np.int64
+
+
+@given(batch=st.lists(texts_with_specials, max_size=4), threads=st.integers(1, 4))
+def test_any_batch_has_the_ids_of_its_texts(tokenizer: Tokenizer, batch: list[str], threads: int) -> None:
+    encoded = tokenizer.encode_batch(batch, threads=threads)
+    assert len(encoded) == len(batch)
+    assert [ids.tolist() for ids in encoded] == [tokenizer.encode(text) for text in batch]
+
+
+def test_a_batch_may_be_empty(tokenizer: Tokenizer) -> None:
+    for batch, offsets in ([], [0]), ([""], [0, 0]), (["", ""], [0, 0, 0]):
+        encoded = tokenizer.encode_batch(batch)
+        assert encoded.ids.tolist() == []
+        assert encoded.offsets.tolist() == offsets
+
+
+# Places
+
+
+def assert_same_as_segmentations(tokenizer: Tokenizer, batch: Sequence[str], *, threads: int | None) -> None:
+    spans = encode_spans(tokenizer, batch, threads=threads)
+    segmentations = [tokenizer.segment(text).tokens for text in batch]
+    assert [ids.tolist() for ids in spans.encoded] == [[token.id for token in each] for each in segmentations]
+    tokens = [token for each in segmentations for token in each]
+    assert spans.starts.tolist() == [token.span.start for token in tokens]
+    assert spans.stops.tolist() == [token.span.stop for token in tokens]
+    assert spans.kinds.tolist() == [KIND_NUMBERS[token.kind] for token in tokens]
+
+
+@pytest.mark.parametrize("threads", [None, 2])
+def test_spans_are_those_of_segmentations(tokenizer: Tokenizer, threads: int | None) -> None:
+    assert_same_as_segmentations(tokenizer, sample_texts(), threads=threads)
+
+
+@given(batch=st.lists(texts_with_specials, max_size=4), threads=st.sampled_from([None, 2]))
+def test_spans_of_any_batch_are_those_of_segmentations(
+    tokenizer: Tokenizer, batch: list[str], threads: int | None
+) -> None:
+    assert_same_as_segmentations(tokenizer, batch, threads=threads)
+
+
+# Threads
+
+
+def test_threads_may_share_a_tokenizer(tokenizer: Tokenizer) -> None:
+    expected = [tokenizer.segment(text, special=SpecialPolicy.ENCODE).tokens for text in sample_texts()]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(3):
+            tasks = [
+                pool.submit(tokenizer.segment, text, special=SpecialPolicy.ENCODE) for text in sample_texts()
+            ]
+            assert [task.result().tokens for task in tasks] == expected

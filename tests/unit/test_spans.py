@@ -1,0 +1,285 @@
+"""Tokens of many texts in arrays: the fallback, the arrays themselves, and that what can be fast is."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import descriptions
+from support.huggingface import DOCUMENTS
+from support.sentencepiece_models import VARIANTS, scored, unknown, variant, written
+from support.texts import bundled_texts, characters, texts
+
+import tokbench
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.adapters.sentencepiece import open_model
+from tokbench.adapters.tiktoken import TiktokenTokenizer
+from tokbench.base import BaseTokenizer
+from tokbench.errors import TextError
+from tokbench.formats.sentencepiece_model import ModelPiece, ModelType, PieceType
+from tokbench.formats.tokbin import TokbinFile
+from tokbench.interfaces import EncodedSpans, SupportsSpans, TokenizerInfo
+from tokbench.opening.exact import ExactBpe
+from tokbench.spans import KIND_NUMBERS, byte_places, divided, encode_spans, segmented
+from tokbench.targets import Source
+from tokbench.targets.tokbin import make
+from tokbench.tokbin import TokbinTokenizer
+from tokbench.tokens import Segmentation, Span, Token, TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from tokbench.interfaces import Tokenizer
+
+AWKWARD = " ▁a\u0301é한ﬁ½…\t\nthe <sep>ab</s>⁇€\u200b\u3000\0"
+awkward_texts = st.text(st.sampled_from(AWKWARD) | characters, max_size=20)
+
+
+class Letters(BaseTokenizer):
+    """A tokenizer of somebody else, without the power: a token for each letter, one for every other character."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            TokenizerInfo(
+                name="letters", backend="x", vocab_size=27, special_tokens={}, lossless=False, kernel="x"
+            )
+        )
+
+    def segment_ordinary(self, text: str) -> Iterator[Token]:
+        start = 0
+        for character in text:
+            span = Span(start, start := start + len(character.encode()))
+            if "a" <= character <= "z":
+                yield Token(ord(character) - ord("a"), character.encode(), span, TokenKind.NORMAL)
+            else:
+                yield Token(26, b"?", span, TokenKind.UNKNOWN)
+
+    def entry(self, id: int) -> bytes:
+        return b"abcdefghijklmnopqrstuvwxyz?"[id : id + 1]
+
+    def token_id(self, piece: bytes) -> int | None:
+        raise NotImplementedError
+
+    def save(self, directory: Any, *, overwrite: bool = False) -> None:
+        raise NotImplementedError
+
+
+def assert_same(found: EncodedSpans, expected: EncodedSpans) -> None:
+    for one, other in (
+        (found.encoded.ids, expected.encoded.ids),
+        (found.encoded.offsets, expected.encoded.offsets),
+        (found.starts, expected.starts),
+        (found.stops, expected.stops),
+        (found.kinds, expected.kinds),
+    ):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+def segmented_texts(tokenizer: Tokenizer, batch: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts of a batch that are segmented one by one."""
+    seen: list[str] = []
+    for name in ("segment", "segment_ordinary"):
+        original = getattr(tokenizer, name)
+
+        def noted(text: str, *rest: Any, original: Any = original, **options: Any) -> Any:
+            if text not in seen:
+                seen.append(text)
+            return original(text, *rest, **options)
+
+        monkeypatch.setattr(tokenizer, name, noted)
+    encode_spans(tokenizer, batch)
+    monkeypatch.undo()
+    return seen
+
+
+def trained(backend: str, **options: Any) -> Any:
+    return tokbench.train([descriptions.TRAINING_TEXT], backend=backend, **options)
+
+
+# The arrays
+
+
+def test_a_tokenizer_without_the_power_segments_text_by_text() -> None:
+    assert not isinstance(Letters(), SupportsSpans)
+    spans = encode_spans(Letters(), ["aé", "", "b"])
+    assert [ids.tolist() for ids in spans.encoded] == [[0, 26], [], [1]]
+    assert spans.starts.tolist() == [0, 1, 0]
+    assert spans.stops.tolist() == [1, 3, 1]
+    assert spans.kinds.tolist() == [0, 2, 0]
+
+
+@pytest.mark.parametrize("batch", [[], [""], ["", ""], ["a", "", "bé"]])
+@pytest.mark.parametrize("backend", [None, "bpe", "wordpiece", "byte", "char", "word"])
+def test_arrays_have_their_types_however_little_is_in_them(backend: str | None, batch: list[str]) -> None:
+    spans = encode_spans(Letters() if backend is None else trained(backend), batch)
+    assert spans.encoded.ids.dtype == np.uint32
+    assert spans.encoded.offsets.dtype == np.int64
+    assert (spans.starts.dtype, spans.stops.dtype, spans.kinds.dtype) == (np.int64, np.int64, np.uint8)
+    assert len(spans.encoded) == len(batch)
+    assert len(spans.starts) == len(spans.stops) == len(spans.kinds) == len(spans.encoded.ids)
+
+
+def test_kinds_are_numbered_in_their_order() -> None:
+    assert [KIND_NUMBERS[TokenKind(name)] for name in ("normal", "byte", "unknown", "special")] == [
+        0,
+        1,
+        2,
+        3,
+    ]
+
+
+@pytest.mark.parametrize("backend", [None, "bpe", "wordpiece", "byte", "char", "word"])
+def test_a_surrogate_is_an_error_with_its_place(backend: str | None) -> None:
+    tokenizer = Letters() if backend is None else trained(backend)
+    with pytest.raises(TextError, match=r"U\+D800, at character 2"):
+        encode_spans(tokenizer, ["good", "né\ud800"])
+
+
+@given(batch=st.lists(texts, min_size=1, max_size=6), long=st.integers(0, 3))
+def test_texts_go_two_ways_and_come_back_in_order(batch: list[str], long: int) -> None:
+    def by_segmentation(some: Sequence[str]) -> EncodedSpans:
+        assert some
+        return segmented(Letters(), some)
+
+    found = divided(
+        batch, where=lambda text: len(text) > long, then=by_segmentation, otherwise=by_segmentation
+    )
+    assert_same(found, segmented(Letters(), batch))
+
+
+@given(text=texts)
+def test_characters_have_their_places_in_bytes(text: str) -> None:
+    assert byte_places(text).tolist() == [len(text[:index].encode()) for index in range(len(text) + 1)]
+
+
+# What is fast
+
+
+BATCH = ["the cat\n", "", "東京 1234", "naïve — дом"]
+
+
+@pytest.mark.parametrize("backend", ["bpe", "wordpiece", "byte", "char", "word"])
+def test_no_text_is_segmented_by_itself(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert segmented_texts(trained(backend), BATCH, monkeypatch) == []
+
+
+def test_only_texts_that_nfc_changes_are_segmented(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = trained("bpe", pattern="qwen2", vocab_size=300)
+    assert segmented_texts(tokenizer, [*BATCH, "e\u0301"], monkeypatch) == ["e\u0301"]
+
+
+def test_ranks_on_their_library_are_fast_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = descriptions.ranked().tokens
+    tokenizer = TiktokenTokenizer.from_ranks(
+        [(token, rank) for rank, token in enumerate(tokens) if token is not None],
+        name="mine",
+        pattern=descriptions.described().pattern,
+        special_tokens={"<|end|>": len(tokens) + 5},
+    )
+    assert segmented_texts(tokenizer, BATCH, monkeypatch) == []
+    assert_same(encode_spans(tokenizer, BATCH), segmented(tokenizer, BATCH))
+
+
+# SentencePiece
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_kind_of_model_places_every_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = variant(name)
+    batch = [*awkward_batch(), *BATCH, *(text[:2000] for text in bundled_texts().values())]
+    assert_same(encode_spans(tokenizer, batch), segmented(tokenizer, batch))
+    assert segmented_texts(tokenizer, batch, monkeypatch) == []
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@given(batch=st.lists(awkward_texts, max_size=4))
+def test_every_kind_of_model_places_any_text(name: str, batch: list[str]) -> None:
+    assert_same(encode_spans(variant(name), batch), segmented(variant(name), batch))
+
+
+def test_a_piece_may_end_inside_a_symbol() -> None:
+    # "ab" is taken for one thing by the normaliser, and still "bc" is the better piece.
+    pieces = [unknown(), ModelPiece("ab", 0.0, PieceType.USER_DEFINED)]
+    scores = {"bc": -1.0, "a": -1.0, "b": -9.0, "c": -900.0, "x": -2.0, "▁": -1.0}
+    model = written([*pieces, *scored(scores)], normalizer={"add_dummy_prefix": False})
+    tokenizer = open_model(model, name="mine")
+    batch = ["abc", "xabc", "ab x", "xx"]
+    assert_same(encode_spans(tokenizer, batch), segmented(tokenizer, batch))
+
+
+@pytest.mark.parametrize("model_type", [ModelType.WORD, ModelType.CHAR])
+def test_models_of_words_and_characters_are_left_to_the_segmentation(model_type: ModelType) -> None:
+    every_byte = [ModelPiece(f"<0x{byte:02X}>", 0.0, PieceType.BYTE) for byte in range(256)]
+    model = written(
+        [unknown(), *every_byte, *scored({"▁the": -1.0, "a": -1.0, "▁": -2.0})],
+        trainer={"model_type": model_type, "byte_fallback": True},
+    )
+    tokenizer = open_model(model, name="mine")
+    batch = ["<0x41> the", "the", "a é東", "<0x41>", ""]
+    assert_same(encode_spans(tokenizer, batch), segmented(tokenizer, batch))
+
+
+# tokenizers
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@given(batch=st.lists(awkward_texts, max_size=4))
+def test_every_kind_of_document_places_any_text(name: str, batch: list[str]) -> None:
+    tokenizer = HuggingFaceTokenizer(DOCUMENTS[name](), name=name, backend="bpe")
+    assert_same(encode_spans(tokenizer, batch), segmented(tokenizer, batch))
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("threads", [None, 1, 2])
+def test_every_kind_of_document_places_every_text(name: str, threads: int | None) -> None:
+    tokenizer = HuggingFaceTokenizer(DOCUMENTS[name](), name=name, backend="bpe")
+    batch = [*awkward_batch(), *(text[:2000] for text in bundled_texts().values())]
+    assert_same(encode_spans(tokenizer, batch, threads=threads), segmented(tokenizer, batch))
+
+
+def awkward_batch() -> list[str]:
+    """Texts of few characters in every order: what a normaliser changes side by side with what it does not."""
+    generator = random.Random(0)
+    return ["".join(generator.choices(AWKWARD, k=generator.randrange(9))) for _ in range(300)]
+
+
+# What runs another
+
+
+def test_only_what_the_kernel_does_not_cover_goes_to_the_library(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(DOCUMENTS["byte-level"]())
+    tokenizer: Any = tokbench.load(tmp_path / "tokenizer.json")
+    assert isinstance(tokenizer, ExactBpe)
+    tokenizer._agreement = SimpleNamespace(covers=lambda text: "東" not in text)
+    assert_same(encode_spans(tokenizer, BATCH), segmented(tokenizer, BATCH))
+    assert segmented_texts(tokenizer, BATCH, monkeypatch) == []
+    opened: list[bool] = []
+    tokenizer._library, tokenizer._open_library = None, lambda: opened.append(True)
+    encode_spans(tokenizer, ["the cat"])
+    assert not opened
+
+
+def test_a_tokbin_file_has_the_spans_of_what_runs_it() -> None:
+    tokenizer = descriptions.running(descriptions.described())
+    product = make(Source(tokenizer=tokenizer, description=descriptions.described()))
+    opened = TokbinTokenizer(TokbinFile(product.files[""], path="mine.tokbin"))
+    assert_same(encode_spans(opened, BATCH), segmented(tokenizer, BATCH))
+
+
+def test_segmentations_are_the_law() -> None:
+    class Odd(Letters):
+        def segment(self, text: str, **options: Any) -> Segmentation:
+            return Segmentation(text, (Token(300, b"", Span(1, 1), TokenKind.SPECIAL),))
+
+    spans = encode_spans(Odd(), ["ab", "cd"])
+    assert spans.encoded.ids.tolist() == [300, 300]
+    assert spans.kinds.tolist() == [3, 3]

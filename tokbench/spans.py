@@ -1,0 +1,215 @@
+"""The tokens of many texts in arrays, with their places: from every tokenizer, fast where it has the power.
+
+What tokenizers share that place tokens in bulk is here too. All of it is held to `segment`, which
+is the law.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from tokbench.interfaces import Encoded, EncodedSpans, SupportsSpans
+from tokbench.tokens import TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.interfaces import Tokenizer
+    from tokbench.tokens import Token
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+KIND_NUMBERS = {kind: number for number, kind in enumerate(TokenKind)}
+"""How `EncodedSpans.kinds` writes a kind."""
+
+_BLOCK = 1 << 16
+
+
+def encode_spans(tokenizer: Tokenizer, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+    """The tokens of many texts in arrays: the ids, places and kinds that `segment` gives.
+
+    Args:
+        tokenizer: any; one without the power `SupportsSpans` segments text by text.
+        texts: nothing in them is a special token.
+        threads: None takes every processor; the result does not depend on it.
+
+    Raises:
+        TextError: a text holds a lone surrogate.
+
+    Usage:
+
+        spans = encode_spans(tokenizer, ["a text", "another"])
+        lengths = spans.stops - spans.starts
+    """
+    if isinstance(tokenizer, SupportsSpans):
+        return tokenizer.encode_spans(texts, threads=threads)
+    return segmented(tokenizer, texts)
+
+
+def segmented(tokenizer: Tokenizer, texts: Sequence[str]) -> EncodedSpans:
+    """The tokens of many texts by `segment`. Raises `TextError`."""
+    counts: list[int] = []
+    tokens: list[Token] = []
+    for text in texts:
+        found = tokenizer.segment(text).tokens
+        counts.append(len(found))
+        tokens.extend(found)
+    return EncodedSpans(
+        encoded=Encoded(
+            ids=np.fromiter((token.id for token in tokens), np.uint32, len(tokens)),
+            offsets=offsets_of(counts),
+        ),
+        starts=np.fromiter((token.span.start for token in tokens), np.int64, len(tokens)),
+        stops=np.fromiter((token.span.stop for token in tokens), np.int64, len(tokens)),
+        kinds=np.fromiter((KIND_NUMBERS[token.kind] for token in tokens), np.uint8, len(tokens)),
+    )
+
+
+def divided(
+    texts: Sequence[str],
+    *,
+    where: Callable[[str], bool],
+    then: Callable[[Sequence[str]], EncodedSpans],
+    otherwise: Callable[[Sequence[str]], EncodedSpans],
+) -> EncodedSpans:
+    """The tokens of texts that are encoded in two ways, in the order of the texts.
+
+    Args:
+        texts: of both sorts.
+        where: tells of a text which way it goes.
+        then: encodes those for which that is true; not called where there are none.
+        otherwise: encodes the others; not called where there are none.
+    """
+    chosen = np.fromiter(map(where, texts), np.bool_, len(texts))
+    if chosen.all():
+        return then(texts)
+    if not chosen.any():
+        return otherwise(texts)
+    one = then([text for text, is_chosen in zip(texts, chosen, strict=True) if is_chosen])
+    other = otherwise([text for text, is_chosen in zip(texts, chosen, strict=True) if not is_chosen])
+    return _merged(one, other, chosen=chosen)
+
+
+def _merged(one: EncodedSpans, other: EncodedSpans, *, chosen: NDArray[np.bool_]) -> EncodedSpans:
+    """The texts of both, in an order that says of each text whether it is the next of the first."""
+    counts = np.zeros(len(chosen), np.int64)
+    counts[chosen] = np.diff(one.encoded.offsets)
+    counts[~chosen] = np.diff(other.encoded.offsets)
+    where = np.repeat(chosen, counts)
+    return EncodedSpans(
+        encoded=Encoded(
+            ids=_interleaved(one.encoded.ids, other.encoded.ids, where=where), offsets=offsets_of(counts)
+        ),
+        starts=_interleaved(one.starts, other.starts, where=where),
+        stops=_interleaved(one.stops, other.stops, where=where),
+        kinds=_interleaved(one.kinds, other.kinds, where=where),
+    )
+
+
+def _interleaved(
+    one: NDArray[_Scalar], other: NDArray[_Scalar], *, where: NDArray[np.bool_]
+) -> NDArray[_Scalar]:
+    values = np.empty(len(where), one.dtype)
+    values[where], values[~where] = one, other
+    return values
+
+
+def tiled(encoded: Encoded, sizes: NDArray[np.int64]) -> EncodedSpans:
+    """Tokens of the kind NORMAL that stand side by side from the beginning of their text.
+
+    Args:
+        encoded: the ids of the texts.
+        sizes: int64[N], the bytes that each token covers.
+
+    >>> spans = tiled(Encoded(np.array([7, 8, 9], np.uint32), np.array([0, 2, 3])), np.array([3, 1, 2]))
+    >>> spans.starts.tolist(), spans.stops.tolist()
+    ([0, 3, 0], [3, 4, 2])
+    """
+    starts, stops = running_places(encoded.offsets, sizes)
+    return EncodedSpans(encoded, starts, stops, np.zeros(len(sizes), np.uint8))
+
+
+def running_places(
+    offsets: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where tokens begin and end that stand side by side, counted from the beginning of each text.
+
+    Args:
+        offsets: int64[texts + 1], as in `Encoded`.
+        sizes: int64[N], the bytes that each token covers.
+    """
+    edges = offsets_of(sizes)
+    firsts = np.repeat(edges[offsets[:-1]], np.diff(offsets))
+    return edges[:-1] - firsts, edges[1:] - firsts
+
+
+def offsets_of(counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each of several things begins that stand side by side, and where the last one ends.
+
+    Args:
+        counts: how long each of them is.
+
+    >>> offsets_of([2, 0, 1]).tolist()
+    [0, 2, 2, 3]
+    """
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(np.asarray(counts, np.int64), out=offsets[1:])
+    return offsets
+
+
+def byte_places(text: str) -> NDArray[np.int64]:
+    """Where each character of a text begins in its UTF-8, and where the text ends.
+
+    >>> byte_places("aé€").tolist()
+    [0, 1, 3, 6]
+    """
+    if text.isascii():
+        return np.arange(len(text) + 1, dtype=np.int64)
+    code_points = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+    sizes = np.ones(len(code_points), np.int64)
+    sizes += code_points >= 0x80
+    sizes += code_points >= 0x800
+    sizes += code_points >= 0x10000
+    return offsets_of(sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class PieceTable:
+    """The bytes of every id, to be had for many ids at once.
+
+    Attributes:
+        pieces: by id.
+        sizes: int64[ids], how many bytes each one has.
+    """
+
+    pieces: Sequence[bytes]
+    sizes: NDArray[np.int64]
+    _data: NDArray[np.uint8]
+    _starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, pieces: Sequence[bytes]) -> PieceTable:
+        """The table of pieces by id."""
+        offsets = offsets_of(list(map(len, pieces)))
+        data = np.frombuffer(b"".join(pieces), np.uint8)
+        return cls(pieces=pieces, sizes=np.diff(offsets), _data=data, _starts=offsets[:-1])
+
+    def joined(self, ids: NDArray[np.uint32]) -> bytes:
+        """The bytes of ids, one after another.
+
+        >>> PieceTable.of([b"a", b"bc"]).joined(np.array([1, 0, 1], np.uint32))
+        b'bcabc'
+        """
+        # In blocks: what is computed for each byte takes eight times its place.
+        return b"".join(self._block(ids[first : first + _BLOCK]) for first in range(0, len(ids), _BLOCK))
+
+    def _block(self, ids: NDArray[np.uint32]) -> bytes:
+        sizes = self.sizes[ids]
+        edges = offsets_of(sizes)
+        places = np.repeat(self._starts[ids] - edges[:-1], sizes) + np.arange(edges[-1])
+        return bytes(self._data[places])
