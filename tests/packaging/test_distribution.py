@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tokbench"
-NATIVE = "tokbench/backends/bpe/_native"
+PARTS = ("*.j2", "*.css", "*.js")
+"""What pages are made of."""
+NATIVE = ("tokbench/backends/bpe/_native", "tokbench/metrics/_measure")
+"""The compiled modules, without their suffixes."""
+SOURCES = ("backends/bpe/native", "metrics/native")
 EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
 
 pytestmark = pytest.mark.xdist_group("distribution")  # built once, by one worker
@@ -75,8 +79,8 @@ def of_the_package(names: Iterable[str]) -> set[str]:
 
 def in_the_source_tree() -> set[str]:
     """The files that a wheel should hold, by their places in it; the compiled module left out."""
-    modules = {path for kind in ("*.py", "*.pyi", "py.typed") for path in PACKAGE.rglob(kind)}
-    modules -= set((PACKAGE / "backends/bpe/native").rglob("*"))
+    modules = {path for kind in ("*.py", "*.pyi", "py.typed", *PARTS) for path in PACKAGE.rglob(kind)}
+    modules -= {path for folder in SOURCES for path in (PACKAGE / folder).rglob("*")}
     data = {
         path for folder in ("configs", "corpora") for path in (ROOT / folder).rglob("*") if path.is_file()
     }
@@ -87,15 +91,20 @@ def in_the_source_tree() -> set[str]:
 
 
 def test_a_wheel_holds_the_package_and_its_texts_and_nothing_else(shipped: set[str]) -> None:
-    assert {name for name in shipped if not name.startswith(NATIVE + ".")} == in_the_source_tree() - {
-        NATIVE + ".pyi"
-    }
+    stubs = {f"{module}.pyi" for module in NATIVE}
+    assert {name for name in shipped if not is_compiled(name)} == in_the_source_tree() - stubs
 
 
-def test_a_wheel_holds_the_native_kernel(shipped: set[str]) -> None:
+def is_compiled(name: str) -> bool:
+    return name.startswith(tuple(f"{module}." for module in NATIVE))
+
+
+def test_a_wheel_holds_the_native_kernels(shipped: set[str]) -> None:
     if os.environ.get("TOKBENCH_KERNEL") != "native":
         pytest.skip("TOKBENCH_KERNEL=native is not set: the kernel may be absent")
-    assert {PurePosixPath(name).suffix for name in shipped if name.startswith(NATIVE + ".")} & {".so", ".pyd"}
+    for module in NATIVE:
+        suffixes = {PurePosixPath(name).suffix for name in shipped if name.startswith(f"{module}.")}
+        assert suffixes & {".so", ".pyd"}, module
 
 
 @pytest.mark.slow
@@ -103,7 +112,7 @@ def test_the_source_distribution_holds_what_a_build_needs(source_distribution: P
     with tarfile.open(source_distribution) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     native = {
-        path.relative_to(ROOT).as_posix() for path in (PACKAGE / "backends/bpe/native").glob("*.[ch]pp")
+        path.relative_to(ROOT).as_posix() for folder in SOURCES for path in (PACKAGE / folder).glob("*.[ch]pp")
     }
     wanted = {"pyproject.toml", "README.md", "LICENSE", "corpora/MANIFEST.toml", "configs/tiny.toml"}
     assert native | wanted | {"tests/conftest.py"} <= names

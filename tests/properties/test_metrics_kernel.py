@@ -1,0 +1,301 @@
+"""The compiled measuring kernel is the reference, whatever the texts and wherever the tokens are."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import pairwise
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.kernels import KERNEL_NAMES
+from support.measuring import (
+    Document,
+    add,
+    add_tiled,
+    everything,
+    new_measurer,
+    placed_documents,
+    spaced_documents,
+    tiled_documents,
+)
+
+from tokbench.metrics import counts
+from tokbench.metrics.classes import character_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokbench.metrics.kernel import Measurer
+
+NUM_GROUPS = 3
+SECONDS = 5
+
+any_documents = st.lists(
+    placed_documents(NUM_GROUPS) | spaced_documents(NUM_GROUPS) | tiled_documents(NUM_GROUPS), max_size=4
+)
+
+
+# --- the same as the reference ----------------------------------------------------------------
+
+
+@given(documents=any_documents)
+def test_the_compiled_kernel_counts_what_the_reference_counts(documents: list[Document]) -> None:
+    native, python = new_measurer("native", NUM_GROUPS), new_measurer("python", NUM_GROUPS)
+    assert add(native, documents).tolist() == add(python, documents).tolist()
+    assert everything(native) == everything(python)
+
+
+@given(documents=st.lists(tiled_documents(NUM_GROUPS), max_size=4))
+def test_tokens_that_tile_a_text_have_the_places_that_their_lengths_add_up_to(
+    documents: list[Document],
+) -> None:
+    placed = new_measurer("python", NUM_GROUPS)
+    rows = add(placed, documents).tolist()
+    for name in KERNEL_NAMES:
+        tiled = new_measurer(name, NUM_GROUPS)
+        assert add_tiled(tiled, documents).tolist() == rows
+        assert everything(tiled) == everything(placed)
+
+
+def test_the_compiled_kernel_knows_the_same_counts_and_operators() -> None:
+    new_measurer("native")
+    from tokbench.metrics import _measure
+
+    assert _measure.COUNTS == counts.COUNTS
+    assert _measure.DOCUMENT_COUNTS == counts.DOCUMENT_COUNTS
+    assert _measure.OPERATORS == counts.OPERATORS
+
+
+@pytest.mark.parametrize("step", [1, 7])
+def test_every_character_is_of_the_same_class_to_both(step: int) -> None:
+    """Each stands between letters and between digits, and is cut in the middle."""
+    native, python = new_measurer("native"), new_measurer("python")
+    characters = [chr(point) for point in range(step, 0x30000, 41) if not 0xD800 <= point < 0xE000]
+    text = "".join(f"a{each}b 1{each}2\n" for each in characters).encode()
+    spans = tuple(pairwise([*range(0, len(text), step), len(text)]))
+    document = Document(text, spans, (0,) * len(spans))
+    assert add(native, [document]).tolist() == add(python, [document]).tolist()
+    assert everything(native) == everything(python)
+
+
+# --- what must hold in each kernel ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@given(documents=any_documents, seed=st.integers(0, 99), size=st.integers(1, 3))
+def test_order_and_batches_change_nothing(name: str, documents: list[Document], seed: int, size: int) -> None:
+    together, apart = new_measurer(name, NUM_GROUPS), new_measurer(name, NUM_GROUPS)
+    rows = add(together, documents).tolist()
+    order = random.Random(seed).sample(range(len(documents)), len(documents))
+    for first in range(0, len(order), size):
+        numbers = order[first : first + size]
+        assert add(apart, [documents[each] for each in numbers]).tolist() == [rows[each] for each in numbers]
+    assert everything(apart) == everything(together)
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@given(documents=any_documents)
+def test_the_totals_of_a_group_are_the_sums_of_its_documents(name: str, documents: list[Document]) -> None:
+    measurer = new_measurer(name, NUM_GROUPS)
+    rows = add(measurer, documents)
+    columns = [counts.COUNTS.index(each) for each in counts.DOCUMENT_COUNTS]
+    for group, total in enumerate(measurer.totals()[:, columns].tolist()):
+        of_group = [row for row, each in zip(rows.tolist(), documents, strict=True) if each.group == group]
+        assert total == [sum(column) for column in zip(*of_group, strict=True)] or not of_group
+        alone = new_measurer(name)
+        add(alone, [replace(each, group=0) for each in documents if each.group == group])
+        assert measurer.totals()[group].tolist() == alone.totals()[0].tolist()
+        assert measurer.worst_words(group, 9) == alone.worst_words(0, 9)
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@given(document=placed_documents() | spaced_documents())
+def test_a_part_is_no_more_than_the_whole(name: str, document: Document) -> None:
+    measurer = new_measurer(name)
+    add(measurer, [document])
+    found = dict(zip(counts.COUNTS, measurer.totals()[0].tolist(), strict=True))
+    for part, whole in [
+        ("split_words", "words"), ("unspaced_words", "words"), ("identifiers", "words"), ("words", "chars"),
+        ("cut_chars", "multibyte_chars"), ("multibyte_chars", "chars"), ("chars", "bytes"), ("lines", "bytes"),
+        ("uncovered_bytes", "bytes"), ("unknown_tokens", "tokens"), ("fallback_tokens", "tokens"),
+        ("whole_short_numbers", "short_numbers"), ("short_numbers", "numbers"), ("numbers", "chars"),
+        ("digit_hits", "digit_boundaries"), ("digit_hits", "digit_cuts"),
+        ("identifier_hits", "identifier_boundaries"), ("identifier_hits", "identifier_cuts"),
+        ("isolated_operators", "operators"), ("indented_lines", "indentation_chars"), ("indented_lines", "lines"),
+    ]:  # fmt: skip
+        assert found[part] <= found[whole], (part, whole)
+    of_length = measurer.numbers_by_length()[0]
+    assert of_length.sum(axis=0).tolist() == [found["numbers"], found["number_tokens"]]
+    assert of_length[1:4, 0].sum() == found["short_numbers"]
+    words = measurer.worst_words(0, 10_000)
+    assert sum(occurrences for _, _, occurrences in words) == found["words"]
+    assert len(words) == measurer.word_types()[0, 0]
+
+
+# --- what does not fit together ---------------------------------------------------------------
+
+
+def integers(*values: int) -> np.ndarray:
+    return np.array(values, dtype=np.int64)
+
+
+GOOD = {
+    "text": b"ab cd",
+    "text_offsets": integers(0, 2, 5),
+    "token_offsets": integers(0, 1, 3),
+    "groups": np.array([0, 1], dtype=np.int32),
+}
+PLACED = GOOD | {
+    "starts": integers(0, 0, 1),
+    "stops": integers(2, 1, 3),
+    "kinds": np.zeros(3, dtype=np.uint8),
+}
+TILED = GOOD | {
+    "ids": np.array([1, 0, 1], dtype=np.uint32),
+    "lengths": np.array([1, 2], dtype=np.uint32),
+}
+
+WRONG_DOCUMENTS = {
+    "offsets of the text that decrease": {"text_offsets": integers(0, 6, 5)},
+    "offsets of the text below zero": {"text_offsets": integers(0, -1, 5)},
+    "offsets of the text that begin late": {"text_offsets": integers(1, 2, 5)},
+    "offsets of the text that end early": {"text_offsets": integers(0, 2, 4)},
+    "offsets of the text that run out of it": {"text_offsets": integers(0, 2, 6)},
+    "offsets of the text that are too few": {"text_offsets": integers(0, 5)},
+    "offsets of the text that are none": {"text_offsets": integers()},
+    "offsets of tokens that decrease": {"token_offsets": integers(0, 4, 3)},
+    "offsets of tokens that begin late": {"token_offsets": integers(1, 1, 3)},
+    "offsets of tokens that end early": {"token_offsets": integers(0, 1, 2)},
+    "offsets of tokens that run out of them": {"token_offsets": integers(0, 1, 4)},
+    "offsets of tokens that run far out of them": {"token_offsets": integers(0, 1, 2**62)},
+    "a group too many": {"groups": np.array([0, 2], dtype=np.int32)},
+    "a group below zero": {"groups": np.array([-1, 0], dtype=np.int32)},
+    "groups that are too few": {"groups": np.array([0], dtype=np.int32)},
+    "groups of 64 bits": {"groups": integers(0, 1)},
+    "offsets of 32 bits": {"text_offsets": integers(0, 2, 5).astype(np.int32)},
+    "offsets in two dimensions": {"token_offsets": integers(0, 1, 3).reshape(1, 3)},
+    "a text that is a string": {"text": "ab cd"},
+}
+WRONG_PLACES = WRONG_DOCUMENTS | {
+    "starts that decrease": {"starts": integers(0, 1, 0)},
+    "stops that decrease": {"stops": integers(2, 3, 2)},
+    "a start below zero": {"starts": integers(-1, 0, 1)},
+    "a stop behind the document": {"stops": integers(3, 1, 3)},
+    "a stop behind the text": {"stops": integers(2, 1, 4)},
+    "a stop far behind the text": {"stops": integers(2, 1, 2**62)},
+    "a start behind its stop": {"starts": integers(0, 0, 4)},
+    "starts that are too few": {"starts": integers(0, 0)},
+    "stops that are too many": {"stops": integers(2, 1, 3, 3)},
+    "kinds that are too few": {"kinds": np.zeros(2, dtype=np.uint8)},
+    "a kind that there is not": {"kinds": np.array([0, 0, 4], dtype=np.uint8)},
+    "starts that are floats": {"starts": np.zeros(3)},
+}
+WRONG_TILES = WRONG_DOCUMENTS | {
+    "an id without a length": {"ids": np.array([1, 0, 2], dtype=np.uint32)},
+    "the greatest id": {"ids": np.array([1, 0, 2**32 - 1], dtype=np.uint32)},
+    "tokens that are too short": {"ids": np.array([1, 0, 0], dtype=np.uint32)},
+    "tokens that are too long": {"ids": np.array([1, 1, 1], dtype=np.uint32)},
+    "tokens that are far too long": {"lengths": np.array([1, 2**32 - 1], dtype=np.uint32)},
+    "tokens that tile all, but not each": {"ids": np.array([0, 1, 1], dtype=np.uint32)},
+    "ids that are too few": {"ids": np.array([1, 0], dtype=np.uint32)},
+    "ids of 64 bits": {"ids": integers(1, 0, 1)},
+}
+
+
+def assert_refused(measurer: Measurer, call: Callable[..., object], arguments: dict[str, object]) -> None:
+    before = everything(measurer)
+    with pytest.raises((TypeError, ValueError)):
+        call(**arguments)
+    assert everything(measurer) == before
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("wrong", WRONG_PLACES.values(), ids=WRONG_PLACES.keys())
+def test_wrong_places_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
+    measurer = new_measurer(name, 2)
+    assert measurer.add(**PLACED).shape == (2, len(counts.DOCUMENT_COUNTS))
+    assert_refused(measurer, measurer.add, PLACED | wrong)
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("wrong", WRONG_TILES.values(), ids=WRONG_TILES.keys())
+def test_wrong_tiles_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
+    measurer = new_measurer(name, 2)
+    assert measurer.add_tiled(**TILED).shape == (2, len(counts.DOCUMENT_COUNTS))
+    assert_refused(measurer, measurer.add_tiled, TILED | wrong)
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_no_documents_and_no_groups_are_allowed(name: str) -> None:
+    measurer = new_measurer(name, 0)
+    assert add(measurer, []).shape == add_tiled(measurer, []).shape == (0, len(counts.DOCUMENT_COUNTS))
+    assert measurer.totals().shape == (0, len(counts.COUNTS))
+    assert measurer.numbers_by_length().shape == (0, 17, 2)
+    assert measurer.word_types().shape == (0, 2)
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_a_wrong_question_is_an_error(name: str) -> None:
+    measurer = new_measurer(name, 2)
+    for group, n in [(2, 1), (-1, 1), (0, -1)]:
+        with pytest.raises(ValueError, match=r"no such group|negative"):
+            measurer.worst_words(group, n)
+    assert measurer.worst_words(1, 5) == []
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_a_wrong_table_of_classes_is_an_error(name: str) -> None:
+    new = type(new_measurer(name))
+    classes = character_classes()
+    for wrong in [classes[:-1], classes.astype(np.int64), np.full(0x110000, 11, dtype=np.uint8)]:
+        with pytest.raises((TypeError, ValueError)):
+            new(wrong, 1)
+    with pytest.raises(ValueError, match="negative"):
+        new(classes, -1)
+
+
+# --- linear time ------------------------------------------------------------------------------
+
+UNITS = {
+    "one letter": "a",
+    "digits": "7",
+    "operators": "<=",
+    "dots": ".",
+    "underscores": "_",
+    "case": "aB",
+    "spaces": " ",
+    "operators in spaces": "==  ",
+    "line ends": "\n",
+    "indentations": "\n  x",
+    "apostrophes": "a'",
+    "marks": "\u0301",
+    "a Thai letter": "ก",
+    "stray bytes": "\udcff",
+}
+
+
+@pytest.mark.parametrize("size", [1, 3, 1_000_000], ids="tokens of {} bytes".format)
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
+def test_a_megabyte_of_one_kind_is_measured(unit: str, size: int) -> None:
+    text = (unit.encode(errors="surrogateescape") * 1_000_000)[:1_000_000]
+    spans = tuple(pairwise([*range(0, len(text), size), len(text)]))
+    document = Document(text, spans, (0,) * len(spans))
+    measurer = new_measurer("native")
+    started = perf_counter()
+    add_tiled(measurer, [document])
+    add(measurer, [document])
+    assert perf_counter() - started < SECONDS
+
+
+def test_tokens_that_all_cover_everything_are_measured() -> None:
+    text = b"a 1 == " * 150_000
+    document = Document(text, ((0, len(text)),) * len(text), (1,) * len(text))
+    measurer = new_measurer("native")
+    started = perf_counter()
+    add(measurer, [document])
+    assert perf_counter() - started < SECONDS

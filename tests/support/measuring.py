@@ -1,0 +1,185 @@
+"""Measuring kernels by name, and batches of documents with their tokens, real and random."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from support.kernels import chosen
+from support.texts import texts
+from tokbench.metrics.classes import character_classes
+from tokbench.metrics.counts import COUNTS, OPERATORS
+from tokbench.metrics.kernel import current_kernel, has_native_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.metrics.kernel import Measurer
+
+Spans = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document, the places and kinds of its tokens, and its group."""
+
+    text: bytes
+    spans: Spans
+    kinds: tuple[int, ...]
+    group: int = 0
+
+
+def tokens_of(*pieces: str | bytes) -> Document:
+    """A document that falls into these tokens."""
+    parts = [piece.encode() if isinstance(piece, str) else piece for piece in pieces]
+    ends = accumulate(map(len, parts), initial=0)
+    return Document(b"".join(parts), tuple(pairwise(ends)), (0,) * len(parts))
+
+
+def new_measurer(name: str, num_groups: int = 1) -> Measurer:
+    """A measurer of the kernel of a name; a missing native one skips the test, or fails it where demanded."""
+    demanded = os.environ.get("TOKBENCH_KERNEL") == "native"
+    if name == "native" and not demanded and not has_native_kernel():
+        pytest.skip("the compiled measuring kernel is not installed")
+    with chosen(name):
+        return current_kernel().new_measurer(character_classes(), num_groups)
+
+
+def offsets_of(sizes: Sequence[int]) -> NDArray[np.int64]:
+    return np.array([0, *accumulate(sizes)], dtype=np.int64)
+
+
+def add(measurer: Measurer, documents: Sequence[Document]) -> NDArray[np.int64]:
+    """Measure documents in one batch, by the places of their tokens."""
+    places = np.array([span for each in documents for span in each.spans], dtype=np.int64).reshape(-1, 2)
+    return measurer.add(
+        text=b"".join(each.text for each in documents),
+        text_offsets=offsets_of([len(each.text) for each in documents]),
+        token_offsets=offsets_of([len(each.spans) for each in documents]),
+        starts=places[:, 0].copy(),
+        stops=places[:, 1].copy(),
+        kinds=np.array([kind for each in documents for kind in each.kinds], dtype=np.uint8),
+        groups=np.array([each.group for each in documents], dtype=np.int32),
+    )
+
+
+def add_tiled(measurer: Measurer, documents: Sequence[Document]) -> NDArray[np.int64]:
+    """Measure documents that their tokens tile, in one batch; an id is the length of a token."""
+    sizes = [stop - start for each in documents for start, stop in each.spans]
+    return measurer.add_tiled(
+        text=b"".join(each.text for each in documents),
+        text_offsets=offsets_of([len(each.text) for each in documents]),
+        token_offsets=offsets_of([len(each.spans) for each in documents]),
+        ids=np.array(sizes, dtype=np.uint32),
+        lengths=np.arange(max(sizes, default=0) + 1, dtype=np.uint32),
+        groups=np.array([each.group for each in documents], dtype=np.int32),
+    )
+
+
+def everything(measurer: Measurer) -> dict[str, object]:
+    """All that a measurer can be asked."""
+    totals = measurer.totals()
+    return {
+        "totals": [dict(zip(COUNTS, row, strict=True)) for row in totals.tolist()],
+        "numbers": measurer.numbers_by_length().tolist(),
+        "types": measurer.word_types().tolist(),
+        "worst": [measurer.worst_words(group, 1000) for group in range(len(totals))],
+        "worst three": [measurer.worst_words(group, 3) for group in range(len(totals))],
+    }
+
+
+_FRAGMENTS = [
+    *OPERATORS,
+    *[
+        "x",
+        " ",
+        "  ",
+        "\t",
+        "\n",
+        "\r\n",
+        "\n    ",
+        "\n\t x",
+        "\n  \r\n",
+        "_",
+        "__init__",
+        "snake_case",
+        "getHTTP2Url",
+    ],
+    *[
+        "1",
+        "12",
+        "1234567",
+        "1,000",
+        "1.5",
+        "٣٤٥٦",
+        "x1,2",
+        "²",
+        "don't",
+        "l\u2019été",
+        "a\u00b7b",
+        "'",
+        "..",
+        "9" * 20,
+    ],
+    *[
+        "漢字",
+        "コーヒー",
+        "ภาษาไทย",
+        "नमस्ते",
+        "می\u200cخواهم",
+        "e\u0301",
+        "\u0301",
+        "_" * 9,
+        "a" * 40,
+        "Ab" * 9,
+    ],
+    *["\u3000", "\u2028", "\x1c", "🙂"],
+]
+
+_awkward = st.lists(st.sampled_from(_FRAGMENTS), max_size=30).map("".join)
+
+documents_of_bytes = (_awkward | texts).map(str.encode) | st.binary(max_size=40)
+"""Documents of words, numbers, operators and lines, of anything else, and of bytes that are no UTF-8."""
+
+
+@st.composite
+def tiled_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
+    """A document that its tokens tile; some are empty."""
+    text = draw(documents_of_bytes)
+    cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=len(text))))
+    ends = [0, *cuts, len(text)] if text or draw(st.booleans()) else [0]
+    spans = tuple(pairwise(ends))
+    return Document(text, spans, (0,) * len(spans), draw(st.integers(0, num_groups - 1)))
+
+
+@st.composite
+def placed_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
+    """A document with tokens at any places: with gaps, overlaps and empty ones, of any kind."""
+    text = draw(documents_of_bytes)
+    size = draw(st.integers(0, len(text) + 3))
+    position = st.integers(0, len(text))
+    starts = sorted(draw(st.lists(position, min_size=size, max_size=size)))
+    stops = sorted(draw(st.lists(position, min_size=size, max_size=size)))
+    stops = list(accumulate((max(pair) for pair in zip(starts, stops, strict=True)), max))
+    kinds = draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+    return Document(
+        text, tuple(zip(starts, stops, strict=True)), tuple(kinds), draw(st.integers(0, num_groups - 1))
+    )
+
+
+@st.composite
+def spaced_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
+    """A document whose tokens leave out some of what would tile it, as tokenizers do that drop white space."""
+    tiled = draw(tiled_documents(num_groups))
+    keep = draw(st.lists(st.booleans(), min_size=len(tiled.spans), max_size=len(tiled.spans)))
+    spans = tuple(span for span, is_kept in zip(tiled.spans, keep, strict=True) if is_kept)
+    kinds = draw(st.lists(st.integers(0, 3), min_size=len(spans), max_size=len(spans)))
+    return Document(tiled.text, spans, tuple(kinds), tiled.group)

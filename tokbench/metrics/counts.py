@@ -1,0 +1,66 @@
+"""The counts that measuring yields: their names, their order, and what each of them counts.
+
+A *run* is a stretch of text that one of them looks at (a word, a number, an identifier, an
+operator, the indentation of a line). A token *touches* a run when the two share a byte. A
+*boundary* is a position where a token starts or stops.
+"""
+
+from __future__ import annotations
+
+MEANINGS = {
+    "tokens": "tokens",
+    "bytes": "UTF-8 bytes",
+    "chars": "code points; a byte that belongs to none counts as one",
+    "lines": "line feeds, and a last line without one",
+    "words": "words: runs of letters, marks, digits and underscores; each letter of an unspaced script",
+    "unspaced_words": "words that are one letter of a script without spaces between words",
+    "split_words": "words that two tokens or more touch",
+    "multibyte_chars": "characters of two bytes or more",
+    "cut_chars": "characters with a boundary strictly inside",
+    "unknown_tokens": "tokens of kind UNKNOWN",
+    "fallback_tokens": "tokens of kind BYTE",
+    "uncovered_bytes": "bytes of the text that lie in tokens of these two kinds",
+    "numbers": "maximal runs of decimal digits",
+    "short_numbers": "numbers of one to three digits",
+    "whole_short_numbers": "short numbers in one token that holds nothing else but white space before it",
+    "number_tokens": "tokens that touch a number, over all numbers",
+    "digit_boundaries": "boundaries that groups of three digits, from the right, would have",
+    "digit_cuts": "boundaries strictly inside numbers",
+    "digit_hits": "boundaries that are both",
+    "identifiers": "words of the form [A-Za-z_][A-Za-z0-9_]*",
+    "identifier_boundaries": "in identifiers: changes of case, runs of underscores, changes of letter and digit",
+    "identifier_cuts": "boundaries strictly inside identifiers",
+    "identifier_hits": "identifier boundaries where a token starts or stops, at either side of the underscores",
+    "operators": "operators of two characters or more, the longest first, left to right",
+    "isolated_operators": "operators in one token that holds nothing else but white space",
+    "indented_lines": "lines that begin with a space or a tab and hold more than white space",
+    "indentation_chars": "spaces and tabs that these lines begin with",
+    "indentation_tokens": "tokens that touch them, over all lines",
+}
+"""Each count's name and what it counts."""
+
+COUNTS = tuple(MEANINGS)
+"""The names; a count's index is its column in `Measurer.totals`."""
+
+DOCUMENT_COUNTS = (
+    "tokens",
+    "bytes",
+    "chars",
+    "lines",
+    "words",
+    "split_words",
+    "unknown_tokens",
+    "fallback_tokens",
+    "uncovered_bytes",
+)
+"""The counts that are kept for each document; an index is a column of what `Measurer.add` returns."""
+
+LONGEST_NUMBER = 16
+"""Numbers of as many digits or more are counted together in `Measurer.numbers_by_length`."""
+
+OPERATORS = (
+    "==", "!=", "<=", ">=", "===", "!==", "<=>", "=~", "!~", "~=", ":=", "::", "->", "=>", "<-", "|>", "<|",
+    "&&", "||", "++", "--", "**", "//", "<<", ">>", ">>>", "??", "?.", "?:", "..", "...", "..=", "..<",
+    "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", "**=", "//=", "<<=", ">>=", ">>>=", "&&=", "||=", "??=",
+)  # fmt: skip
+"""What counts as an operator: of C and its heirs, Python, Rust, Go, JavaScript and their like."""

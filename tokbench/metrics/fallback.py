@@ -1,0 +1,176 @@
+"""The kernel's twin in Python, for installs without a compiler: `reference.py`, added up by group."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tokbench.metrics import reference
+from tokbench.metrics.classes import NUM_CODE_POINTS, CharacterClass
+from tokbench.metrics.counts import COUNTS, DOCUMENT_COUNTS, LONGEST_NUMBER
+from tokbench.tokens import Span, TokenKind
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+
+class _Occurrences(NamedTuple):
+    """How often a word was seen, and in how many tokens."""
+
+    occurrences: int
+    fewest: int
+    most: int
+
+    def and_once_in(self, tokens: int) -> _Occurrences:
+        return _Occurrences(self.occurrences + 1, min(self.fewest, tokens), max(self.most, tokens))
+
+
+class Measurer:
+    """Counts while documents arrive; see `tokbench.metrics.kernel.Measurer`."""
+
+    def __init__(self, classes: NDArray[np.uint8], num_groups: int) -> None:
+        _check_array("classes", classes, np.uint8, NUM_CODE_POINTS)
+        if classes.max() > max(CharacterClass):
+            raise ValueError("a character's class is out of range")
+        if num_groups < 0:
+            raise ValueError("the number of groups is negative")
+        self._classes = classes.tobytes()
+        self._totals = np.zeros((num_groups, len(COUNTS)), dtype=np.int64)
+        self._numbers = np.zeros((num_groups, LONGEST_NUMBER + 1, 2), dtype=np.int64)
+        self._words: list[dict[bytes, _Occurrences]] = [{} for _ in range(num_groups)]
+
+    def add(
+        self,
+        *,
+        text: bytes,
+        text_offsets: NDArray[np.int64],
+        token_offsets: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        kinds: NDArray[np.uint8],
+        groups: NDArray[np.int32],
+    ) -> NDArray[np.int64]:
+        self._check_documents(text, text_offsets, token_offsets, groups)
+        num_tokens = int(token_offsets[-1])
+        _check_array("starts", starts, np.int64, num_tokens)
+        _check_array("stops", stops, np.int64, num_tokens)
+        _check_array("kinds", kinds, np.uint8, num_tokens)
+        if (kinds >= len(TokenKind)).any():
+            raise ValueError("a token's kind is out of range")
+        for (first, last), (start, stop) in zip(pairwise(token_offsets), pairwise(text_offsets), strict=True):
+            _check_spans(starts[first:last], stops[first:last], size=stop - start)
+        return np.array(
+            [
+                self._add_document(
+                    text[start:stop],
+                    list(map(Span, starts[first:last].tolist(), stops[first:last].tolist())),
+                    kinds[first:last].tolist(),
+                    group,
+                )
+                for (start, stop), (first, last), group in zip(
+                    pairwise(text_offsets.tolist()),
+                    pairwise(token_offsets.tolist()),
+                    groups.tolist(),
+                    strict=True,
+                )
+            ],
+            dtype=np.int64,
+        ).reshape(-1, len(DOCUMENT_COUNTS))
+
+    def add_tiled(
+        self,
+        *,
+        text: bytes,
+        text_offsets: NDArray[np.int64],
+        token_offsets: NDArray[np.int64],
+        ids: NDArray[np.uint32],
+        lengths: NDArray[np.uint32],
+        groups: NDArray[np.int32],
+    ) -> NDArray[np.int64]:
+        self._check_documents(text, text_offsets, token_offsets, groups)
+        _check_array("ids", ids, np.uint32, int(token_offsets[-1]))
+        _check_array("lengths", lengths, np.uint32)
+        if (ids >= len(lengths)).any():
+            raise ValueError("an id has no length")
+        ends = np.concatenate([[0], np.cumsum(lengths[ids], dtype=np.int64)])
+        if (ends[token_offsets] != text_offsets).any():
+            raise ValueError("the tokens do not add up to the text")
+        begins = np.repeat(text_offsets[:-1], np.diff(token_offsets))
+        return self.add(
+            text=text,
+            text_offsets=text_offsets,
+            token_offsets=token_offsets,
+            starts=ends[:-1] - begins,
+            stops=ends[1:] - begins,
+            kinds=np.zeros(len(ids), dtype=np.uint8),
+            groups=groups,
+        )
+
+    def totals(self) -> NDArray[np.int64]:
+        return self._totals.copy()
+
+    def numbers_by_length(self) -> NDArray[np.int64]:
+        return self._numbers.copy()
+
+    def word_types(self) -> NDArray[np.int64]:
+        types = [(len(words), sum(w.fewest == w.most == 1 for w in words.values())) for words in self._words]
+        return np.array(types, dtype=np.int64).reshape(-1, 2)
+
+    def worst_words(self, group: int, n: int) -> list[tuple[bytes, int, int]]:
+        if not 0 <= group < len(self._words):
+            raise ValueError("there is no such group")
+        if n < 0:
+            raise ValueError("a number of words is negative")
+        found = [(word, seen.most, seen.occurrences) for word, seen in self._words[group].items()]
+        return sorted(found, key=lambda each: (-each[1], -each[2], each[0]))[:n]
+
+    def _add_document(self, document: bytes, spans: list[Span], kinds: list[int], group: int) -> list[int]:
+        measures = reference.measure(document, spans, kinds, self._classes)
+        self._totals[group] += [measures.counts[name] for name in COUNTS]
+        for digits, tokens in measures.numbers:
+            self._numbers[group, min(digits, LONGEST_NUMBER)] += (1, tokens)
+        words = self._words[group]
+        for word, tokens in measures.words:
+            seen = words.get(word, _Occurrences(0, fewest=tokens, most=tokens))
+            words[word] = seen.and_once_in(tokens)
+        return [measures.counts[name] for name in DOCUMENT_COUNTS]
+
+    def _check_documents(
+        self,
+        text: bytes,
+        text_offsets: NDArray[np.int64],
+        token_offsets: NDArray[np.int64],
+        groups: NDArray[np.int32],
+    ) -> None:
+        if not isinstance(text, bytes):
+            raise TypeError("the text is not bytes")
+        _check_array("groups", groups, np.int32)
+        _check_array("text_offsets", text_offsets, np.int64, len(groups) + 1)
+        _check_array("token_offsets", token_offsets, np.int64, len(groups) + 1)
+        if ((groups < 0) | (groups >= len(self._words))).any():
+            raise ValueError("a group is out of range")
+        for offsets in (text_offsets, token_offsets):
+            if offsets[0] != 0 or (np.diff(offsets) < 0).any():
+                raise ValueError("offsets do not begin with 0, or decrease")
+        if text_offsets[-1] != len(text):
+            raise ValueError("the text's offsets do not end where it ends")
+
+
+def _check_array(name: str, array: NDArray[Any], dtype: type[np.generic], size: int | None = None) -> None:
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+        raise TypeError(f"{name} is no array of {np.dtype(dtype)} in one dimension")
+    if size is not None and len(array) != size:
+        raise ValueError(f"{name} holds {len(array)} values, not {size}")
+
+
+def _check_spans(starts: NDArray[np.int64], stops: NDArray[np.int64], *, size: int) -> None:
+    if not len(starts):
+        return
+    if starts[0] < 0 or stops[-1] > size or (starts > stops).any():
+        raise ValueError("a token lies outside its document")
+    if (np.diff(starts) < 0).any() or (np.diff(stops) < 0).any():
+        raise ValueError("the places of tokens decrease")

@@ -1,0 +1,172 @@
+"""Which measuring kernel runs: the compiled one, or its twin in Python.
+
+Both offer one class, `Measurer`. The environment variable TOKBENCH_KERNEL chooses: "auto" (the
+compiled one where it is installed, the default), "native" (an error where it is not), "python".
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tokbench.errors import BackendUnavailableError, ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Measurer(Protocol):
+    """Counts while documents arrive, by group.
+
+    The counts do not depend on the order of the documents or on how they are batched. A batch that is
+    refused with an error has not been counted, not even in part.
+
+    Usage:
+
+        measurer = current_kernel().new_measurer(character_classes(), num_groups=1)
+        per_document = measurer.add_tiled(text=text, ...)
+        pooled = dict(zip(COUNTS, measurer.totals()[0], strict=True))
+    """
+
+    def add(
+        self,
+        *,
+        text: bytes,
+        text_offsets: NDArray[np.int64],
+        token_offsets: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        kinds: NDArray[np.uint8],
+        groups: NDArray[np.int32],
+    ) -> NDArray[np.int64]:
+        """Count a batch of D documents with N tokens that have places.
+
+        Args:
+            text: the documents' bytes, one behind another.
+            text_offsets: int64[D + 1], where each document starts in it; from 0 to its size.
+            token_offsets: int64[D + 1], where each document's tokens start among all; from 0 to N.
+            starts: int64[N], byte offsets into the token's document; they never decrease in it.
+            stops: int64[N], the same for the ends. Tokens may be empty, leave gaps and cut characters.
+            kinds: uint8[N], places in `TokenKind`.
+            groups: int32[D], the group of each document.
+
+        Returns:
+            int64[D, len(DOCUMENT_COUNTS)], the counts of each document.
+
+        Raises:
+            ValueError: the arrays do not fit together, or a token lies outside its document.
+            TypeError: an argument of another type.
+        """
+
+    def add_tiled(
+        self,
+        *,
+        text: bytes,
+        text_offsets: NDArray[np.int64],
+        token_offsets: NDArray[np.int64],
+        ids: NDArray[np.uint32],
+        lengths: NDArray[np.uint32],
+        groups: NDArray[np.int32],
+    ) -> NDArray[np.int64]:
+        """Count a batch of documents whose tokens tile them byte for byte; all tokens are NORMAL.
+
+        Args:
+            text: as for `add`, like the offsets and the groups.
+            text_offsets: int64[D + 1].
+            token_offsets: int64[D + 1].
+            ids: uint32[N], the tokens.
+            lengths: uint32[V], the bytes of each id.
+            groups: int32[D].
+
+        Returns:
+            int64[D, len(DOCUMENT_COUNTS)], the counts of each document.
+
+        Raises:
+            ValueError: the tokens of a document do not add up to it, or the arrays do not fit together.
+            TypeError: an argument of another type.
+        """
+
+    def totals(self) -> NDArray[np.int64]:
+        """The counts of each group: int64[G, len(COUNTS)]."""
+
+    def numbers_by_length(self) -> NDArray[np.int64]:
+        """The numbers of each length, and the tokens that touch them: int64[G, 17, 2].
+
+        `[group, d]` holds those of d digits; those of 16 and more are together in `[group, 16]`.
+        """
+
+    def word_types(self) -> NDArray[np.int64]:
+        """The distinct words of each group, and those among them that were always one token: int64[G, 2]."""
+
+    def worst_words(self, group: int, n: int) -> list[tuple[bytes, int, int]]:
+        """The n words that fell into most tokens: (word, most tokens, occurrences).
+
+        By most tokens, then by occurrences, both from the top, then by the bytes of the word.
+
+        Raises:
+            ValueError: there is no such group, or n is negative.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel.
+
+    Attributes:
+        name: "native" or "python".
+        new_measurer: uint8[0x110000] classes (as `character_classes` gives them) and a number of groups
+            → a measurer that has counted nothing. ValueError for classes or a number out of range.
+    """
+
+    name: str
+    new_measurer: Callable[[NDArray[np.uint8], int], Measurer]
+
+
+def current_kernel() -> Kernel:
+    """The kernel that TOKBENCH_KERNEL asks for.
+
+    Raises:
+        ConfigError: the variable holds another word.
+        BackendUnavailableError: the native kernel is demanded and not installed.
+    """
+    choice = os.environ.get("TOKBENCH_KERNEL", "auto") or "auto"
+    if choice not in ("auto", "native", "python"):
+        raise ConfigError(f"TOKBENCH_KERNEL is {choice!r}", hint="it may be auto, native or python")
+    return _load(choice)
+
+
+def has_native_kernel() -> bool:
+    """Whether the compiled kernel is installed."""
+    return _import_native() is not None
+
+
+@cache
+def _load(choice: str) -> Kernel:
+    native = None if choice == "python" else _import_native()
+    if native is not None:
+        return Kernel("native", native.Measurer)
+    if choice == "native":
+        raise BackendUnavailableError(
+            "TOKBENCH_KERNEL=native, but the compiled measuring kernel is not installed",
+            hint="install a C++20 compiler, then: pip install --force-reinstall --no-cache-dir tokbench",
+        )
+    from tokbench.metrics import fallback
+
+    reason = "TOKBENCH_KERNEL=python" if choice == "python" else "the compiled one is not installed"
+    print(f"tokbench: measuring with the slow Python kernel ({reason})", file=sys.stderr)
+    return Kernel("python", fallback.Measurer)
+
+
+@cache
+def _import_native() -> Any | None:
+    try:
+        from tokbench.metrics import _measure
+    except ImportError:
+        return None
+    return _measure

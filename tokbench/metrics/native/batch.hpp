@@ -1,0 +1,96 @@
+// Batches of documents with their tokens, as they come from outside: checked before anything is counted.
+#pragma once
+
+#include <limits>
+#include <stdexcept>
+
+#include "utf8.hpp"
+
+namespace tokbench::metrics {
+
+enum class Kind : std::uint8_t { Normal, Byte, Unknown, Special };  // the order of TokenKind
+
+// Documents one behind another: offsets[i] is where document i starts, and the last where all end.
+struct Documents {
+  Bytes text;
+  std::span<const std::int64_t> text_offsets;
+  std::span<const std::int64_t> token_offsets;
+  std::span<const std::int32_t> groups;
+
+  std::size_t size() const { return groups.size(); }
+  std::size_t num_tokens() const { return static_cast<std::size_t>(token_offsets.back()); }
+  Bytes document(std::size_t i) const { return text.subspan(at(text_offsets, i), at(text_offsets, i + 1) - at(text_offsets, i)); }
+  std::size_t first_token(std::size_t i) const { return at(token_offsets, i); }
+  std::size_t last_token(std::size_t i) const { return at(token_offsets, i + 1); }
+
+ private:
+  static std::size_t at(std::span<const std::int64_t> offsets, std::size_t i) { return static_cast<std::size_t>(offsets[i]); }
+};
+
+struct PlacedBatch {
+  std::span<const std::int64_t> starts;
+  std::span<const std::int64_t> stops;
+  std::span<const std::uint8_t> kinds;
+};
+
+struct TiledBatch {
+  std::span<const std::uint32_t> ids;
+  std::span<const std::uint32_t> lengths;  // of each id
+};
+
+inline void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t documents) {
+  require(offsets.size() == documents + 1, "there must be one offset more than documents");
+  require(offsets.front() == 0, "offsets do not begin with 0");
+  for (std::size_t i = 0; i < documents; ++i) require(offsets[i] <= offsets[i + 1], "offsets decrease");
+}
+
+inline void check(const Documents& documents, std::size_t num_groups) {
+  check_offsets(documents.text_offsets, documents.size());
+  check_offsets(documents.token_offsets, documents.size());
+  require(static_cast<std::size_t>(documents.text_offsets.back()) == documents.text.size(),
+          "the text's offsets do not end where it ends");
+  for (const std::int32_t group : documents.groups) {
+    require(group >= 0 && static_cast<std::size_t>(group) < num_groups, "a group is out of range");
+  }
+  // The most tokens of a word are kept in 32 bits.
+  require(documents.num_tokens() <= std::numeric_limits<std::uint32_t>::max(), "a batch holds too many tokens");
+}
+
+// Behind check(documents).
+inline void check(const PlacedBatch& tokens, const Documents& documents) {
+  const std::size_t size = documents.num_tokens();
+  require(tokens.starts.size() == size && tokens.stops.size() == size && tokens.kinds.size() == size,
+          "the arrays of tokens do not end where their offsets do");
+  for (const std::uint8_t kind : tokens.kinds) {
+    require(kind <= static_cast<std::uint8_t>(Kind::Special), "a token's kind is out of range");
+  }
+  for (std::size_t document = 0; document < documents.size(); ++document) {
+    std::int64_t start = 0, stop = 0;
+    for (std::size_t i = documents.first_token(document); i < documents.last_token(document); ++i) {
+      require(tokens.starts[i] >= start && tokens.stops[i] >= stop, "the places of tokens decrease");
+      start = tokens.starts[i];
+      stop = tokens.stops[i];
+      require(start <= stop, "a token stops before it starts");
+    }
+    require(static_cast<std::size_t>(stop) <= documents.document(document).size(), "a token lies outside its document");
+  }
+}
+
+// Behind check(documents).
+inline void check(const TiledBatch& tokens, const Documents& documents) {
+  require(tokens.ids.size() == documents.num_tokens(), "the ids do not end where their offsets do");
+  for (std::size_t document = 0; document < documents.size(); ++document) {
+    std::size_t bytes = 0;  // of fewer than 2^32 tokens of less than 2^32 bytes
+    for (std::size_t i = documents.first_token(document); i < documents.last_token(document); ++i) {
+      require(tokens.ids[i] < tokens.lengths.size(), "an id has no length");
+      bytes += tokens.lengths[tokens.ids[i]];
+    }
+    require(bytes == documents.document(document).size(), "the tokens do not add up to the text");
+  }
+}
+
+}  // namespace tokbench::metrics

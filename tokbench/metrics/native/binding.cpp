@@ -1,0 +1,171 @@
+// The measuring kernel as the Python module `_measure`. The interpreter's lock is released around
+// everything that takes time; a lock of its own keeps two threads out of one measurer.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <memory>
+#include <mutex>
+#include <random>
+
+#include "measurer.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace tokbench;
+using namespace tokbench::metrics;
+
+namespace {
+
+using Int64Array = nb::ndarray<nb::numpy, std::int64_t>;
+template <class T>
+using InputArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Int64Array to_array(std::vector<std::int64_t>&& values, std::initializer_list<std::size_t> shape) {
+  auto owned = std::make_unique<std::vector<std::int64_t>>(std::move(values));
+  std::int64_t* const data = owned->data();
+  nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+  owned.release();
+  return Int64Array(data, shape, owner);
+}
+
+template <class T>
+std::span<const T> view(const InputArray<T>& array) {
+  return {array.data(), array.size()};
+}
+
+Bytes view(const nb::bytes& bytes) { return {reinterpret_cast<const Byte*>(bytes.c_str()), bytes.size()}; }
+
+struct SharedMeasurer {
+  SharedMeasurer(std::span<const std::uint8_t> classes, std::size_t num_groups, std::uint64_t seed)
+      : measurer(classes, num_groups, seed) {}
+  Measurer measurer;
+  std::mutex mutex;
+};
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+void construct(SharedMeasurer* self, const InputArray<std::uint8_t>& classes, std::int64_t num_groups) {
+  require(num_groups >= 0, "the number of groups is negative");
+  new (self) SharedMeasurer(view(classes), static_cast<std::size_t>(num_groups), random_seed());
+}
+
+template <class Batch>
+Int64Array measure(SharedMeasurer& self, const Documents& documents, const Batch& tokens) {
+  std::vector<std::int64_t> rows;
+  {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard alone(self.mutex);
+    check(documents, self.measurer.groups().size());
+    check(tokens, documents);
+    rows.reserve(documents.size() * kDocumentCounts.size());
+    self.measurer.add(documents, tokens, [&](const Counts& counts) {
+      for (const Count each : kDocumentCounts) rows.push_back(counts[each]);
+    });
+  }
+  return to_array(std::move(rows), {documents.size(), kDocumentCounts.size()});
+}
+
+Int64Array add(SharedMeasurer& self, const nb::bytes& text, const InputArray<std::int64_t>& text_offsets,
+               const InputArray<std::int64_t>& token_offsets, const InputArray<std::int64_t>& starts,
+               const InputArray<std::int64_t>& stops, const InputArray<std::uint8_t>& kinds,
+               const InputArray<std::int32_t>& groups) {
+  return measure(self, Documents{view(text), view(text_offsets), view(token_offsets), view(groups)},
+                 PlacedBatch{view(starts), view(stops), view(kinds)});
+}
+
+Int64Array add_tiled(SharedMeasurer& self, const nb::bytes& text, const InputArray<std::int64_t>& text_offsets,
+                     const InputArray<std::int64_t>& token_offsets, const InputArray<std::uint32_t>& ids,
+                     const InputArray<std::uint32_t>& lengths, const InputArray<std::int32_t>& groups) {
+  return measure(self, Documents{view(text), view(text_offsets), view(token_offsets), view(groups)},
+                 TiledBatch{view(ids), view(lengths)});
+}
+
+// One row of numbers for each group, made by fill(group, rows).
+template <class Fill>
+std::vector<std::int64_t> rows_of(SharedMeasurer& self, Fill fill) {
+  const nb::gil_scoped_release unlocked;
+  const std::lock_guard alone(self.mutex);
+  std::vector<std::int64_t> rows;
+  for (const Group& group : self.measurer.groups()) fill(group, rows);
+  return rows;
+}
+
+Int64Array totals(SharedMeasurer& self) {
+  auto rows = rows_of(self, [](const Group& group, auto& out) { out.insert(out.end(), group.counts.begin(), group.counts.end()); });
+  const std::size_t groups = rows.size() / kNumCounts;
+  return to_array(std::move(rows), {groups, kNumCounts});
+}
+
+Int64Array numbers_by_length(SharedMeasurer& self) {
+  auto rows = rows_of(self, [](const Group& group, auto& out) {
+    for (const NumbersOfLength& each : group.numbers) out.insert(out.end(), {each.numbers, each.tokens});
+  });
+  const std::size_t groups = rows.size() / ((kLongestNumber + 1) * 2);
+  return to_array(std::move(rows), {groups, kLongestNumber + 1, 2});
+}
+
+Int64Array word_types(SharedMeasurer& self) {
+  auto rows = rows_of(self, [](const Group& group, auto& out) {
+    out.insert(out.end(), {static_cast<std::int64_t>(group.words.size()), static_cast<std::int64_t>(group.words.num_always_whole())});
+  });
+  const std::size_t groups = rows.size() / 2;
+  return to_array(std::move(rows), {groups, 2});
+}
+
+nb::list worst_words(SharedMeasurer& self, std::int64_t group, std::int64_t n) {
+  struct Word {
+    std::string bytes;
+    WordType type;
+  };
+  std::vector<Word> worst;
+  {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard alone(self.mutex);
+    const std::vector<Group>& groups = self.measurer.groups();
+    require(group >= 0 && static_cast<std::size_t>(group) < groups.size(), "there is no such group");
+    require(n >= 0, "a number of words is negative");
+    const WordTable& words = groups[static_cast<std::size_t>(group)].words;
+    for (const WordType& type : words.worst(static_cast<std::size_t>(n))) {
+      const Bytes bytes = words.bytes_of(type.key);
+      worst.push_back({std::string(bytes.begin(), bytes.end()), type});
+    }
+  }
+  nb::list list;
+  for (const Word& word : worst) {
+    list.append(nb::make_tuple(nb::bytes(word.bytes.data(), word.bytes.size()), word.type.most, word.type.occurrences));
+  }
+  return list;
+}
+
+template <class Names>
+nb::tuple to_tuple(const Names& names) {
+  nb::list list;
+  for (const std::string_view name : names) list.append(nb::str(name.data(), name.size()));
+  return nb::tuple(list);
+}
+
+}  // namespace
+
+NB_MODULE(_measure, module) {
+  std::array<const char*, kDocumentCounts.size()> document_counts;
+  std::ranges::transform(kDocumentCounts, document_counts.begin(), [](Count each) { return kCountNames[each]; });
+  module.attr("COUNTS") = to_tuple(kCountNames);
+  module.attr("DOCUMENT_COUNTS") = to_tuple(document_counts);
+  module.attr("OPERATORS") = to_tuple(kAllOperators);
+
+  nb::class_<SharedMeasurer>(module, "Measurer")
+      .def("__init__", &construct, "classes"_a.noconvert(), "num_groups"_a)
+      .def("add", &add, nb::kw_only(), "text"_a, "text_offsets"_a.noconvert(), "token_offsets"_a.noconvert(),
+           "starts"_a.noconvert(), "stops"_a.noconvert(), "kinds"_a.noconvert(), "groups"_a.noconvert(),
+           "Count documents with tokens that have places: int64[D, len(DOCUMENT_COUNTS)].")
+      .def("add_tiled", &add_tiled, nb::kw_only(), "text"_a, "text_offsets"_a.noconvert(), "token_offsets"_a.noconvert(),
+           "ids"_a.noconvert(), "lengths"_a.noconvert(), "groups"_a.noconvert(),
+           "Count documents that their tokens tile: int64[D, len(DOCUMENT_COUNTS)].")
+      .def("totals", &totals, "int64[G, len(COUNTS)].")
+      .def("numbers_by_length", &numbers_by_length, "int64[G, 17, 2].")
+      .def("word_types", &word_types, "int64[G, 2].")
+      .def("worst_words", &worst_words, "group"_a, "n"_a, "[(word, most tokens, occurrences)].");
+}

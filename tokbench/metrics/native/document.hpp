@@ -1,0 +1,293 @@
+// One document: its characters, lines and runs, and how its tokens stand to them.
+//
+// tokbench/metrics/reference.py is the law; what is one pass for each count there is three here, over
+// characters, lines and runs. Each goes forward only, so that no text takes longer than its length.
+#pragma once
+
+#include <utility>
+
+#include "characters.hpp"
+#include "counts.hpp"
+#include "identifiers.hpp"
+#include "tokens.hpp"
+#include "word_table.hpp"
+
+namespace tokbench::metrics {
+
+template <class Tokens>  // TiledTokens or PlacedTokens
+class DocumentMeasurer {
+ public:
+  // `readable` is how far behind the document bytes can be read.
+  DocumentMeasurer(const CharacterTable& table, Bytes text, const Byte* readable, const Boundaries& boundaries,
+                   const Tokens& tokens, WordTable& words, NumbersByLength& numbers)
+      : table_(table), begin_(text.data()), end_(text.data() + text.size()), readable_(readable), boundaries_(boundaries),
+        words_(words), numbers_(numbers), at_words_(tokens), at_numbers_(tokens), at_operators_(tokens),
+        at_indentations_(tokens) {}
+
+  // Adds to the counts all but those of the tokens alone.
+  void measure(Counts& counts) {
+    counts_ = &counts;
+    measure_characters();
+    measure_lines();
+    measure_runs();
+  }
+
+ private:
+  std::int64_t& count(Count which) { return (*counts_)[which]; }
+  std::size_t place(const Byte* p) const { return static_cast<std::size_t>(p - begin_); }
+
+  // --- characters -------------------------------------------------------------------------------
+
+  void measure_characters() {
+    std::int64_t multibyte = 0, continuations = 0;
+    for (const Byte* p = begin_; p < end_;) {
+      if (*p < 0x80) {
+        p = behind_ascii(p);
+        continue;
+      }
+      const std::uint32_t length = std::max(well_formed_length(p, end_), 1u);
+      if (length > 1) {
+        ++multibyte;
+        continuations += length - 1;
+        if (boundaries_.inside(place(p), place(p) + length) != 0) ++count(kCutChars);
+      }
+      p += length;
+    }
+    count(kBytes) += end_ - begin_;
+    count(kChars) += end_ - begin_ - continuations;
+    count(kMultibyteChars) += multibyte;
+  }
+
+  const Byte* behind_ascii(const Byte* p) const {
+    for (; end_ - p >= 8; p += 8) {
+      std::uint64_t word;
+      std::memcpy(&word, p, 8);
+      if (word & 0x8080808080808080u) break;
+    }
+    while (p < end_ && *p < 0x80) ++p;
+    return p;
+  }
+
+  // --- lines ------------------------------------------------------------------------------------
+
+  void measure_lines() {
+    for (const Byte* line = begin_; line < end_;) {
+      const void* const newline = std::memchr(line, '\n', static_cast<std::size_t>(end_ - line));
+      const Byte* const stop = newline ? static_cast<const Byte*>(newline) : end_;
+      ++count(kLines);
+      measure_indentation(line, stop);
+      line = newline ? stop + 1 : end_;
+    }
+  }
+
+  void measure_indentation(const Byte* line, const Byte* stop) {
+    const Byte* p = line;
+    while (p < stop && (*p == ' ' || *p == '\t')) ++p;
+    if (p == line || behind_white_space(p, stop) == stop) return;
+    ++count(kIndentedLines);
+    count(kIndentationChars) += p - line;
+    count(kIndentationTokens) += at_indentations_.touching(place(line), place(p));
+  }
+
+  // Behind the white space at `p`.
+  const Byte* behind_white_space(const Byte* p, const Byte* stop) const {
+    while (p < stop) {
+      const ClassifiedCharacter character = table_.at(p, end_);
+      if (!is_white_space(character.kind)) break;
+      p += character.length;
+    }
+    return p;
+  }
+
+  // --- words --------------------------------------------------------------------------------------
+
+  // Words, the numbers and identifiers in them, and operators.
+  void measure_runs() {
+    const Byte* p = begin_;
+    white_start_ = begin_;
+    while (p < end_) {
+      const unsigned flags = table_.flags(*p);
+      const Byte* stop = p + 1;
+      if (flags & kWhiteByte) {
+        p = stop;
+        continue;
+      }
+      unsigned seen = 0;
+      if (flags & kWordByte) {
+        stop = ascii_word_stop(p, seen);
+      } else if (flags & kOperatorByte) {
+        stop = measure_operator(p);
+      } else if (flags & kBeyondAscii) {
+        stop = stop_beyond_ascii(p, seen);
+      }
+      if (seen & kWordByte) measure_word(p, stop, seen);
+      p = stop;
+      if (!(seen & kWhiteByte)) white_start_ = p;
+    }
+  }
+
+  // Where the word ends that begins at `p` with an ASCII character. `seen` collects what its characters
+  // are, but not whether the first one parts it from something.
+  const Byte* ascii_word_stop(const Byte* p, unsigned& seen) const {
+    seen = table_.flags(*p) & ~kPartingByte;
+    p = table_.behind_small_letters(p + 1, end_);
+    while (p < end_ && (table_.flags(*p) & kWordByte)) seen |= table_.flags(*p++);
+    const bool may_go_on = p < end_ && (table_.flags(*p) & (kJoinerByte | kBeyondAscii));
+    return may_go_on ? word_stop(p, table_.class_of(p[-1]), seen) : p;
+  }
+
+  // Where the word ends that has come as far as `p`; `base` is the class of its last character but marks.
+  const Byte* word_stop(const Byte* p, CharacterClass base, unsigned& seen) const {
+    while (p < end_) {
+      const ClassifiedCharacter next = table_.at(p, end_);
+      if (starts_word(next.kind)) {
+        base = next.kind;
+        if (base == CharacterClass::Digit) seen |= kDigitByte;
+      } else if (next.kind != CharacterClass::Mark && !joins(base, next.code_point, p + next.length)) {
+        break;
+      }
+      seen |= kBeyondIdentifier;
+      p += next.length;
+    }
+    return p;
+  }
+
+  // Where the character at `p` ends, or the word that it begins; `seen` says what it is.
+  const Byte* stop_beyond_ascii(const Byte* p, unsigned& seen) const {
+    const ClassifiedCharacter character = table_.at(p, end_);
+    const Byte* const stop = p + character.length;
+    if (is_white_space(character.kind)) seen = kWhiteByte;
+    if (starts_word(character.kind)) {
+      seen = kWordByte | kBeyondIdentifier;
+      if (character.kind == CharacterClass::Digit) seen |= kDigitByte;
+      return word_stop(stop, character.kind, seen);
+    }
+    if (character.kind != CharacterClass::Unspaced) return stop;
+    seen = kWordByte | kBeyondIdentifier | kUnspacedWord;
+    return behind_marks(stop);
+  }
+
+  const Byte* behind_marks(const Byte* p) const {
+    while (p < end_) {
+      const ClassifiedCharacter character = table_.at(p, end_);
+      if (character.kind != CharacterClass::Mark) break;
+      p += character.length;
+    }
+    return p;
+  }
+
+  // Whether a character holds a word together: an apostrophe between letters, a point between digits.
+  bool joins(CharacterClass before, std::uint32_t joiner, const Byte* behind) const {
+    switch (joiner) {
+      case '\'':
+      case 0x2019:
+      case 0xB7:
+        return is_letter(before) && behind < end_ && is_letter(table_.at(behind, end_).kind);
+      case '.':
+      case ',':
+        return before == CharacterClass::Digit && behind < end_ && table_.at(behind, end_).kind == CharacterClass::Digit;
+      default:
+        return false;
+    }
+  }
+
+  // A word and what is in it.
+  void measure_word(const Byte* start, const Byte* stop, unsigned seen) {
+    const std::int64_t tokens = at_words_.touching(place(start), place(stop));
+    ++count(kWords);
+    if (tokens > 1) ++count(kSplitWords);
+    words_.add({start, stop}, readable_, static_cast<std::uint32_t>(tokens));
+    if (seen & kDigitByte) measure_numbers(start, stop);
+    if (seen & kBeyondIdentifier) {
+      if (seen & kUnspacedWord) ++count(kUnspacedWords);
+    } else if (!(table_.flags(*start) & kDigitByte)) {
+      measure_identifier(start, stop, seen, tokens);
+    }
+  }
+
+  // --- numbers ------------------------------------------------------------------------------------
+
+  // Those inside a word.
+  void measure_numbers(const Byte* word, const Byte* stop) {
+    const Byte* start = word;
+    std::size_t digits = 0;
+    for (const Byte* p = word; p < stop;) {
+      const ClassifiedCharacter character = table_.at(p, stop);
+      if (character.kind == CharacterClass::Digit) {
+        if (digits++ == 0) start = p;
+      } else if (digits != 0) {
+        measure_number(start, p, std::exchange(digits, 0), start == word ? white_start_ : start);
+      }
+      p += character.length;
+    }
+    if (digits != 0) measure_number(start, stop, digits, start == word ? white_start_ : start);
+  }
+
+  // `room` is where the white space before the number starts.
+  void measure_number(const Byte* start, const Byte* stop, std::size_t digits, const Byte* room) {
+    const std::int64_t tokens = at_numbers_.touching(place(start), place(stop));
+    ++count(kNumbers);
+    count(kNumberTokens) += tokens;
+    NumbersOfLength& alike = numbers_[std::min(digits, kLongestNumber)];
+    ++alike.numbers;
+    alike.tokens += tokens;
+    count(kDigitCuts) += at_numbers_.cuts(tokens, place(start), place(stop));
+    if (digits > 3) {
+      measure_groups_of_digits(start, stop, digits);
+      return;
+    }
+    ++count(kShortNumbers);
+    if (tokens != 1 || !at_numbers_.stops_in(place(stop), place(stop))) return;
+    if (at_numbers_.starts_in(place(room), place(start))) ++count(kWholeShortNumbers);
+  }
+
+  void measure_groups_of_digits(const Byte* start, const Byte* stop, std::size_t digits) {
+    count(kDigitBoundaries) += static_cast<std::int64_t>((digits - 1) / 3);
+    for (const Byte* p = start; p < stop; p += table_.at(p, stop).length, --digits) {
+      if (digits % 3 == 0 && p != start && boundaries_.is_at(place(p))) ++count(kDigitHits);
+    }
+  }
+
+  // --- identifiers and operators ------------------------------------------------------------------
+
+  void measure_identifier(const Byte* start, const Byte* stop, unsigned seen, std::int64_t tokens) {
+    ++count(kIdentifiers);
+    const std::size_t at = place(start);
+    const std::int64_t cuts = at_words_.cuts(tokens, at, place(stop));
+    count(kIdentifierCuts) += cuts;
+    if (!(seen & kPartingByte) && *start != '_') return;
+    for_each_identifier_boundary({start, stop}, [&](std::size_t left, std::size_t right) {
+      ++count(kIdentifierBoundaries);
+      if (cuts != 0 && (boundaries_.is_at(at + left) || boundaries_.is_at(at + right))) ++count(kIdentifierHits);
+    });
+  }
+
+  // An operator at `p`, or another character; where it ends.
+  const Byte* measure_operator(const Byte* p) {
+    const std::size_t length = operator_length(p, end_);
+    if (length == 0) return p + 1;
+    const Byte* const stop = p + length;
+    ++count(kOperators);
+    if (at_operators_.touching(place(p), place(stop)) == 1 && at_operators_.starts_in(place(white_start_), place(p)) &&
+        at_operators_.stops_in(place(stop), place(behind_white_space(stop, end_)))) {
+      ++count(kIsolatedOperators);
+    }
+    return stop;
+  }
+
+  const CharacterTable& table_;
+  const Byte* begin_;
+  const Byte* end_;
+  const Byte* readable_;
+  const Boundaries& boundaries_;
+  WordTable& words_;
+  NumbersByLength& numbers_;
+  Tokens at_words_;
+  Tokens at_numbers_;
+  Tokens at_operators_;
+  Tokens at_indentations_;
+  Counts* counts_ = nullptr;
+  const Byte* white_start_ = nullptr;  // of the white space before the run at hand
+};
+
+}  // namespace tokbench::metrics

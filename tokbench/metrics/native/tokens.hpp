@@ -1,0 +1,98 @@
+// The token spans of a document, asked how they stand to runs of text.
+#pragma once
+
+#include <vector>
+
+#include "utf8.hpp"
+
+namespace tokbench::metrics {
+
+// Where tokens start or stop.
+class Boundaries {
+ public:
+  // None yet, in a document of so many bytes.
+  void clear(std::size_t size) { flags_.assign(size + kReadAhead, 0); }
+
+  // A flag for each position up to the size, 0 or 1.
+  std::uint8_t* flags() { return flags_.data(); }
+
+  bool is_at(std::size_t position) const { return flags_[position] != 0; }
+
+  // Whether one of them is at `first`, at `last`, or between.
+  bool any_in(std::size_t first, std::size_t last) const { return std::memchr(flags_.data() + first, 1, last + 1 - first) != nullptr; }
+
+  // How many are strictly inside a run.
+  std::int64_t inside(std::size_t start, std::size_t stop) const {
+    std::int64_t count = 0;
+    std::size_t position = start + 1;
+    for (; position + 8 <= stop; position += 8) count += sum_of_bytes(eight_from(position));
+    if (position < stop) count += sum_of_bytes(eight_from(position) << (8 * (position + 8 - stop)));
+    return count;
+  }
+
+ private:
+  static constexpr std::size_t kReadAhead = 8;
+
+  std::uint64_t eight_from(std::size_t position) const {
+    std::uint64_t word;
+    std::memcpy(&word, flags_.data() + position, 8);
+    return word;
+  }
+
+  static std::int64_t sum_of_bytes(std::uint64_t flags) { return static_cast<std::int64_t>(flags * 0x0101010101010101u >> 56); }
+
+  std::vector<std::uint8_t> flags_;
+};
+
+// The tokens of a document that they tile: the boundaries say all.
+class TiledTokens {
+ public:
+  explicit TiledTokens(const Boundaries& boundaries) : boundaries_(boundaries) {}
+
+  // How many tokens share a byte with a run, which is not empty.
+  std::int64_t touching(std::size_t start, std::size_t stop) { return 1 + boundaries_.inside(start, stop); }
+
+  // Positions strictly inside the run where a token starts or stops; `touching` tokens share a byte with it.
+  std::int64_t cuts(std::int64_t touching, std::size_t, std::size_t) const { return touching - 1; }
+
+  // Whether the only token that touches the run starts, or stops, at one of these positions outside it.
+  bool starts_in(std::size_t first, std::size_t last) const { return boundaries_.any_in(first, last); }
+  bool stops_in(std::size_t first, std::size_t last) const { return boundaries_.any_in(first, last); }
+
+ private:
+  const Boundaries& boundaries_;
+};
+
+// The spans of tokens that are not empty, and one behind all.
+struct Spans {
+  std::vector<std::size_t> starts;
+  std::vector<std::size_t> stops;
+};
+
+// The same of tokens at any places. Goes along them beside runs of one kind, which come in order and do
+// not overlap.
+class PlacedTokens {
+ public:
+  PlacedTokens(const Boundaries& boundaries, const Spans& spans)
+      : boundaries_(boundaries), spans_(spans), start_(spans.starts.data()), stop_(spans.stops.data()) {}
+
+  std::int64_t touching(std::size_t start, std::size_t stop) {
+    while (*start_ < stop) ++start_;
+    while (*stop_ <= start) ++stop_;
+    return (start_ - spans_.starts.data()) - (stop_ - spans_.stops.data());
+  }
+
+  std::int64_t cuts(std::int64_t, std::size_t start, std::size_t stop) const { return boundaries_.inside(start, stop); }
+
+  // Asked for the run that touching() was asked for last.
+  bool starts_in(std::size_t first, std::size_t last) const { return start_[-1] >= first && start_[-1] <= last; }
+  bool stops_in(std::size_t first, std::size_t last) const { return *stop_ >= first && *stop_ <= last; }
+
+ private:
+  const Boundaries& boundaries_;
+  const Spans& spans_;
+  const std::size_t* start_;  // of the first token behind the run
+  const std::size_t* stop_;   // of the first token that reaches into it or is behind it
+};
+
+}  // namespace tokbench::metrics
