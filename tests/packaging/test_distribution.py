@@ -112,7 +112,9 @@ def test_the_source_distribution_holds_what_a_build_needs(source_distribution: P
     with tarfile.open(source_distribution) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     native = {
-        path.relative_to(ROOT).as_posix() for folder in SOURCES for path in (PACKAGE / folder).glob("*.[ch]pp")
+        path.relative_to(ROOT).as_posix()
+        for folder in SOURCES
+        for path in (PACKAGE / folder).glob("*.[ch]pp")
     }
     wanted = {"pyproject.toml", "README.md", "LICENSE", "corpora/MANIFEST.toml", "configs/tiny.toml"}
     assert native | wanted | {"tests/conftest.py"} <= names

@@ -19,6 +19,7 @@ class SentencePieceBackend:
 
     name: ClassVar[str] = "sentencepiece"
     summary: ClassVar[str] = "BPE on characters with byte fallback, by SentencePiece: as Llama 2"
+    advised_bytes: ClassVar[int] = 100_000_000
 
     @property
     def config_type(self) -> type[SentencePieceConfig]:

@@ -19,6 +19,7 @@ class UnigramBackend:
 
     name: ClassVar[str] = "unigram"
     summary: ClassVar[str] = "Unigram language model, by SentencePiece: as T5"
+    advised_bytes: ClassVar[int] = 20_000_000
 
     @property
     def config_type(self) -> type[UnigramConfig]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli.opening import EngineOption, PatternOption, SpecialTokenOption, open_tokenizer
+from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, open_tokenizer
 from tokbench.cli.options import (
     ColorChoice,
     ColorOption,
@@ -62,7 +62,7 @@ def convert(
     seed: Annotated[int, typer.Option(help="Draws the generated texts of the proof.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     pattern: PatternOption = None,
-    special_token: SpecialTokenOption = None,
+    special_token: AddedSpecialOption = None,
     engine: EngineOption = EngineChoice.auto,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,

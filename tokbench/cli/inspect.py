@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.opening import EngineOption, PatternOption, SpecialTokenOption, requested
+from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, requested
 from tokbench.cli.options import (
     ColorChoice,
     ColorOption,
@@ -26,7 +26,7 @@ def inspect(
         str | None, typer.Option("-t", "--tokenizer", metavar="NAME", help="The same.")
     ] = None,
     pattern: PatternOption = None,
-    special_token: SpecialTokenOption = None,
+    special_token: AddedSpecialOption = None,
     engine: EngineOption = EngineChoice.auto,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,

@@ -19,12 +19,16 @@ PatternOption = Annotated[
         help="How text is split, where the tokenizer's file does not say: a name, or a regular expression.",
     ),
 ]
+_ADDED_HELP = "A special token, where the tokenizer's file does not say; several times."
 SpecialTokenOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="TEXT[=ID]", help="A special token, where the tokenizer's file does not say; several times."
-    ),
+    list[str] | None, typer.Option("--special-token", metavar="TEXT[=ID]", help=_ADDED_HELP)
 ]
+"""For commands whose --special says what the text of a special token becomes."""
+AddedSpecialOption = Annotated[
+    list[str] | None,
+    typer.Option("--special-token", "--special", metavar="TEXT[=ID]", help=_ADDED_HELP),
+]
+"""For all others."""
 EngineOption = Annotated[
     EngineChoice,
     typer.Option(help="What runs an opened file: auto is native where that is provably the same."),

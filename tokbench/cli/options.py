@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -101,4 +102,21 @@ __all__ = [
     "TextFieldOption",
     "TextFlag",
     "TokenizerOption",
+]
+
+CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV: a line for each figure and group.")]
+MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
+LatexFlag = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")]
+OutOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write what would be printed to a file, whole or not.")
+]
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write a report besides: tables, charts, and the tokens of sample lines."
+    ),
+]
+PlotOption = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="Write a chart besides, as .svg or .png; several times."),
 ]

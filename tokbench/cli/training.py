@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tokbench.cli.corpora import DocumentsOption, DocumentUnit, chosen_corpus
 from tokbench.cli.options import (
     ColorChoice,
     ColorOption,
@@ -19,14 +19,6 @@ from tokbench.cli.options import (
     TextFieldOption,
 )
 from tokbench.cli.texts import tell_problems
-
-
-class DocumentUnit(Enum):
-    """What a text file falls into."""
-
-    file = "file"
-    lines = "lines"
-    paragraphs = "paragraphs"
 
 
 def train(
@@ -103,7 +95,7 @@ def train(
         typer.Option(metavar="FOLDER", help="The folder to save in; by default tokenizers/BACKEND-SIZE."),
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Save in tokenizers/NAME.")] = None,
-    documents: Annotated[DocumentUnit, typer.Option(help="What a text file falls into.")] = DocumentUnit.file,
+    documents: DocumentsOption = DocumentUnit.file,
     text_field: TextFieldOption = "text",
     errors: ErrorsOption = ErrorPolicy.strict,
     threads: Annotated[
@@ -122,7 +114,6 @@ def train(
 ) -> None:
     """Train a tokenizer and save it: on the bundled texts, or on yours."""
     from tokbench import workbench
-    from tokbench.corpus import bundled_corpus, open_corpus
     from tokbench.render.console import make_console, print_json
     from tokbench.render.progress import showing_progress
     from tokbench.render.tables import render_train
@@ -143,12 +134,7 @@ def train(
     }
     with showing_progress(progress.value) as report:
         report("reading", 0, None, "files")
-        if paths:
-            corpus = open_corpus(
-                *paths, documents=documents.value, text_field=text_field, errors=errors.value
-            )
-        else:
-            corpus = bundled_corpus()
+        corpus = chosen_corpus(paths, documents=documents, text_field=text_field, errors=errors)
         result = workbench.train_and_save(
             corpus,
             backend=backend,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
 from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
 from tokbench.corpus.fingerprint import Fingerprint
-from tokbench.corpus.groups import check_group_by, file_group, group_field
+from tokbench.corpus.groups import check_group_by, file_group, group_field, is_translation
 from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records, require_pyarrow
 from tokbench.corpus.scripts import script_of
 from tokbench.corpus.text import (
@@ -102,8 +102,8 @@ def open_corpus(
         documents: what a text file falls into: the whole "file"; its "lines" without their ends
             ("\n" or "\r\n"), blank ones left out; or its "paragraphs" between blank lines.
         text_field: the field of a JSON record, or column of a Parquet file, that holds the text.
-        group_by: "auto" (what follows a folder `parallel` or `code`, else the Unicode script of most
-            letters), "path" (what follows the folder that was named), "script", "extension" or
+        group_by: "auto" (what follows a folder `parallel`, `parallel_…` or `code`, else the Unicode script
+            of most letters), "path" (what follows the folder that was named), "script", "extension" or
             "field:NAME".
         errors: what to do about bytes that are not UTF-8: "strict" is an error, "replace" puts
             U+FFFD in their place, "skip" leaves the document out; `Corpus.problems` counts both.
@@ -199,6 +199,14 @@ class Corpus:
         problems = self._begin()
         return self._at_least_one(
             source for file in self.files for source in self._byte_sources_of(file, problems)
+        )
+
+    def parallel_groups(self) -> frozenset[str]:
+        """The groups whose files stand in a folder of translations: `parallel`, or one named `parallel_…`."""
+        return frozenset(
+            group
+            for file in self.files
+            if is_translation(file) and (group := file_group(file, self.options.group_by)) is not None
         )
 
     def fingerprint(self) -> str:

@@ -198,13 +198,18 @@ def unreadable(name: str, error: OSError) -> CorpusError:
     return CorpusError(f"{name}: cannot be read ({reason})", hint=hint)
 
 
+def printable(name: str) -> str:
+    r"""A file's name, with the bytes of it that are not UTF-8 written as "\xff": so that it can be written itself."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
 def _describe(path: Path, below: tuple[str, ...], status: os.stat_result) -> CorpusFile:
     regular = stat.S_ISREG(status.st_mode)
     compression = _COMPRESSIONS.get(path.suffix.lower())
     suffix = path.with_suffix("").suffix if compression else path.suffix
     return CorpusFile(
         path=path,
-        name=str(path),
+        name=printable(str(path)),
         size=status.st_size if regular else 0,
         kind=_KINDS.get(suffix.lower(), "text"),
         compression=compression,

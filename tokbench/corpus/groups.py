@@ -6,12 +6,12 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from tokbench.corpus.files import printable
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from tokbench.corpus.files import CorpusFile
 
-BUNDLED_FOLDERS = frozenset({"parallel", "code"})
 NO_EXTENSION = "(none)"
 
 _FIELD = "field:"
@@ -40,28 +40,42 @@ def file_group(file: CorpusFile, group_by: str) -> str | None:
     """The group that all documents of a file have, or None where each has its own."""
     match group_by:
         case "auto":
-            return _bundled_group(file)
+            group = _bundled_group(file)
         case "path":
-            return _bundled_group(file) or _place(file)
+            group = _bundled_group(file) or _place(file)
         case "extension":
-            return PurePath(file.plain_name).suffix.lower().lstrip(".") or NO_EXTENSION
+            group = PurePath(file.plain_name).suffix.lower().lstrip(".") or NO_EXTENSION
         case _:
-            return None
+            group = None
+    return None if group is None else printable(group)
+
+
+def is_translation(file: CorpusFile) -> bool:
+    """Whether a file stands in a folder of translations, and has a language to its name."""
+    return any(_is_parallel(folder) for folder in _named_parts(file)[:-1])
+
+
+def _is_parallel(folder: str) -> bool:
+    return folder == "parallel" or folder.startswith(("parallel_", "parallel-"))
 
 
 def _bundled_group(file: CorpusFile) -> str | None:
-    """What follows a folder `parallel` or `code`: "de" for parallel/de.txt, "python" for code/python/a.py.
+    """What follows a folder `parallel` or `code`: "de" for parallel/de.txt, "python" for code/python/a.py."""
+    parts = _named_parts(file)
+    for folder, entry in pairwise(parts[:-1]):
+        if folder == "code" or _is_parallel(folder):
+            return entry
+    is_in_one = len(parts) > 1 and (parts[-2] == "code" or _is_parallel(parts[-2]))
+    return _stem(file) if is_in_one else None
 
-    Of an absolute path only the folder that was named and what is below it count, so that a
-    project that lives in ~/code is not one group.
+
+def _named_parts(file: CorpusFile) -> tuple[str, ...]:
+    """The parts of a file's path that count: of an absolute one the folder that was named and what is below it.
+
+    A project that lives in ~/code is not one group.
     """
     parts = file.path.parts
-    if file.path.is_absolute():
-        parts = parts[-1 - len(file.below) :]
-    for folder, entry in pairwise(parts[:-1]):
-        if folder in BUNDLED_FOLDERS:
-            return entry
-    return _stem(file) if len(parts) > 1 and parts[-2] in BUNDLED_FOLDERS else None
+    return parts[-1 - len(file.below) :] if file.path.is_absolute() else parts
 
 
 def _place(file: CorpusFile) -> str:

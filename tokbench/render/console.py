@@ -7,6 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
 ColorChoice = Literal["auto", "always", "never"]
@@ -45,6 +47,20 @@ def make_console(*, color: ColorChoice = "auto", stderr: bool = False) -> Consol
     )
     console.width = max(console.width, _MIN_WIDTH)
     return console
+
+
+def as_text(render: Callable[[Console], None]) -> str:
+    """What is shown on a console, as plain text 160 columns wide."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    text = StringIO()
+    console = Console(
+        file=text, width=_WIDTH_OF_FILES, color_system=None, highlight=False, markup=False, emoji=False
+    )
+    render(console)
+    return text.getvalue()
 
 
 def print_json(document: dict[str, Any]) -> None:

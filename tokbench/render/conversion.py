@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from tokbench.render.glyphs import spelled
+from tokbench.render.layout import print_rows
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ _TEXT_SHOWN = 400
 
 def render_conversion(result: ConvertResult, *, console: Console) -> None:
     """What was written where, and what it was proved on."""
-    _print_rows(_conversion_rows(result), console=console)
+    print_rows(_conversion_rows(result), console=console)
     for note in result.notes:
         console.print(Text(f"note: {visible(note)}", style="yellow"))
 
 
 def render_proof(proof: ProofResult, *, console: Console) -> None:
     """What was compared, and the smallest text that differs."""
-    _print_rows(_proof_rows(proof), console=console)
+    print_rows(_proof_rows(proof), console=console)
 
 
 def _conversion_rows(result: ConvertResult) -> Iterator[tuple[str, Text]]:
@@ -100,12 +100,3 @@ def _spelled(data: bytes) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _TEXT_SHOWN else f"{text[:_TEXT_SHOWN]}… ({len(text):,} characters)"
-
-
-def _print_rows(rows: Iterator[tuple[str, Text]], *, console: Console) -> None:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, value in rows:
-        table.add_row(Text(label), value)
-    console.print(table)

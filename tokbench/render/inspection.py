@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from tokbench.inspection import PARTS
+from tokbench.render.layout import print_rows
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
@@ -23,12 +23,7 @@ _DIGITS_SHOWN = 12
 
 def render_inspection(result: InspectResult, *, console: Console) -> None:
     """A line a finding; long ones go on in the next lines."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, value in _rows(result):
-        table.add_row(Text(label), value)
-    console.print(table)
+    print_rows(_rows(result), console=console)
 
 
 def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from rich import box
-from rich.cells import cell_len
-from rich.table import Table
 from rich.text import Text
 
 from tokbench.render.glyphs import spelled
 from tokbench.render.glyphs import visible as visible_word
+from tokbench.render.layout import grid, plain_table, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console
+    from rich.table import Table
 
     from tokbench.interfaces import BackendInfo
     from tokbench.results import (
@@ -41,18 +40,15 @@ def visible(text: str) -> str:
 
 _BOLD = "bold"
 _FAINT = "dim"
-_NARROWEST_TEXT = 12
-"""Columns that a text is folded in at least."""
-_BETWEEN_COLUMNS = 3
 
 
 def render_train(result: TrainResult, *, console: Console) -> None:
     """What was trained, from what, how fast, where it is and what to do next."""
     training = result.training
-    table = _grid("label", "text")
+    table = grid("label", "text")
     for label, value in _training_rows(result):
         table.add_row(Text(label, style=_FAINT), value)
-    _print(table, console=console)
+    print_table(table, console=console)
     if training.stopped_early:
         console.print(Text(f"stopped early: {training.stopped_early}", style="yellow"))
     for note in training.notes:
@@ -109,7 +105,7 @@ def render_source(source: str, *, console: Console) -> None:
 
 def render_count(result: CountResult, *, console: Console) -> None:
     """A line a text, and the total where there are several."""
-    table = _table(
+    table = plain_table(
         "", ("tokens", "right"), ("bytes", "right"), ("characters", "right"), ("bytes/token", "right")
     )
     for count in result.counts:
@@ -117,7 +113,7 @@ def render_count(result: CountResult, *, console: Console) -> None:
     if len(result.counts) > 1:
         table.add_section()
         table.add_row(Text("total", style=_BOLD), *_count_cells(result.total))
-    _print(table, console=console)
+    print_table(table, console=console)
     console.print(Text(f"by {result.info.name} ({result.info.vocab_size:,} entries)", style=_FAINT))
 
 
@@ -133,7 +129,7 @@ def _count_cells(count: Count) -> list[str]:
 def render_corpus(result: CorpusResult, *, console: Console) -> None:
     """A line a group, and the total."""
     with_licence = any(group.licence for group in result.groups)
-    table = _table(
+    table = plain_table(
         "group",
         "",
         ("documents", "right"),
@@ -159,12 +155,12 @@ def render_corpus(result: CorpusResult, *, console: Console) -> None:
     total = result.document()["total"]
     sums = [f"{total[name]:,}" for name in ("documents", "bytes", "characters", "lines")]
     table.add_row(Text("total", style=_BOLD), Text(visible(result.place)), *sums)
-    _print(table, console=console)
+    print_table(table, console=console)
 
 
 def render_list(result: ListResult, *, console: Console) -> None:
     """A line a tokenizer."""
-    table = _table("name", "backend", ("vocabulary", "right"), ("size", "right"), "")
+    table = plain_table("name", "backend", ("vocabulary", "right"), ("size", "right"), "")
     for entry in result.tokenizers:
         vocabulary = f"{entry.vocab_size:,}" if entry.vocab_size is not None else "–"
         size = _size(entry.num_bytes) if entry.num_bytes is not None else "–"
@@ -174,7 +170,7 @@ def render_list(result: ListResult, *, console: Console) -> None:
             else Text(visible(entry.note))
         )
         table.add_row(Text(visible(entry.name), style=_BOLD), entry.backend or "?", vocabulary, size, note)
-    _print(table, console=console)
+    print_table(table, console=console)
     console.print(Text('any of them: tokbench viz -t NAME "your text"', style=_FAINT))
 
 
@@ -184,17 +180,17 @@ def render_backends(result: BackendsResult, *, console: Console) -> None:
         console.print(
             Text.assemble((backend.name, _BOLD), f"  {backend.summary}  ", (f"[{backend.kernel}]", _FAINT))
         )
-        _print(_options(backend), console=console)
+        print_table(_options(backend), console=console)
         console.print()
     console.print(Text("presets (--preset NAME)", style=_BOLD))
-    table = _grid("label", "label", "text")
+    table = grid("label", "label", "text")
     for preset in result.presets:
         table.add_row(Text(f"  {preset.name}"), Text(preset.backend, style=_FAINT), Text(preset.description))
-    _print(table, console=console)
+    print_table(table, console=console)
 
 
 def _options(backend: BackendInfo) -> Table:
-    table = _grid("label", "text")
+    table = grid("label", "text")
     for option in backend.options:
         default = "" if option.default in (None, []) else f"(default {option.default})"
         table.add_row(Text(f"  {option.name}"), Text(f"{option.help} {default}".strip(), style=""))
@@ -208,49 +204,14 @@ def render_doctor(result: DoctorResult, *, console: Console) -> None:
         False: Text("✗", style="bold red"),
         None: Text("·", style=_FAINT),
     }
-    table = _grid("label", "label", "text")
+    table = grid("label", "label", "text")
     for check in result.checks:
         table.add_row(signs[check.passed], Text(check.subject), Text(visible(check.found)))
         if check.hint and check.passed is not True:
             table.add_row("", "", Text(f"→ {check.hint}", style="yellow"))
-    _print(table, console=console)
+    print_table(table, console=console)
     console.print()
     console.print(Text("all is well" if result.passed else "something is wrong", style=_BOLD))
-
-
-def _table(*columns: str | tuple[str, Literal["right"]]) -> Table:
-    """A table whose texts fold and whose numbers do not."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=_BOLD)
-    for column in columns:
-        if isinstance(column, str):
-            table.add_column(column, overflow="fold")
-        else:
-            table.add_column(column[0], justify=column[1], no_wrap=True)
-    return table
-
-
-def _grid(*columns: Literal["label", "text"]) -> Table:
-    """Columns without lines between them; labels do not fold."""
-    table = Table.grid(padding=(0, 2))
-    for column in columns:
-        table.add_column(no_wrap=column == "label", overflow="fold")
-    return table
-
-
-def _print(table: Table, *, console: Console) -> None:
-    """Print a table without the spaces that fill up its last column.
-
-    What does not fold is shown whole, though the table be wider than the terminal.
-    """
-    for column in table.columns:
-        widths = [cell_len(str(cell)) for cell in (column.header, *column.cells)]
-        column.min_width = max(widths) if column.no_wrap else min(max(widths), _NARROWEST_TEXT)
-    needed = sum((column.min_width or 0) + _BETWEEN_COLUMNS for column in table.columns) - 1
-    options = console.options.update(width=max(console.width, needed))
-    for segments in console.render_lines(table, options, pad=False):
-        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
-        line.rstrip()
-        console.print(line, soft_wrap=True)
 
 
 def _decimal(value: float | None) -> str:

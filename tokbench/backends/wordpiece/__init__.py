@@ -19,6 +19,7 @@ class WordPieceBackend:
 
     name: ClassVar[str] = "wordpiece"
     summary: ClassVar[str] = "WordPiece as in BERT: by frequency, or by likelihood as it was first described"
+    advised_bytes: ClassVar[int] = 20_000_000
 
     @property
     def config_type(self) -> type[WordPieceConfig]:

@@ -1,0 +1,48 @@
+"""The options with which any command reads a corpus, and the opening itself."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from tokbench.cli.options import ErrorPolicy
+    from tokbench.corpus import Corpus
+
+
+class DocumentUnit(Enum):
+    """What a text file falls into."""
+
+    file = "file"
+    lines = "lines"
+    paragraphs = "paragraphs"
+
+
+PathsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PATH", help="Files, folders or patterns. By default the bundled texts."),
+]
+DocumentsOption = Annotated[DocumentUnit, typer.Option(help="What a text file falls into.")]
+GroupByOption = Annotated[
+    str, typer.Option(metavar="HOW", help="auto, path, script, extension or field:NAME.")
+]
+
+
+def chosen_corpus(
+    paths: list[str] | None,
+    *,
+    documents: DocumentUnit,
+    text_field: str,
+    errors: ErrorPolicy,
+    group_by: str = "auto",
+) -> Corpus:
+    """The corpus that was named, or the bundled texts. Raises `CorpusError`, `ConfigError`."""
+    from tokbench.corpus import bundled_corpus, open_corpus
+
+    if not paths:
+        return bundled_corpus()
+    return open_corpus(
+        *paths, documents=documents.value, text_field=text_field, errors=errors.value, group_by=group_by
+    )
