@@ -31,8 +31,11 @@ _HOMES = {
     "Tokenizer": "tokbench.interfaces",
     "TokenizerInfo": "tokbench.interfaces",
     "bundled_corpus": "tokbench.corpus",
+    "compare": "tokbench.judging",
     "load": "tokbench.workbench",
     "open_corpus": "tokbench.corpus",
+    "report": "tokbench.judging",
+    "sweep": "tokbench.judging",
     "train": "tokbench.workbench",
 }
 
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus, Document, bundled_corpus, open_corpus
     from tokbench.errors import TokbenchError
     from tokbench.interfaces import Encoded, Tokenizer, TokenizerInfo
+    from tokbench.judging import compare, report, sweep
     from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
     from tokbench.workbench import load, train
 
@@ -57,8 +61,11 @@ __all__ = [
     "TokenizerInfo",
     "__version__",
     "bundled_corpus",
+    "compare",
     "load",
     "open_corpus",
+    "report",
+    "sweep",
     "train",
 ]
 

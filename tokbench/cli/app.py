@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tokbench.cli import commands, convert, inspect, listings, training
+from tokbench.cli import check, commands, compare, convert, inspect, listings, report, sweep, training
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
@@ -125,6 +125,38 @@ _add(
         "convert -t mine --to tokenizers --out tokenizer.json",
         "convert -t mine --to transformers --out folder --role 'eos=<|end|>'",
         "convert --check mine tokenizer.json",
+    ],
+)
+_add(
+    "compare",
+    compare.compare,
+    summary="Judge tokenizers on text, side by side.",
+    examples=[
+        "compare",
+        "compare corpus.txt",
+        "compare docs/ -t default -t tokenizers/mine --baseline default",
+        "compare --metrics bytes_per_token,unk_rate --json",
+    ],
+)
+_add(
+    "report",
+    report.report,
+    summary="Report on a tokenizer in depth.",
+    examples=["report -t mine corpora/", "report -t mine docs/ --model-dim 768 --context 8192"],
+)
+_add(
+    "sweep",
+    sweep.sweep,
+    summary="Show what a vocabulary size is worth.",
+    examples=["sweep corpora/ --sizes 1k:64k", "sweep docs/ --sizes 2k,8k,32k --model-dim 768"],
+)
+_add(
+    "check",
+    check.check,
+    summary="Hold tokenizers to bounds, for CI.",
+    examples=[
+        "check -t mine corpora/ --min bytes_per_token=3.5 --max unk_rate=0",
+        "check -t mine corpora/ --baseline saved.json --tolerance 1%",
     ],
 )
 _add(

@@ -1,0 +1,130 @@
+"""The command that compares tokenizers on text."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tokbench.cli.corpora import DocumentsOption, DocumentUnit, GroupByOption, PathsArgument, chosen_corpus
+from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, open_tokenizer
+from tokbench.cli.options import (
+    ColorChoice,
+    ColorOption,
+    CsvFlag,
+    EngineChoice,
+    ErrorPolicy,
+    ErrorsOption,
+    HtmlOption,
+    JsonFlag,
+    LatexFlag,
+    MarkdownFlag,
+    OutOption,
+    PlotOption,
+    ProgressChoice,
+    ProgressOption,
+    TextFieldOption,
+)
+from tokbench.cli.texts import tell_problems
+
+
+def compare(
+    paths: PathsArgument = None,
+    *,
+    tokenizer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tokenizer",
+            "-t",
+            metavar="NAME",
+            help="A tokenizer to judge; can be given several times. Without it, four are trained on nine tenths "
+            "of the text and judged on the tenth.",
+        ),
+    ] = None,
+    backend: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An algorithm to train, instead of the four; several times."),
+    ] = None,
+    vocab_size: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="The size of those that are trained; by default one that fits."
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,…", help="The figures to show; `--metrics all` for all of them."),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The tokenizer that differences are taken to; by default the first."
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="GROUP", help="The language that premiums are taken over; by default English."),
+    ] = None,
+    group_by: GroupByOption = "auto",
+    documents: DocumentsOption = DocumentUnit.file,
+    text_field: TextFieldOption = "text",
+    errors: ErrorsOption = ErrorPolicy.strict,
+    times: Annotated[
+        bool, typer.Option("--times/--no-times", help="Whether to measure how fast they encode.")
+    ] = True,
+    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Chooses what is held out, and draws the resamples.")
+    ] = 0,
+    pattern: PatternOption = None,
+    special_token: AddedSpecialOption = None,
+    engine: EngineOption = EngineChoice.auto,
+    json: JsonFlag = False,
+    csv: CsvFlag = False,
+    markdown: MarkdownFlag = False,
+    latex: LatexFlag = False,
+    out: OutOption = None,
+    html: HtmlOption = None,
+    plot: PlotOption = None,
+    color: ColorOption = ColorChoice.auto,
+    progress: ProgressOption = ProgressChoice.bar,
+) -> None:
+    """Judge tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a verdict."""
+    from tokbench import judging
+    from tokbench.cli.output import Output, Pictures, chosen_metrics, comparison_forms
+    from tokbench.render.comparison import render_comparison
+    from tokbench.render.progress import showing_progress
+
+    chosen = chosen_metrics(metrics)
+    output = Output.chosen(json=json, csv=csv, markdown=markdown, latex=latex, out=out, color=color.value)
+    pictures = Pictures.chosen(html=html, plots=plot or ())
+    with showing_progress(progress.value) as report:
+        report("reading", 0, None, "files")
+        corpus = chosen_corpus(
+            paths, documents=documents, text_field=text_field, errors=errors, group_by=group_by
+        )
+        opened = [
+            open_tokenizer(
+                name, progress=progress, pattern=pattern, special_token=special_token, engine=engine
+            )
+            for name in tokenizer or []
+        ]
+        comparison = judging.compare(
+            corpus,
+            tokenizers=opened,
+            backends=backend,
+            vocab_size=vocab_size,
+            baseline=baseline,
+            reference_group=reference,
+            times=times,
+            threads=threads,
+            seed=seed,
+            progress=report,
+        )
+        report("drawing", 0, None, "charts")
+        pictures.write(comparison, corpus, metrics=chosen)
+    tell_problems(corpus)
+    output.write(
+        comparison_forms(comparison, metrics=chosen),
+        lambda console: render_comparison(comparison, metrics=chosen, console=console),
+    )

@@ -1,0 +1,189 @@
+"""In which form a comparison is written, and where to."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from tokbench.corpus import Corpus
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.sweeping import Sweep
+    from tokbench.metrics.catalogue import Metric
+    from tokbench.render.charts.layout import Spec
+    from tokbench.render.exports import Form
+    from tokbench.render.html.report import Curve
+
+_ALL = "all"
+
+
+def refuse_folder(out: Path | None) -> None:
+    """Raise `ConfigError`, before any work, where --out names a folder."""
+    from tokbench.errors import ConfigError
+
+    if out is not None and out.is_dir():
+        raise ConfigError(f"{out} is a folder", hint="--out names the file to write")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the options say of the output.
+
+    Attributes:
+        form: the form.
+        out: the file, or None for stdout.
+        color: "auto", "always" or "never".
+    """
+
+    form: Form
+    out: Path | None
+    color: Literal["auto", "always", "never"]
+
+    @classmethod
+    def chosen(
+        cls,
+        *,
+        json: bool,
+        csv: bool,
+        markdown: bool,
+        latex: bool,
+        out: Path | None,
+        color: Literal["auto", "always", "never"],
+    ) -> Output:
+        """Read the options, before any work. Raises `ConfigError`."""
+        from tokbench.errors import ConfigError
+
+        flags: dict[Form, bool] = {"json": json, "csv": csv, "markdown": markdown, "latex": latex}
+        forms = [form for form, is_set in flags.items() if is_set]
+        if len(forms) > 1:
+            raise ConfigError(
+                f"--{forms[0]} and --{forms[1]} cannot both be meant", hint="give one of them, or neither"
+            )
+        refuse_folder(out)
+        return cls(form=forms[0] if forms else "terminal", out=out, color=color)
+
+    def write(self, forms: Mapping[Form, Callable[[], bytes]], render: Callable[[Console], None]) -> None:
+        """Print, or write to the file, which is written whole or not at all.
+
+        Args:
+            forms: what each form but the terminal's looks like.
+            render: shows it on a console.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        from tokbench.render.console import as_text, make_console
+        from tokbench.store.file import write_file
+
+        if self.form == "terminal" and self.out is None:
+            render(make_console(color=self.color))
+            return
+        data = as_text(render).encode() if self.form == "terminal" else forms[self.form]()
+        if self.out is not None:
+            write_file(self.out, data)
+        else:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+
+
+def chosen_metrics(names: str | None) -> tuple[Metric, ...] | None:
+    """The metrics of `--metrics`, None where it was not given. Raises `ConfigError` with the nearest names."""
+    from tokbench.metrics.catalogue import METRICS, metrics_named
+
+    chosen = [name.strip() for name in (names or "").split(",") if name.strip()]
+    return tuple(METRICS.values()) if chosen == [_ALL] else metrics_named(chosen) or None
+
+
+def comparison_forms(
+    comparison: Comparison, *, metrics: Sequence[Metric] | None = None
+) -> dict[Form, Callable[[], bytes]]:
+    """A comparison in the forms that other programs read."""
+    from tokbench.render import exports
+
+    return {
+        "json": lambda: exports.as_json(comparison, metrics=metrics),
+        "csv": lambda: exports.as_csv(comparison, metrics=metrics),
+        "markdown": lambda: exports.as_markdown(comparison, metrics=metrics),
+        "latex": lambda: exports.as_latex(comparison, metrics=metrics),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """The files that are written beside what is printed.
+
+    Attributes:
+        html: the report, or None.
+        plots: charts.
+    """
+
+    html: Path | None
+    plots: tuple[Path, ...]
+
+    @classmethod
+    def chosen(cls, *, html: Path | None, plots: Iterable[Path]) -> Pictures:
+        """Read the options, before any work. Raises `ConfigError`, `BackendUnavailableError`."""
+        from tokbench.errors import ConfigError
+        from tokbench.render.charts.drawing import check_plot_file
+        from tokbench.render.html.report import require_report
+
+        chosen = cls(html=html, plots=tuple(plots))
+        for option, path in (("--html", html), *(("--plot", plot) for plot in chosen.plots)):
+            if path is not None and path.is_dir():
+                raise ConfigError(f"{path} is a folder", hint=f"{option} names the file to write")
+        for plot in chosen.plots:
+            check_plot_file(plot)
+        if html is not None:
+            require_report()
+        return chosen
+
+    def write(
+        self, comparison: Comparison, corpus: Corpus, *, metrics: Sequence[Metric] | None = None
+    ) -> None:
+        """Write them, each whole or not at all. Raises `StoreError`, `CorpusError`."""
+        from tokbench.render.charts.comparison import compression_chart
+
+        self._write_page(comparison, corpus, metrics=metrics)
+        self._write_plots(lambda: compression_chart(comparison))
+
+    def write_sweep(self, sweep: Sweep, corpus: Corpus, *, seed: int) -> None:
+        """The same of a sweep; its page shows the largest tokenizer too. Raises `StoreError`, `CorpusError`."""
+        from tokbench import judging
+        from tokbench.render.charts.sweep import sweep_chart
+        from tokbench.render.html.report import Curve
+        from tokbench.render.sweep import curve_of
+
+        if self.html is not None:
+            comparison = judging.compare_largest(sweep, corpus, seed=seed)
+            curve = Curve(curve_of(sweep), sweep.knee)
+            self._write_page(comparison, corpus, curve=curve)
+        self._write_plots(lambda: sweep_chart(curve_of(sweep), sweep.knee))
+
+    def _write_page(
+        self,
+        comparison: Comparison,
+        corpus: Corpus,
+        *,
+        metrics: Sequence[Metric] | None = None,
+        curve: Curve | None = None,
+    ) -> None:
+        from tokbench.evaluation.samples import samples_of
+        from tokbench.render.html.report import html_report
+        from tokbench.store.file import write_file
+
+        if self.html is not None:
+            samples = samples_of(comparison, corpus)
+            write_file(self.html, html_report(comparison, samples, metrics=metrics, curve=curve))
+
+    def _write_plots(self, chart: Callable[[], Spec]) -> None:
+        from tokbench.render.charts.drawing import drawn
+        from tokbench.store.file import write_file
+
+        for plot in self.plots:
+            write_file(plot, drawn(chart(), plot))

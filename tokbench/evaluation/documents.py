@@ -1,0 +1,129 @@
+"""Comparisons as JSON: schema tokbench.compare/1."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from tokbench.metrics.catalogue import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.evaluation.comparison import Comparison, Figure, Judged
+    from tokbench.evaluation.fairness import Fairness
+    from tokbench.evaluation.throughput import Throughput
+    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.intervals import Interval
+
+SCHEMA = "tokbench.compare/1"
+
+
+def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | None = None) -> dict[str, Any]:
+    """All of a comparison, or, with `metrics`, the same with these metrics alone.
+
+    Each tokenizer has `metrics` (name → value and intervals, over all text) and `groups` (group → name →
+    value); `counts` and `group_counts` are what their ratios are made of.
+    """
+    chosen = list(METRICS.values()) if metrics is None else list(metrics)
+    return {
+        "schema": SCHEMA,
+        "aggregation": "pooled",
+        "baseline": comparison.baseline,
+        "seed": comparison.seed,
+        "corpus": {
+            "documents": comparison.documents,
+            "bytes": comparison.num_bytes,
+            "fingerprint": comparison.provenance.corpus,
+        },
+        "versions": dict(comparison.provenance.versions),
+        "warnings": list(comparison.provenance.warnings),
+        "metrics": {
+            metric.name: {"meaning": metric.meaning, "direction": metric.direction, "share": metric.share}
+            for metric in chosen
+        },
+        "training": None if comparison.setting is None else dataclasses.asdict(comparison.setting),
+        "tokenizers": [
+            {**_tokenizer(one, chosen), "vocabulary_sha256": comparison.provenance.vocabularies[one.name]}
+            for one in comparison.tokenizers
+        ],
+        "fairness_gap": comparison.fairness_gap,
+        "verdict": list(comparison.verdict),
+    }
+
+
+def _tokenizer(judged: Judged, metrics: Sequence[Metric]) -> dict[str, Any]:
+    info, contestant, evaluation = judged.contestant.tokenizer.info, judged.contestant, judged.evaluation
+    return {
+        "name": judged.name,
+        "backend": info.backend,
+        "kernel": info.kernel,
+        "vocab_size": info.vocab_size,
+        "lossless": info.lossless,
+        "training": {
+            "seconds": contestant.training_seconds,
+            "bytes": contestant.training_bytes,
+            "peak_bytes": contestant.training_peak_bytes,
+        },
+        "notes": list(contestant.notes),
+        "throughput": _throughput(judged.throughput),
+        "counts": dict(evaluation.total.as_counts()),
+        "metrics": {metric.name: _figure(judged.figures[metric.name]) for metric in metrics},
+        "groups": {
+            group: {metric.name: {"value": values[metric.name]} for metric in metrics}
+            for group, values in judged.groups.items()
+        },
+        "group_counts": {group: dict(tally.as_counts()) for group, tally in evaluation.groups.items()},
+        "fairness": _fairness(judged.fairness),
+        "failures": [
+            {
+                "source": failure.source,
+                "offset": failure.offset,
+                "expected": failure.expected,
+                "found": failure.found,
+            }
+            for failure in evaluation.failures
+        ],
+    }
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    return {
+        "value": figure.value,
+        "interval": _interval(figure.interval),
+        "difference": figure.difference,
+        "difference_interval": _interval(figure.difference_interval),
+        "distinguishable": figure.is_distinguishable,
+    }
+
+
+def _interval(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [interval.low, interval.high]
+
+
+def _fairness(fairness: Fairness | None) -> dict[str, Any] | None:
+    if fairness is None:
+        return None
+    return {
+        "reference": fairness.reference,
+        "lines": fairness.lines,
+        "premiums": dict(fairness.premiums),
+        "max_premium": fairness.max_premium,
+        "worst_language": fairness.worst_language,
+        "gini": fairness.gini,
+        "left_out": list(fairness.left_out),
+    }
+
+
+def _throughput(throughput: Throughput | None) -> dict[str, Any] | None:
+    if throughput is None:
+        return None
+    return {
+        "unit": "MB/s",
+        "threads": 1,
+        "median": throughput.median,
+        "low": throughput.low,
+        "high": throughput.high,
+        "bytes": throughput.num_bytes,
+        "runs": throughput.runs,
+    }

@@ -1,0 +1,79 @@
+"""What a comparison was made of, so that it can be made again, and whether a tokenizer was judged on its own text."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench import __version__
+from tokbench.corpus import Fingerprint
+from tokbench.interfaces import KnowsTrainingText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tokbench.corpus import Document
+    from tokbench.evaluation.contestants import Contestant
+    from tokbench.metrics.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where figures come from.
+
+    Attributes:
+        corpus: the fingerprint of the documents that were judged on, whatever their order.
+        vocabularies: tokenizer → sha256 of its entries and special tokens.
+        versions: "tokbench", "python" and what runs each tokenizer.
+        warnings: what makes figures look better than they are, a sentence each.
+    """
+
+    corpus: str
+    vocabularies: Mapping[str, str]
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+
+def provenance_of(
+    names: Sequence[str],
+    contestants: Sequence[Contestant],
+    vocabularies: Sequence[Vocabulary],
+    documents: Iterable[Document],
+) -> Provenance:
+    """Identify what was compared, and on what. Reads the documents once more."""
+    fingerprint = Fingerprint()
+    for document in documents:
+        fingerprint.update(document.text)
+    corpus = fingerprint.hexdigest()
+    tokenizers = [one.tokenizer for one in contestants]
+    return Provenance(
+        corpus=corpus,
+        vocabularies={
+            name: vocabulary_hash(vocabulary, tokenizer.info.special_tokens)
+            for name, tokenizer, vocabulary in zip(names, tokenizers, vocabularies, strict=True)
+        },
+        versions={
+            **{name: tokenizer.info.kernel for name, tokenizer in zip(names, tokenizers, strict=True)},
+            "tokbench": __version__,
+            "python": platform.python_version(),
+        },
+        warnings=tuple(
+            f"{name} was trained on this very text: its figures are better than on text it never saw"
+            for name, tokenizer in zip(names, tokenizers, strict=True)
+            if isinstance(tokenizer, KnowsTrainingText) and tokenizer.training_fingerprint == corpus
+        ),
+    )
+
+
+def vocabulary_hash(vocabulary: Vocabulary, special_tokens: Mapping[str, int]) -> str:
+    """The SHA-256 of all entries, each with its length before it, and of the special tokens with their ids."""
+    digest = hashlib.sha256()
+    for piece in vocabulary.pieces:
+        size = -1 if piece is None else len(piece)
+        digest.update(size.to_bytes(8, "little", signed=True) + (piece or b""))
+    for text, id in sorted(special_tokens.items()):
+        encoded = text.encode()
+        digest.update(len(encoded).to_bytes(8, "little") + encoded + id.to_bytes(8, "little"))
+    return digest.hexdigest()

@@ -1,0 +1,189 @@
+"""One tokenizer in depth: everything that a pass over a corpus tells, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.evaluation.robustness import Robustness, robustness_of
+from tokbench.evaluation.spending import Spending, spending_of
+from tokbench.evaluation.sweeping import nested_merges
+from tokbench.interfaces import no_progress
+from tokbench.metrics import cost
+from tokbench.metrics.distribution import frequency_deciles, length_histogram
+from tokbench.metrics.nested import scaffold_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.splitting import Documents
+    from tokbench.interfaces import Progress, Tokenizer
+    from tokbench.metrics.cost import Model
+    from tokbench.metrics.tally import Tally
+
+_USED_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An entry and how often it occurred."""
+
+    id: int
+    piece: bytes
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers of one length, and the tokens that touch them."""
+
+    digits: int
+    numbers: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCost:
+    """What the text of a group costs.
+
+    Attributes:
+        context_chars: characters that fit into the context; None without one.
+        price_per_million_chars: None without a price.
+    """
+
+    context_chars: float | None
+    price_per_million_chars: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the vocabulary and the text cost the model that the user described.
+
+    Attributes:
+        model: as described.
+        embedding_bytes: of the embedding, shared with the output matrix.
+        untied_bytes: of both, where they are two.
+        kv_cache_bytes: of a full context.
+        groups: group → what its text costs.
+    """
+
+    model: Model
+    embedding_bytes: float | None
+    untied_bytes: float | None
+    kv_cache_bytes: float | None
+    groups: Mapping[str, GroupCost]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything of one tokenizer on one corpus.
+
+    Attributes:
+        comparison: its figures and groups, as of a comparison with nothing else.
+        most_used: the entries that occurred most.
+        least_used: of those that occurred at all, the rarest.
+        unused: reachable entries that did not occur.
+        deciles: of the frequencies of those that did.
+        lengths: tokens by their length in bytes; the last place holds all longer ones.
+        spending: what the vocabulary is spent on.
+        scaffold: entries that only feed other merges on this text; None where merges are not known.
+        numbers: numbers by their length.
+        robustness: how the ids change with the writing.
+        cost: for the model that was described.
+    """
+
+    comparison: Comparison
+    most_used: tuple[Use, ...]
+    least_used: tuple[Use, ...]
+    unused: int
+    deciles: tuple[int, ...] | None
+    lengths: tuple[int, ...]
+    spending: tuple[Spending, ...]
+    scaffold: int | None
+    numbers: tuple[Numbers, ...]
+    robustness: tuple[Robustness, ...]
+    cost: Cost
+
+    @property
+    def judged(self) -> Judged:
+        """The tokenizer."""
+        return self.comparison.tokenizers[0]
+
+
+def report_on(
+    comparison: Comparison,
+    documents: Documents,
+    *,
+    model: Model,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Report:
+    """What follows from the figures of one tokenizer.
+
+    Args:
+        comparison: of that tokenizer alone.
+        documents: those that it was judged on.
+        model: for the costs.
+        seed: chooses the words that get a typo.
+        progress: told how far it is.
+    """
+    judged = comparison.tokenizers[0]
+    evaluation, tokenizer = judged.evaluation, judged.contestant.tokenizer
+    frequencies, vocabulary = evaluation.frequencies, evaluation.vocabulary
+    progress("rewriting", 0, None, "lines")
+    used = np.flatnonzero(frequencies)
+    by_count = used[np.lexsort((used, -frequencies[used]))]
+    return Report(
+        comparison=comparison,
+        most_used=_uses(tokenizer, by_count[:_USED_SHOWN], frequencies),
+        least_used=_uses(tokenizer, by_count[_USED_SHOWN:][-_USED_SHOWN:], frequencies),
+        unused=int(np.count_nonzero(~vocabulary.special & (frequencies == 0))),
+        deciles=frequency_deciles(frequencies),
+        lengths=length_histogram(frequencies, vocabulary.lengths),
+        spending=spending_of(vocabulary, frequencies),
+        scaffold=_scaffold(tokenizer, frequencies),
+        numbers=_numbers(evaluation.total),
+        robustness=robustness_of(tokenizer, documents, seed=seed),
+        cost=_cost(judged, model),
+    )
+
+
+def _uses(tokenizer: Tokenizer, ids: NDArray[np.int64], frequencies: NDArray[np.int64]) -> tuple[Use, ...]:
+    return tuple(Use(id, tokenizer.token_bytes(id), int(frequencies[id])) for id in ids.tolist())
+
+
+def _scaffold(tokenizer: Tokenizer, frequencies: NDArray[np.int64]) -> int | None:
+    merges = nested_merges(tokenizer)
+    if merges is None:
+        return None
+    return int(np.count_nonzero(scaffold_entries(frequencies[: 256 + len(merges)], merges)))
+
+
+def _numbers(total: Tally) -> tuple[Numbers, ...]:
+    return tuple(
+        Numbers(digits, int(numbers), int(tokens))
+        for digits, (numbers, tokens) in enumerate(total.numbers.tolist())
+        if numbers
+    )
+
+
+def _cost(judged: Judged, model: Model) -> Cost:
+    vocab_size = judged.contestant.tokenizer.info.vocab_size
+    return Cost(
+        model=model,
+        embedding_bytes=cost.embedding_bytes(vocab_size, model, tied=True),
+        untied_bytes=cost.embedding_bytes(vocab_size, model, tied=False),
+        kv_cache_bytes=None if model.context is None else cost.kv_cache_bytes(model.context, model),
+        groups={
+            group: GroupCost(
+                context_chars=cost.context_chars(tally["chars"], tally["tokens"], model),
+                price_per_million_chars=cost.price_per_million_chars(tally["chars"], tally["tokens"], model),
+            )
+            for group, tally in judged.evaluation.groups.items()
+        },
+    )

@@ -1,0 +1,76 @@
+"""How much of a tokenization survives when a text is written another way; no model is needed to see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.metrics.ratios import ratio
+from tokbench.metrics.robustness import edit_distance, rewritings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.corpus import Document
+    from tokbench.interfaces import Tokenizer
+
+_LINES = 200
+_LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """One way to write the text otherwise.
+
+    Attributes:
+        rewriting: what was done to it.
+        lines: sampled lines that it changed.
+        growth: their tokens over those before; None where no line changed.
+        distance: edits between the ids before and after, over the tokens before.
+    """
+
+    rewriting: str
+    lines: int
+    growth: float | None
+    distance: float | None
+
+
+def robustness_of(
+    tokenizer: Tokenizer, documents: Iterable[Document], *, seed: int = 0
+) -> tuple[Robustness, ...]:
+    """Rewrite some lines of each group and compare their ids.
+
+    Args:
+        tokenizer: any.
+        documents: the lines come from their beginnings, spread over the groups.
+        seed: chooses the words that get a typo.
+    """
+    lines = list(_lines(documents))
+    before = [tokenizer.encode(line) for line in lines]
+    found = []
+    for name, rewrite in rewritings(seed=seed).items():
+        changed = tokens = grown = edits = 0
+        for line, ids in zip(lines, before, strict=True):
+            other = rewrite(line)
+            if other == line:
+                continue
+            again = tokenizer.encode(other)
+            changed += 1
+            tokens += len(ids)
+            grown += len(again)
+            edits += edit_distance(ids, again)
+        found.append(Robustness(name, changed, ratio(grown, tokens), ratio(edits, tokens)))
+    return tuple(found)
+
+
+def _lines(documents: Iterable[Document]) -> Iterator[str]:
+    """The first lines with text of each group, in turn, up to so many in all."""
+    groups: dict[str, list[str]] = {}
+    for document in documents:
+        kept = groups.setdefault(document.group, [])
+        if len(kept) < _LINES:
+            found = (line[:_LONGEST] for line in document.text.splitlines() if line.strip())
+            kept += [line for line, _ in zip(found, range(_LINES - len(kept)), strict=False)]
+    share = max(_LINES // max(len(groups), 1), 1)
+    for kept in groups.values():
+        yield from kept[:share]

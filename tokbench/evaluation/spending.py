@@ -1,0 +1,92 @@
+"""What a vocabulary is spent on: each entry falls into one kind, by its bytes."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.corpus.scripts import COMMON, script_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tokbench.metrics.vocabulary import Vocabulary
+
+SPECIAL, BYTES, SPACE, DIGITS, SIGNS, MIXED, CONTROLS = (
+    "special tokens",
+    "bytes and parts of characters",
+    "white space",
+    "digits",
+    "punctuation and symbols",
+    "letters of several scripts",
+    "controls and unassigned",
+)
+_WORD_MARKS = str.maketrans({"▁": " "})
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """One kind of entries.
+
+    Attributes:
+        kind: a script, or one of the names above.
+        entries: how many.
+        used: those that occurred.
+        tokens: how often they did.
+    """
+
+    kind: str
+    entries: int
+    used: int
+    tokens: int
+
+
+def spending_of(vocabulary: Vocabulary, frequencies: NDArray[np.int64]) -> tuple[Spending, ...]:
+    """The entries by kind, the largest kind first."""
+    places: dict[str, list[int]] = {}
+    for id, kind in enumerate(_kinds(vocabulary)):
+        places.setdefault(kind, []).append(id)
+    found = (
+        Spending(
+            kind=kind,
+            entries=len(ids),
+            used=int(np.count_nonzero(frequencies[ids])),
+            tokens=int(frequencies[ids].sum()),
+        )
+        for kind, ids in places.items()
+    )
+    return tuple(sorted(found, key=lambda one: (-one.entries, one.kind)))
+
+
+def _kinds(vocabulary: Vocabulary) -> Iterator[str]:
+    for id, piece in enumerate(vocabulary.pieces):
+        if vocabulary.special[id] or piece is None:
+            yield SPECIAL
+        elif vocabulary.incomplete[id]:
+            yield BYTES
+        else:
+            yield kind_of(piece.decode())
+
+
+def kind_of(text: str) -> str:
+    """The kind of an entry that is text.
+
+    >>> kind_of(" the"), kind_of("  "), kind_of("2024"), kind_of("!="), kind_of("aб")
+    ('Latin', 'white space', 'digits', 'punctuation and symbols', 'letters of several scripts')
+    """
+    plain = text.translate(_WORD_MARKS).strip()
+    if not plain:
+        return SPACE
+    if any(unicodedata.category(character)[0] == "C" for character in plain):
+        return CONTROLS
+    scripts = {script_of(character) for character in plain if character.isalpha()} - {COMMON}
+    if len(scripts) == 1:
+        return scripts.pop()
+    if scripts:
+        return MIXED
+    return DIGITS if plain.isdigit() else SIGNS

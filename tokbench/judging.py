@@ -1,0 +1,274 @@
+"""The use cases that judge tokenizers: each takes plain arguments and returns a result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConfigError
+from tokbench.evaluation.comparison import Setting, compare_contestants, unique_names
+from tokbench.evaluation.contestants import BACKENDS, Contestant, train_contestants
+from tokbench.evaluation.fairness import align, lines_of
+from tokbench.evaluation.gates import check_gates, gates_from, text_of
+from tokbench.evaluation.report import report_on
+from tokbench.evaluation.splitting import Documents, split_corpus
+from tokbench.evaluation.sweeping import sweep_sizes
+from tokbench.interfaces import no_progress
+from tokbench.metrics.cost import Model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokbench.corpus import Corpus
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.gates import Finding, Gate
+    from tokbench.evaluation.report import Report
+    from tokbench.evaluation.sweeping import Sweep
+    from tokbench.interfaces import Progress, Tokenizer
+
+_LARGEST_SIZE = 1 << 24
+
+
+def compare(
+    corpus: Corpus,
+    *,
+    tokenizers: Sequence[Tokenizer] = (),
+    backends: Sequence[str] | None = None,
+    vocab_size: int | None = None,
+    baseline: str | None = None,
+    reference_group: str | None = None,
+    times: bool = True,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Comparison:
+    """Judge tokenizers on a corpus; where there are none, train some on nine tenths of it first.
+
+    Args:
+        corpus: what they are judged on, all of it, or the tenth that is held out of training.
+        tokenizers: those to judge.
+        backends: the algorithms to train where no tokenizer is given.
+        vocab_size: their size; by default one that all of them can fill.
+        baseline: the name of the one that differences are taken to; by default the first.
+        reference_group: the language that premiums are taken over; by default English, else the cheapest.
+        times: whether to measure how fast they encode.
+        threads: for training and encoding; None takes every processor.
+        seed: chooses what is held out, and draws the resamples.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError: an option that cannot be used, such as a size where nothing is trained.
+        CorpusError: a text that cannot be read, or too little of it to hold some out.
+        TrainingError: no algorithm could be trained.
+        TextError: a document that cannot be encoded.
+    """
+    judge = partial(
+        compare_contestants,
+        reference_group=reference_group,
+        baseline=baseline,
+        times=times,
+        threads=threads,
+        seed=seed,
+        progress=progress,
+    )
+    if tokenizers:
+        if backends or vocab_size is not None:
+            raise ConfigError(
+                "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
+            )
+        given = [Contestant(tokenizer) for tokenizer in tokenizers]
+        documents, parallel = Documents(corpus), corpus.parallel_groups()
+        lines = lines_of(documents, parallel) if parallel else {}
+        return judge(given, documents, alignment=align(lines))
+    split = split_corpus(corpus, seed=seed)
+    contest = train_contestants(
+        split,
+        backends=backends or BACKENDS,
+        vocab_size=vocab_size,
+        threads=threads,
+        seed=seed,
+        progress=progress,
+    )
+    found = judge(contest.contestants, split.held_out, alignment=split.alignment)
+    setting = Setting(
+        unit=split.unit,
+        num_training=split.num_training,
+        training_bytes=split.training_bytes,
+        vocab_size=contest.vocab_size,
+        left_out=contest.left_out,
+    )
+    return replace(found, setting=setting)
+
+
+def report(
+    corpus: Corpus,
+    *,
+    tokenizer: Tokenizer,
+    model: Model | None = None,
+    reference_group: str | None = None,
+    times: bool = True,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Report:
+    """Report on one tokenizer in depth.
+
+    Args:
+        corpus: what it is judged on, all of it.
+        tokenizer: any.
+        model: what is known of the model that it is for; without it there are no costs.
+        reference_group: the language that premiums are taken over; by default English, else the cheapest.
+        times: whether to measure how fast it encodes.
+        threads: for encoding; None takes every processor.
+        seed: draws the resamples and the typos.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError, CorpusError, TextError: as `compare`.
+    """
+    comparison = compare(
+        corpus,
+        tokenizers=[tokenizer],
+        reference_group=reference_group,
+        times=times,
+        threads=threads,
+        seed=seed,
+        progress=progress,
+    )
+    return report_on(comparison, Documents(corpus), model=model or Model(), seed=seed, progress=progress)
+
+
+def sweep(
+    corpus: Corpus,
+    *,
+    sizes: Sequence[int],
+    backend: str = "bpe",
+    options: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Sweep:
+    """Judge an algorithm at several vocabulary sizes on a held-out tenth of a corpus.
+
+    Args:
+        corpus: nine tenths of it are learned from.
+        sizes: vocabulary sizes.
+        backend: the algorithm; BPE is trained once, any other once for each size.
+        options: its other options.
+        threads: for encoding; None takes every processor.
+        seed: chooses what is held out.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError, TrainingError: as `sweep_sizes`.
+        CorpusError: a text that cannot be read, or too little of it to hold some out.
+    """
+    split = split_corpus(corpus, seed=seed)
+    return sweep_sizes(split, sizes, backend=backend, options=options, threads=threads, progress=progress)
+
+
+def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Comparison:
+    """Judge the largest tokenizer of a sweep like any other, on the same held-out text.
+
+    Args:
+        found: the sweep.
+        corpus: the one that it was made on.
+        seed: the one that it was made with.
+
+    Raises:
+        CorpusError: a text that can no longer be read.
+    """
+    split = split_corpus(corpus, seed=seed)
+    comparison = compare_contestants(
+        [Contestant(found.largest)],
+        split.held_out,
+        alignment=split.alignment,
+        times=False,
+        seed=seed,
+    )
+    setting = Setting(
+        unit=split.unit,
+        num_training=split.num_training,
+        training_bytes=split.training_bytes,
+        vocab_size=found.largest.info.vocab_size,
+        left_out={},
+    )
+    return replace(comparison, setting=setting)
+
+
+def check(
+    corpus: Corpus,
+    *,
+    tokenizers: Sequence[Tokenizer],
+    gates: Sequence[Gate] = (),
+    saved: Mapping[str, Any] | None = None,
+    tolerance: float = 0.0,
+    reference_group: str | None = None,
+    threads: int | None = None,
+    progress: Progress = no_progress,
+) -> tuple[Finding, ...]:
+    """Hold tokenizers to bounds on a corpus.
+
+    Args:
+        corpus: what they are judged on.
+        tokenizers: at least one.
+        gates: the bounds.
+        saved: an older comparison, as JSON, none of whose figures may have become worse.
+        tolerance: by what share they may.
+        reference_group: the language that premiums are taken over.
+        threads: for encoding; None takes every processor.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError: a gate that cannot be checked, or a damaged comparison.
+        CorpusError, TextError: a text that cannot be read, or encoded.
+    """
+    names = unique_names([tokenizer.info.name for tokenizer in tokenizers])
+    older = [] if saved is None else list(gates_from(saved, tolerance=tolerance, names=names))
+    if not gates and not older:
+        raise ConfigError(
+            "there is nothing to check: the baseline has no figure that can become worse",
+            hint="write it with `tokbench compare --json`, and --metrics all or those to be held",
+        )
+    comparison = compare(
+        corpus,
+        tokenizers=tokenizers,
+        reference_group=reference_group,
+        times=False,
+        threads=threads,
+        progress=progress,
+    )
+    if saved is not None and text_of(saved) not in (None, comparison.provenance.corpus):
+        older = [replace(gate, reason=f"{gate.reason}, on another text") for gate in older]
+    return check_gates(comparison, [*gates, *older])
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Sizes as they are written: "1k:64k" doubles from the first to the last, "1k,5k,20k" is a list.
+
+    Raises:
+        ConfigError: something else.
+
+    >>> parse_sizes("1k:5k"), parse_sizes("500, 1_000")
+    ((1000, 2000, 4000, 5000), (500, 1000))
+    """
+    first, colon, last = text.partition(":")
+    if not colon:
+        return tuple(_size(part) for part in text.split(","))
+    low, high = _size(first), _size(last)
+    if low > high:
+        raise ConfigError(f"--sizes {text!r} runs backwards", hint="write the smaller one first, as 1k:64k")
+    sizes = [low]
+    while sizes[-1] * 2 < high:
+        sizes.append(sizes[-1] * 2)
+    return (*sizes, *([high] if high > low else []))
+
+
+def _size(text: str) -> int:
+    digits = text.strip().lower().replace("_", "")
+    thousands = 1000 if digits.endswith("k") else 1
+    number = digits.removesuffix("k")
+    if not number.isascii() or not number.isdigit() or not 0 < int(number) * thousands <= _LARGEST_SIZE:
+        raise ConfigError(f"{text!r} is no vocabulary size", hint="write 32000 or 32k")
+    return int(number) * thousands

@@ -1,0 +1,415 @@
+"""Every figure by its name: what it is, which way is better, and how it comes from what was counted.
+
+A figure is a ratio of sums, unless it says otherwise. One without a denominator is None.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tokbench.errors import ConfigError
+from tokbench.metrics.distribution import average_rank, renyi_efficiency, shannon_efficiency, utilization
+from tokbench.metrics.ratios import ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tokbench.metrics.tally import Tally
+    from tokbench.metrics.vocabulary import Vocabulary
+
+Direction = Literal["higher", "lower", "neither"]
+Theme = Literal["compression", "vocabulary", "fidelity", "numbers", "code"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One figure.
+
+    Attributes:
+        name: as `--metrics` and JSON call it.
+        title: as a table calls it.
+        meaning: its definition, in a line.
+        direction: which way is better; "neither" is not ranked.
+        theme: what it belongs to.
+        share: whether it lies between 0 and 1 and is shown in percent.
+        numerator: the counts whose sum is divided, where it is a ratio of counts.
+        denominator: the counts by whose sum it is divided.
+        complement: whether that ratio is what is missing from 1.
+        compute: the figure otherwise.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    direction: Direction
+    theme: Theme
+    share: bool = False
+    numerator: tuple[str, ...] = ()
+    denominator: tuple[str, ...] = ()
+    complement: bool = False
+    compute: Callable[[Tally, Vocabulary], float | None] | None = None
+
+    def value(self, tally: Tally, vocabulary: Vocabulary) -> float | None:
+        """The figure; None where there is nothing to divide by, or what it needs was not counted."""
+        if self.compute is not None:
+            return self.compute(tally, vocabulary)
+        below = sum(tally[name] for name in self.denominator)
+        above = sum(tally[name] for name in self.numerator)
+        return ratio(below - above if self.complement else above, below)
+
+
+def metric_named(name: str) -> Metric:
+    """The figure of a name. Raises `ConfigError` with the nearest names."""
+    if name in METRICS:
+        return METRICS[name]
+    near = difflib.get_close_matches(name, METRICS, n=3)
+    raise ConfigError(
+        f"there is no metric {name!r}", hint=f"did you mean {' or '.join(near)}?" if near else _all_names()
+    )
+
+
+def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
+    """The figures of some names, in their order, each once. Raises `ConfigError`."""
+    return tuple(metric_named(name) for name in dict.fromkeys(names))
+
+
+def _all_names() -> str:
+    return f"there are {', '.join(METRICS)}"
+
+
+# --- figures that are no ratio of counts --------------------------------------------------------
+
+
+def _shannon(tally: Tally, _: Vocabulary) -> float | None:
+    return None if tally.frequencies is None else shannon_efficiency(tally.frequencies)
+
+
+def _renyi(tally: Tally, _: Vocabulary) -> float | None:
+    return None if tally.frequencies is None else renyi_efficiency(tally.frequencies)
+
+
+def _utilization(tally: Tally, _: Vocabulary) -> float | None:
+    return None if tally.frequencies is None else utilization(tally.frequencies)
+
+
+def _reachable_utilization(tally: Tally, vocabulary: Vocabulary) -> float | None:
+    return None if tally.frequencies is None else utilization(tally.frequencies, among=~vocabulary.special)
+
+
+def _average_rank(tally: Tally, _: Vocabulary) -> float | None:
+    return None if tally.frequencies is None else average_rank(tally.frequencies)
+
+
+def _incomplete(tally: Tally, vocabulary: Vocabulary) -> float | None:
+    if tally.frequencies is None:
+        return None
+    return ratio(int(tally.frequencies[vocabulary.incomplete].sum()), tally["tokens"])
+
+
+def _lone_bytes(tally: Tally, vocabulary: Vocabulary) -> float | None:
+    if tally.frequencies is None:
+        return None
+    return ratio(int(tally.frequencies[vocabulary.lone_bytes].sum()), tally["tokens"])
+
+
+def _single_token_types(tally: Tally, _: Vocabulary) -> float | None:
+    distinct, whole = tally.words
+    return ratio(whole, distinct)
+
+
+def _f1(hits: int, found: int, wanted: int) -> float | None:
+    """Twice the hits over all that was found or wanted: the harmonic mean of precision and recall."""
+    return ratio(2 * hits, found + wanted)
+
+
+def _digit_f1(tally: Tally, _: Vocabulary) -> float | None:
+    return _f1(tally["digit_hits"], tally["digit_cuts"], tally["digit_boundaries"])
+
+
+def _identifier_f1(tally: Tally, _: Vocabulary) -> float | None:
+    return _f1(tally["identifier_hits"], tally["identifier_cuts"], tally["identifier_boundaries"])
+
+
+# --- all of them ----------------------------------------------------------------------------------
+
+_ALL = (
+    Metric(
+        name="bytes_per_token",
+        title="bytes/token",
+        meaning="UTF-8 bytes over tokens: the compression",
+        direction="higher",
+        theme="compression",
+        numerator=("bytes",),
+        denominator=("tokens",),
+    ),
+    Metric(
+        name="chars_per_token",
+        title="chars/token",
+        meaning="code points over tokens",
+        direction="higher",
+        theme="compression",
+        numerator=("chars",),
+        denominator=("tokens",),
+    ),
+    Metric(
+        name="tokens_per_word",
+        title="tokens/word",
+        meaning="tokens over words (fertility); a character is a word where none are written apart",
+        direction="lower",
+        theme="compression",
+        numerator=("tokens",),
+        denominator=("words",),
+    ),
+    Metric(
+        name="tokens_per_line",
+        title="tokens/line",
+        meaning="tokens over lines",
+        direction="lower",
+        theme="compression",
+        numerator=("tokens",),
+        denominator=("lines",),
+    ),
+    Metric(
+        name="split_word_rate",
+        title="split words",
+        meaning="share of words that two tokens or more touch",
+        direction="lower",
+        theme="compression",
+        share=True,
+        numerator=("split_words",),
+        denominator=("words",),
+    ),
+    Metric(
+        name="single_token_word_types",
+        title="whole words",
+        meaning="share of distinct words that are always one token; distinct within each group",
+        direction="higher",
+        theme="compression",
+        share=True,
+        compute=_single_token_types,
+    ),
+    Metric(
+        name="vocab_coverage",
+        title="coverage",
+        meaning="share of the text's bytes that become neither an unknown token nor fallback bytes",
+        direction="higher",
+        theme="vocabulary",
+        share=True,
+        numerator=("uncovered_bytes",),
+        denominator=("bytes",),
+        complement=True,
+    ),
+    Metric(
+        name="unk_rate",
+        title="UNK",
+        meaning="unknown tokens over tokens",
+        direction="lower",
+        theme="vocabulary",
+        share=True,
+        numerator=("unknown_tokens",),
+        denominator=("tokens",),
+    ),
+    Metric(
+        name="byte_fallback_rate",
+        title="fallback",
+        meaning="tokens that are one byte of a character without an entry, over tokens",
+        direction="lower",
+        theme="vocabulary",
+        share=True,
+        numerator=("fallback_tokens",),
+        denominator=("tokens",),
+    ),
+    Metric(
+        name="byte_token_rate",
+        title="lone bytes",
+        meaning="tokens whose entry is a single byte outside ASCII, over tokens",
+        direction="lower",
+        theme="vocabulary",
+        share=True,
+        compute=_lone_bytes,
+    ),
+    Metric(
+        name="vocab_utilization",
+        title="used",
+        meaning="share of all entries that occurred",
+        direction="higher",
+        theme="vocabulary",
+        share=True,
+        compute=_utilization,
+    ),
+    Metric(
+        name="reachable_utilization",
+        title="used of reachable",
+        meaning="share of the entries that text can reach that occurred: special tokens and gaps left out",
+        direction="higher",
+        theme="vocabulary",
+        share=True,
+        compute=_reachable_utilization,
+    ),
+    Metric(
+        name="shannon_efficiency",
+        title="Shannon",
+        meaning="entropy of the tokens over log2 of the vocabulary size",
+        direction="higher",
+        theme="vocabulary",
+        share=True,
+        compute=_shannon,
+    ),
+    Metric(
+        name="renyi_efficiency",
+        title="Rényi",
+        meaning="Rényi entropy of order 2.5 over log2 of the vocabulary size (Zouhar et al. 2023)",
+        direction="higher",
+        theme="vocabulary",
+        share=True,
+        compute=_renyi,
+    ),
+    Metric(
+        name="average_rank",
+        title="mean rank",
+        meaning="the mean over tokens of their entry's place by frequency",
+        direction="neither",
+        theme="vocabulary",
+        compute=_average_rank,
+    ),
+    Metric(
+        name="roundtrip_rate",
+        title="round trip",
+        meaning="share of documents that decode to themselves",
+        direction="higher",
+        theme="fidelity",
+        share=True,
+        numerator=("roundtrips",),
+        denominator=("documents",),
+    ),
+    Metric(
+        name="id_stability",
+        title="stable ids",
+        meaning="share of documents whose ids are those of the text that they decode to; of the first megabytes",
+        direction="higher",
+        theme="fidelity",
+        share=True,
+        numerator=("stable",),
+        denominator=("checked_for_stability",),
+    ),
+    Metric(
+        name="whitespace_fidelity",
+        title="white space kept",
+        meaning="share of documents that decode with the same white space between the same number of words",
+        direction="higher",
+        theme="fidelity",
+        share=True,
+        numerator=("whitespace_kept",),
+        denominator=("documents",),
+    ),
+    Metric(
+        name="indentation_fidelity",
+        title="indentation kept",
+        meaning="share of indented lines that decode with the same indentation",
+        direction="higher",
+        theme="fidelity",
+        share=True,
+        numerator=("indentation_lost",),
+        denominator=("indented_lines",),
+        complement=True,
+    ),
+    Metric(
+        name="incomplete_utf8_token_rate",
+        title="incomplete",
+        meaning="tokens whose bytes are not whole characters, over tokens",
+        direction="lower",
+        theme="fidelity",
+        share=True,
+        compute=_incomplete,
+    ),
+    Metric(
+        name="split_char_rate",
+        title="cut chars",
+        meaning="share of the characters of several bytes that are cut over two tokens or more",
+        direction="lower",
+        theme="fidelity",
+        share=True,
+        numerator=("cut_chars",),
+        denominator=("multibyte_chars",),
+    ),
+    Metric(
+        name="digit_boundary_f1",
+        title="digit groups",
+        meaning="F1 of the cuts in numbers against groups of three from the right",
+        direction="higher",
+        theme="numbers",
+        share=True,
+        compute=_digit_f1,
+    ),
+    Metric(
+        name="whole_number_rate",
+        title="whole numbers",
+        meaning="share of the numbers of one to three digits that are one token",
+        direction="higher",
+        theme="numbers",
+        share=True,
+        numerator=("whole_short_numbers",),
+        denominator=("short_numbers",),
+    ),
+    Metric(
+        name="tokens_per_number",
+        title="tokens/number",
+        meaning="tokens that touch a number, over numbers",
+        direction="neither",
+        theme="numbers",
+        numerator=("number_tokens",),
+        denominator=("numbers",),
+    ),
+    Metric(
+        name="identifier_precision",
+        title="identifier precision",
+        meaning="share of the cuts in identifiers that are at camelCase or snake_case boundaries",
+        direction="higher",
+        theme="code",
+        share=True,
+        numerator=("identifier_hits",),
+        denominator=("identifier_cuts",),
+    ),
+    Metric(
+        name="identifier_recall",
+        title="identifier recall",
+        meaning="share of the camelCase and snake_case boundaries that are cut",
+        direction="neither",
+        theme="code",
+        share=True,
+        numerator=("identifier_hits",),
+        denominator=("identifier_boundaries",),
+    ),
+    Metric(
+        name="identifier_alignment",
+        title="identifiers",
+        meaning="F1 of the cuts in identifiers against their camelCase and snake_case boundaries",
+        direction="higher",
+        theme="code",
+        share=True,
+        compute=_identifier_f1,
+    ),
+    Metric(
+        name="operator_isolation",
+        title="operators",
+        meaning="share of operators of several characters that are one token and nothing else",
+        direction="higher",
+        theme="code",
+        share=True,
+        numerator=("isolated_operators",),
+        denominator=("operators",),
+    ),
+    Metric(
+        name="indentation_tokens_per_line",
+        title="indentation",
+        meaning="tokens that touch a line's indentation, over indented lines",
+        direction="lower",
+        theme="code",
+        numerator=("indentation_tokens",),
+        denominator=("indented_lines",),
+    ),
+)
+
+METRICS = {metric.name: metric for metric in _ALL}

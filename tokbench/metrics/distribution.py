@@ -1,0 +1,110 @@
+"""How the tokens of a text are spread over the vocabulary."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.metrics.ratios import ratio
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+RENYI_ALPHA = 2.5
+"""The order at which Zouhar et al. 2023 found the best agreement with translation quality."""
+
+_NEARLY_ONE = 1e-8
+"""So near to order 1 the difference to Shannon's entropy is less than what rounding makes of the formula."""
+
+
+def shannon_efficiency(frequencies: NDArray[np.int64]) -> float | None:
+    """Shannon entropy of the token distribution over its maximum; `renyi_efficiency` of order 1.
+
+    >>> shannon_efficiency(np.array([2, 1, 1, 0]))
+    0.75
+    """
+    return renyi_efficiency(frequencies, alpha=1)
+
+
+def renyi_efficiency(frequencies: NDArray[np.int64], *, alpha: float = RENYI_ALPHA) -> float | None:
+    """Rényi entropy of the token distribution over its maximum, log2 of the vocabulary size.
+
+    Args:
+        frequencies: int64[vocab_size], occurrences of each id on the text; zeros count towards the size.
+        alpha: the order, at least 0; 1 is Shannon's.
+
+    Returns:
+        A share in [0, 1], higher is flatter; None where no token occurred or the vocabulary has one entry.
+
+    Source: Zouhar et al. 2023, "Tokenization and the Noiseless Channel", section 3. It divides by the
+        full vocabulary, not by the types seen: the two rank tokenizers differently.
+
+    >>> renyi_efficiency(np.array([5, 5, 5, 5]))
+    1.0
+    >>> renyi_efficiency(np.array([7, 0]))
+    0.0
+    """
+    total = int(frequencies.sum())
+    if not total or len(frequencies) < 2:
+        return None
+    shares = frequencies[frequencies > 0] / total
+    if abs(alpha - 1) < _NEARLY_ONE:
+        entropy = -float(shares @ np.log2(shares))
+    else:
+        # The largest share is taken out of the sum: its powers would vanish at high orders.
+        largest = float(shares.max())
+        powers = float(((shares / largest) ** alpha).sum())
+        entropy = (alpha * math.log2(largest) + math.log2(powers)) / (1 - alpha)
+    return min(max(0.0, entropy) / math.log2(len(frequencies)), 1.0)
+
+
+def utilization(frequencies: NDArray[np.int64], *, among: NDArray[np.bool_] | None = None) -> float | None:
+    """The share of entries that occurred, of all or of those chosen; None where there are none.
+
+    >>> utilization(np.array([3, 0, 1, 0]))
+    0.5
+    >>> utilization(np.array([3, 0, 1, 0]), among=np.array([True, False, True, False]))
+    1.0
+    """
+    chosen = frequencies if among is None else frequencies[among]
+    return ratio(int(np.count_nonzero(chosen)), len(chosen))
+
+
+def average_rank(frequencies: NDArray[np.int64]) -> float | None:
+    """The mean, over tokens, of the place of their entry when entries are sorted by frequency, from 1.
+
+    >>> average_rank(np.array([1, 3]))
+    1.25
+    """
+    sorted_frequencies = np.sort(frequencies)[::-1]
+    ranks = np.arange(1, len(frequencies) + 1)
+    return ratio(float(sorted_frequencies @ ranks), int(frequencies.sum()))
+
+
+def frequency_deciles(frequencies: NDArray[np.int64]) -> tuple[int, ...] | None:
+    """The smallest, the nine deciles and the largest of the frequencies of entries that occurred.
+
+    Each is a frequency that was seen (the nearest rank below), so that none is invented between two.
+
+    >>> frequency_deciles(np.arange(101))
+    (1, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+    """
+    seen = np.sort(frequencies[frequencies > 0])
+    if not len(seen):
+        return None
+    places = (np.arange(11) * (len(seen) - 1)) // 10
+    return tuple(seen[places].tolist())
+
+
+def length_histogram(
+    frequencies: NDArray[np.int64], lengths: NDArray[np.int64], *, longest: int = 16
+) -> tuple[int, ...]:
+    """Tokens by their length in bytes, from 0; the last place holds those of `longest` bytes and more.
+
+    >>> length_histogram(np.array([5, 2, 1]), np.array([1, 3, 99]), longest=4)
+    (0, 5, 0, 2, 1)
+    """
+    counted = np.bincount(np.minimum(lengths, longest), weights=frequencies, minlength=longest + 1)
+    return tuple(counted.astype(np.int64).tolist())

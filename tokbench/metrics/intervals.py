@@ -1,0 +1,93 @@
+"""How far a figure would move with other documents: the paired bootstrap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+RESAMPLES = 1000
+TAILS = (0.025, 0.975)
+"""The quantiles that an interval of 95 % goes from and to."""
+
+_MOST_UNITS = 4096
+
+
+class Interval(NamedTuple):
+    """A 95 % interval, both ends included."""
+
+    low: float
+    high: float
+
+    @property
+    def spans_zero(self) -> bool:
+        """Whether it holds 0: a difference of such an interval distinguishes nothing."""
+        return self.low <= 0 <= self.high
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resamples:
+    """How often each document is drawn in each resample; the same for every tokenizer, which pairs them.
+
+    Attributes:
+        units: int64[D], the unit that each document belongs to. Up to 4,096 documents are units by
+            themselves; more are dealt at random to so many units of about equal size, which are drawn
+            as wholes: the variance between them is that between documents.
+        weights: float64[R, U], how often each unit is drawn.
+    """
+
+    units: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    def ratios(
+        self, numerators: NDArray[np.int64], denominators: NDArray[np.int64]
+    ) -> NDArray[np.float64] | None:
+        """The ratio of sums in every resample.
+
+        Args:
+            numerators: int64[D], of each document.
+            denominators: int64[D].
+
+        Returns:
+            float64[R]; None where the denominator is 0 in one of them.
+        """
+        above = self.weights @ self._of_units(numerators)
+        below = self.weights @ self._of_units(denominators)
+        return above / below if below.all() else None
+
+    def _of_units(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.bincount(self.units, weights=values, minlength=self.weights.shape[1]).astype(np.float64)
+
+
+def resamples(num_documents: int, *, seed: int, num_resamples: int = RESAMPLES) -> Resamples | None:
+    """Draw documents with replacement, as many as there are, again and again.
+
+    Returns:
+        None for fewer than two documents, which say nothing of how documents differ.
+
+    >>> resamples(3, seed=0, num_resamples=2).weights.sum(axis=1).tolist()
+    [3.0, 3.0]
+    """
+    if num_documents < 2:
+        return None
+    generator = np.random.default_rng(seed)
+    num_units = min(num_documents, _MOST_UNITS)
+    units = np.arange(num_documents) % num_units
+    if num_documents > num_units:
+        generator.shuffle(units)
+    drawn = generator.multinomial(num_units, np.full(num_units, 1 / num_units), size=num_resamples)
+    return Resamples(units=units, weights=drawn.astype(np.float64))
+
+
+def interval_of(values: NDArray[np.float64]) -> Interval:
+    """The percentile interval of what the resamples gave.
+
+    >>> interval_of(np.arange(1001.0))
+    Interval(low=25.0, high=975.0)
+    """
+    low, high = np.quantile(values, TAILS)
+    return Interval(float(low), float(high))

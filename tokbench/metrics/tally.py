@@ -1,0 +1,75 @@
+"""What was counted of one tokenizer on one text: sums that figures are made of, and that can be added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.metrics.counts import COUNTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+FIDELITY = (
+    "roundtrips",  # documents with decode(encode(text)) == text
+    "checked_for_stability",  # documents that were encoded again, unless they decoded to themselves
+    "stable",  # those with encode(decode(ids)) == ids
+    "whitespace_kept",  # documents whose white space is kept, whatever became of the rest
+    "indentation_lost",  # indented lines that do not decode with the same white space before them
+)
+"""What is counted of decoding, by document or by line."""
+
+_PLACES = {name: place for place, name in enumerate((*COUNTS, *FIDELITY, "documents", "empty_documents"))}
+NUM_COUNTS = len(_PLACES)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Sums over documents.
+
+    Attributes:
+        sums: int64[NUM_COUNTS], read by name: `tally["tokens"]`.
+        frequencies: int64[V], occurrences of each id; None where it was not kept.
+        words: (distinct words, those of them that were always one token), distinct within each group.
+        numbers: int64[17, 2], by length in digits: how many, and the tokens that touch them.
+    """
+
+    sums: NDArray[np.int64]
+    frequencies: NDArray[np.int64] | None
+    words: tuple[int, int]
+    numbers: NDArray[np.int64]
+
+    def __getitem__(self, name: str) -> int:
+        return int(self.sums[_PLACES[name]])
+
+    def as_counts(self) -> Mapping[str, int]:
+        """Every sum by its name, for JSON."""
+        return {name: int(self.sums[place]) for name, place in _PLACES.items()}
+
+
+def place_of(name: str) -> int:
+    """The place of a count in `Tally.sums`."""
+    return _PLACES[name]
+
+
+def pooled(tallies: Iterable[Tally]) -> Tally:
+    """The sums over all groups. Raises `ValueError` for none."""
+    all_of_them = tuple(tallies)
+    if not all_of_them:
+        raise ValueError("there is no tally")
+    frequencies = [tally.frequencies for tally in all_of_them]
+    return Tally(
+        sums=np.sum([tally.sums for tally in all_of_them], axis=0),
+        frequencies=None
+        if any(one is None for one in frequencies)
+        else np.sum([one for one in frequencies if one is not None], axis=0),
+        words=(
+            sum(tally.words[0] for tally in all_of_them),
+            sum(tally.words[1] for tally in all_of_them),
+        ),
+        numbers=np.sum([tally.numbers for tally in all_of_them], axis=0),
+    )

@@ -1,0 +1,86 @@
+"""The entries of a tokenizer, as arrays that figures are computed with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.errors import UnknownIdError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.interfaces import Tokenizer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vocabulary:
+    """What the entries are, by id.
+
+    Attributes:
+        pieces: V entries; None where an id has none.
+        lengths: int64[V], their bytes.
+        special: bool[V], special tokens and ids without an entry: no text reaches them.
+        incomplete: bool[V], those whose bytes are not whole characters.
+        lone_bytes: bool[V], those that are one byte of a character of several.
+    """
+
+    pieces: tuple[bytes | None, ...]
+    lengths: NDArray[np.int64]
+    special: NDArray[np.bool_]
+    incomplete: NDArray[np.bool_]
+    lone_bytes: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+
+def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
+    """The entries of a tokenizer. Takes O(V) calls of it."""
+    return vocabulary_from(
+        [_piece(tokenizer, id) for id in range(tokenizer.info.vocab_size)],
+        special_ids=tuple(tokenizer.info.special_tokens.values()),
+    )
+
+
+def vocabulary_from(pieces: Sequence[bytes | None], *, special_ids: Sequence[int] = ()) -> Vocabulary:
+    r"""The arrays of some entries.
+
+    >>> vocabulary_from([b"a", b"\xc3", None]).lone_bytes.tolist()
+    [False, True, False]
+    """
+    special = np.array([piece is None for piece in pieces], dtype=bool)
+    special[[id for id in special_ids if id < len(pieces)]] = True
+    return Vocabulary(
+        pieces=tuple(pieces),
+        lengths=np.array([len(piece or b"") for piece in pieces], dtype=np.int64),
+        special=special,
+        incomplete=np.array([not is_complete(piece or b"") for piece in pieces], dtype=bool),
+        lone_bytes=np.array(
+            [(piece or b"") >= b"\x80" and len(piece or b"") == 1 for piece in pieces], dtype=bool
+        ),
+    )
+
+
+def is_complete(piece: bytes) -> bool:
+    r"""Whether bytes are whole characters.
+
+    >>> is_complete("é".encode()), is_complete(b"\xc3")
+    (True, False)
+    """
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _piece(tokenizer: Tokenizer, id: int) -> bytes | None:
+    try:
+        return tokenizer.token_bytes(id)
+    except UnknownIdError:
+        return None

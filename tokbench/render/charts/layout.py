@@ -1,0 +1,182 @@
+"""What charts have in common: a width that holds, a legend that fits, a row of dots for each group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from tokbench.render.charts.theme import DASHES, LIGHT, SHAPES, Theme, config_of, taken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Spec = dict[str, Any]
+"""A Vega-Lite specification."""
+
+_LETTER = 6.2
+_SYMBOL = 28
+_LENGTH_OF_DASHES = 30
+_LONGEST_NAME = 220
+_ROW = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """How a chart is presented.
+
+    Attributes:
+        width: of all of it.
+        theme: its colours.
+    """
+
+    width: int = 640
+    theme: Theme = LIGHT
+
+
+def framed(
+    frame: Frame,
+    layers: Sequence[Spec],
+    *,
+    title: str,
+    subtitle: str,
+    height: int | Spec,
+) -> Spec:
+    """Layers with a title, as wide as the frame."""
+    return {
+        "title": {"text": title, "subtitle": subtitle},
+        "description": f"{title}: {subtitle}",
+        "width": frame.width,
+        "height": height,
+        "autosize": {"type": "fit-x" if isinstance(height, dict) else "fit", "contains": "padding"},
+        "padding": 4,
+        "background": frame.theme.background,
+        "config": config_of(frame.theme),
+        "layer": list(layers),
+    }
+
+
+def series(
+    frame: Frame,
+    field: str,
+    names: Sequence[str],
+    *,
+    by: Literal["shape", "strokeDash"],
+    shown: Sequence[str] | None = None,
+) -> Spec:
+    """The channels that tell series apart: a colour each, and a shape or a dash for eyes that need it.
+
+    Args:
+        frame: how the chart is presented.
+        field: what names the series.
+        names: all of them; a series looks the same in every chart that is given the same names.
+        by: which channel goes with the colour.
+        shown: those of them that the chart has; by default all.
+    """
+    columns = max(1, int(frame.width / (_SYMBOL + _LETTER * max(map(len, names), default=1))))
+    legend = {
+        "title": None,
+        "orient": "top",
+        "columns": columns,
+        "labelLimit": min(_LONGEST_NAME, frame.width - 2 * _SYMBOL),
+        "values": list(names if shown is None else shown),
+        "symbolSize": 70 if by == "shape" else _LENGTH_OF_DASHES**2,
+        "rowPadding": 2 if by == "shape" else -8,  # a long dash asks for a high row
+    }
+
+    def channel(values: tuple[Any, ...]) -> Spec:
+        scale = {"domain": list(names), "range": taken(values, len(names))}
+        return {"field": field, "type": "nominal", "scale": scale, "legend": legend}
+
+    looks: dict[str, tuple[Any, ...]] = {"shape": SHAPES, "strokeDash": tuple(map(list, DASHES))}
+    return {"color": channel(frame.theme.series), by: channel(looks[by])}
+
+
+def curves(
+    frame: Frame,
+    rows: Sequence[Spec],
+    *,
+    x: Spec,
+    y: Spec,
+    field: str,
+    names: Sequence[str],
+    points: bool = True,
+    shown: Sequence[str] | None = None,
+) -> list[Spec]:
+    """A line for each series, with a dash of its own, or with points of a shape of their own; see `series`."""
+    data, at = {"values": list(rows)}, {"x": x, "y": y}
+    line = {"type": "line", "strokeWidth": 1.8}
+    if not points:
+        looks = series(frame, field, names, by="strokeDash", shown=shown)
+        return [{"data": data, "mark": line, "encoding": at | looks}]
+    looks = series(frame, field, names, by="shape", shown=shown)
+    dots = {"type": "point", "filled": True, "opacity": 1, "size": 42}
+    return [
+        {"data": data, "mark": line, "encoding": at | {"color": looks["color"]}},
+        {"data": data, "mark": dots, "encoding": at | looks},
+    ]
+
+
+def dots(
+    frame: Frame,
+    rows: Sequence[Spec],
+    *,
+    groups: Sequence[str],
+    names: Sequence[str],
+    title: str,
+    subtitle: str,
+    unit: str,
+    reference: float | None = None,
+) -> Spec:
+    """A row for each group with a dot for each tokenizer, and a line from the least to the most.
+
+    Args:
+        frame: how it is presented.
+        rows: {"group", "tokenizer", "value"} each.
+        groups: from top to bottom.
+        names: the tokenizers.
+        title: what it shows.
+        subtitle: of what.
+        unit: of the values.
+        reference: a value that is marked by a line from top to bottom.
+    """
+    y = {
+        "field": "group",
+        "type": "nominal",
+        "sort": list(groups),
+        "scale": {"domain": list(groups)},
+        "axis": {
+            "title": None,
+            "labelLimit": frame.width // 4,
+            "ticks": False,
+            "domain": False,
+            "labelPadding": 6,
+        },
+    }
+    x = {"type": "quantitative", "title": unit, "scale": {"zero": False, "nice": True}}
+    looks = series(frame, "tokenizer", names, by="shape")
+    layers: list[Spec] = [
+        {
+            "data": {"values": list(rows)},
+            "mark": {"type": "rule", "stroke": frame.theme.grid, "strokeWidth": 3, "strokeCap": "round"},
+            "encoding": {
+                "y": y,
+                "x": {**x, "aggregate": "min", "field": "value"},
+                "x2": {"aggregate": "max", "field": "value"},
+            },
+        },
+        {
+            "data": {"values": list(rows)},
+            "mark": {"type": "point", "filled": True, "opacity": 1, "size": 52},
+            "encoding": {"y": y, "x": {**x, "field": "value"}, **looks},
+        },
+    ]
+    if reference is not None:
+        layers.insert(
+            0,
+            {
+                "data": {"values": [{"value": reference}]},
+                "mark": {"type": "rule", "stroke": frame.theme.muted, "strokeDash": [4, 3]},
+                "encoding": {"x": {**x, "field": "value"}},
+            },
+        )
+    return framed(frame, layers, title=title, subtitle=subtitle, height={"step": _ROW})

@@ -1,0 +1,168 @@
+"""A comparison in the forms that other programs read: JSON, CSV, Markdown, LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from tokbench.evaluation.documents import comparison_document
+from tokbench.metrics.catalogue import METRICS, metric_named
+from tokbench.render.comparison import BEST, HEADLINES
+from tokbench.render.figures import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.metrics.catalogue import Metric
+
+Form = Literal["terminal", "json", "csv", "markdown", "latex"]
+Row = Sequence[tuple[str, bool]]
+"""The cells of a line, each with whether it is marked."""
+
+CSV_COLUMNS = (
+    "tokenizer",
+    "group",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "difference",
+    "difference_low",
+    "difference_high",
+)
+
+_MARKDOWN = r"\`*_{}[]<>()#+!|"
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "_": r"\_",
+        "%": r"\%",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+    }
+)
+
+
+def as_json(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> bytes:
+    """One document on a line; see `comparison_document`."""
+    import orjson
+
+    return orjson.dumps(comparison_document(comparison, metrics=metrics)) + b"\n"
+
+
+def as_csv(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> bytes:
+    """A line for each tokenizer, group and metric; all text is the group without a name."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    writer.writerows(_csv_rows(comparison, list(METRICS.values()) if metrics is None else metrics))
+    return text.getvalue().encode()
+
+
+def _csv_rows(comparison: Comparison, metrics: Sequence[Metric]) -> Iterator[list[object]]:
+    for one in comparison.tokenizers:
+        for metric in metrics:
+            figure = one.figures[metric.name]
+            yield [
+                one.name,
+                "",
+                metric.name,
+                figure.value,
+                *(figure.interval or (None, None)),
+                figure.difference,
+                *(figure.difference_interval or (None, None)),
+            ]
+        for group, values in one.groups.items():
+            for metric in metrics:
+                yield [one.name, group, metric.name, values[metric.name], None, None, None, None, None]
+
+
+def as_markdown(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> bytes:
+    """The figures on all text as a table; the best of each column in bold, with a mark."""
+    chosen = _chosen(metrics)
+    return markdown_table(_head(chosen), list(_rows(comparison, chosen)))
+
+
+def as_latex(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> bytes:
+    """The same as a `tabular`, for the `booktabs` package."""
+    chosen = _chosen(metrics)
+    return latex_table(_head(chosen), list(_rows(comparison, chosen)))
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Row]) -> bytes:
+    """A table whose first column is text; marked cells are bold."""
+    lines = [_markdown_row(map(_markdown, head)), _markdown_row(["---", *("---:" for _ in head[1:])])]
+    lines += [
+        _markdown_row(f"**{_markdown(cell)}**" if marked else _markdown(cell) for cell, marked in row)
+        for row in rows
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown(text: str) -> str:
+    return "".join(f"\\{character}" if character in _MARKDOWN else character for character in text)
+
+
+def latex_table(head: Sequence[str], rows: Sequence[Row]) -> bytes:
+    """The same as a `tabular`, for the `booktabs` package."""
+    lines = [
+        rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
+        r"\toprule",
+        _latex_row(map(_latex, head)),
+        r"\midrule",
+        *(
+            _latex_row(rf"\textbf{{{_latex(cell)}}}" if marked else _latex(cell) for cell, marked in row)
+            for row in rows
+        ),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return rf"{' & '.join(cells)} \\"
+
+
+def _latex(text: str) -> str:
+    return text.translate(_LATEX)
+
+
+def _chosen(metrics: Sequence[Metric] | None) -> list[Metric]:
+    return [metric_named(name) for name in HEADLINES] if metrics is None else list(metrics)
+
+
+def _head(metrics: Sequence[Metric]) -> list[str]:
+    return ["tokenizer", "entries", *(metric.title for metric in metrics)]
+
+
+def _rows(comparison: Comparison, metrics: Sequence[Metric]) -> Iterator[Row]:
+    """For each tokenizer its name, its size and its figures, the best of each column marked."""
+    best = {metric.name: best_of(comparison, metric) for metric in metrics}
+    for one in comparison.tokenizers:
+        row = [(one.name, False), (f"{one.contestant.tokenizer.info.vocab_size:,}", False)]
+        for metric in metrics:
+            value = one.figures[metric.name].value
+            is_best = value is not None and value == best[metric.name]
+            row.append((shown(value, metric) + (BEST if is_best else ""), is_best))
+        yield row
+
+
+def best_of(comparison: Comparison, metric: Metric) -> float | None:
+    """The best value of a metric; None where it has no direction, or all have the same."""
+    choose = {"higher": max, "lower": min}.get(metric.direction)
+    values = [one.figures[metric.name].value for one in comparison.tokenizers]
+    known = {value for value in values if value is not None}
+    return choose(known) if choose is not None and len(known) > 1 else None

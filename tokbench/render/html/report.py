@@ -1,0 +1,217 @@
+"""The page: what it is made of, and how it is put together so that nothing in it can act or be fetched."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from tokbench import __version__
+from tokbench.errors import BackendUnavailableError
+from tokbench.metrics.catalogue import METRICS
+from tokbench.render.charts import comparison as charts
+from tokbench.render.charts.drawing import require_vl_convert, svg
+from tokbench.render.charts.layout import Frame
+from tokbench.render.charts.sweep import sweep_chart
+from tokbench.render.charts.theme import DARK, LIGHT, PAGE
+from tokbench.render.html import tables
+from tokbench.render.html.samples import samples_document
+from tokbench.render.palette import CUBE
+from tokbench.render.tables import visible
+from tokbench.tokens import TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rich.color import Color
+
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.samples import Sample
+    from tokbench.metrics.catalogue import Metric
+    from tokbench.render.charts.layout import Spec
+    from tokbench.render.charts.sweep import Point
+    from tokbench.render.html.tables import Table
+
+_WIDE, _NARROW = 560, 350
+_HEADLINE = "bytes_per_token"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A sweep, as `sweep_chart` takes it.
+
+    Attributes:
+        points: vocabulary size, bytes per token, group.
+        knee: where the curve bends most, or None.
+    """
+
+    points: Sequence[Point]
+    knee: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A chart for wide windows and one for narrow ones, with its figures as a table."""
+
+    title: str
+    caption: str
+    wide: str
+    narrow: str
+    table: Table | None
+
+
+def require_report() -> None:
+    """Raise `BackendUnavailableError` where no report can be written."""
+    require_vl_convert("an HTML report")
+    if find_spec("jinja2") is None:
+        raise BackendUnavailableError(
+            "an HTML report needs the package jinja2", hint="pip install 'tokbench[report]'"
+        )
+
+
+def html_report(
+    comparison: Comparison,
+    samples: Sequence[Sample] = (),
+    *,
+    metrics: Sequence[Metric] | None = None,
+    curve: Curve | None = None,
+) -> bytes:
+    """A comparison as one HTML file: tables that can be sorted, charts, and the samples' tokens.
+
+    It asks for nothing from anywhere, runs no script but its own, and shows all text as text. The same
+    comparison gives the same bytes.
+
+    Args:
+        comparison: what was found.
+        samples: the lines that its viewer shows, see `tokbench.evaluation.samples`.
+        metrics: the columns of the summary; by default those that matter most.
+        curve: a sweep to show beside the other charts.
+
+    Raises:
+        BackendUnavailableError: vl-convert-python or jinja2 is not installed.
+
+    Usage:
+
+        path.write_bytes(html_report(comparison, samples_of(comparison, corpus)))
+    """
+    require_report()
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["visible"] = visible
+    style = f":root{{{LIGHT.variables()}{_token_colors()}}}\n{_dark()}\n{_part('report.css')}"
+    script = _part("report.js")
+    page = environment.from_string(_part("report.html.j2")).render(
+        comparison=comparison,
+        heading="Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer judged",
+        version=__version__,
+        policy=_policy(style=style, script=script),
+        style=Markup(style),  # noqa: S704 -- our own file
+        script=Markup(script),  # noqa: S704 -- our own file
+        summary=tables.summary_table(comparison, metrics=metrics),
+        figures=list(_figures(comparison, metrics, curve)),
+        drawing=Markup,
+        everything=tables.figures_table(comparison),
+        provenance=tables.provenance_table(comparison),
+        samples=bool(samples),
+        data=Markup(_json(samples_document(comparison, samples))),  # noqa: S704 -- escaped there
+    )
+    return page.encode()
+
+
+def _part(name: str) -> str:
+    return files("tokbench.render.html").joinpath(name).read_text("utf-8")
+
+
+def _policy(*, style: str, script: str) -> str:
+    """The content security policy: nothing but this style and this script, which their hashes name."""
+    allowed = {
+        "default-src": "'none'",
+        "style-src": _hash_of(style),
+        "script-src": _hash_of(script),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return "; ".join(f"{what} {source}" for what, source in allowed.items())
+
+
+def _hash_of(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(document: dict[str, Any]) -> str:
+    r"""JSON that no HTML parser takes for anything but text.
+
+    >>> _json({"a": "</script>"})
+    '{"a":"\\u003c/script\\u003e"}'
+    """
+    import orjson
+
+    text = orjson.dumps(document).decode()
+    return text.translate({ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
+
+
+# --- colours --------------------------------------------------------------------------------------
+
+
+def _dark() -> str:
+    """The colours of dark screens; paper is always light."""
+    return f"@media screen and (prefers-color-scheme:dark){{:root{{{DARK.variables()}}}}}"
+
+
+def _token_colors() -> str:
+    """The terminal's colours of tokens, which dark and light pages have in common."""
+    variables: dict[str, Color | None] = {}
+    for kind in (TokenKind.NORMAL, TokenKind.SPECIAL, TokenKind.UNKNOWN):
+        looks = CUBE.tokens[kind]
+        variables |= {f"{kind.value}-{turn}": look.text.bgcolor for turn, look in enumerate(looks)}
+        variables |= {
+            f"{kind.value}-ink": looks[0].text.color,
+            f"{kind.value}-faint": looks[0].stand_in.color,
+        }
+    return "".join(f"--{name}:{_hex(color)};" for name, color in variables.items() if color is not None)
+
+
+def _hex(color: Color) -> str:
+    return color.get_truecolor().hex
+
+
+# --- charts ---------------------------------------------------------------------------------------
+
+
+def _figures(
+    comparison: Comparison, metrics: Sequence[Metric] | None, curve: Curve | None
+) -> Iterator[_Figure]:
+    chosen = [METRICS[_HEADLINE]] if metrics is None else metrics
+    headline = next((metric for metric in chosen if metric.direction != "neither"), chosen[0])
+    drawings: list[tuple[Callable[[Frame], Spec | None], Table | None]] = [
+        (
+            lambda frame: charts.compression_chart(comparison, metric=headline, frame=frame),
+            tables.groups_table(comparison, headline),
+        ),
+        (lambda frame: charts.premium_chart(comparison, frame=frame), tables.premiums_table(comparison)),
+        (lambda frame: charts.length_chart(comparison, frame=frame), tables.lengths_table(comparison)),
+        (lambda frame: charts.frequency_chart(comparison, frame=frame), tables.frequencies_table(comparison)),
+    ]
+    if curve is not None:
+        drawings.append((lambda frame: sweep_chart(curve.points, curve.knee, frame=frame), None))
+    for draw, table in drawings:
+        figure = _figure(draw, table)
+        if figure is not None:
+            yield figure
+
+
+def _figure(draw: Callable[[Frame], Spec | None], table: Table | None) -> _Figure | None:
+    wide, narrow = (draw(Frame(width, PAGE)) for width in (_WIDE, _NARROW))
+    if wide is None or narrow is None:
+        return None
+    # The page says what they are in its own letters.
+    title, none = wide["title"], {"title": None}
+    return _Figure(title["text"], title["subtitle"], svg(wide | none), svg(narrow | none), table)

@@ -1,0 +1,329 @@
+"""A report for the terminal: what one tokenizer does with a corpus, section by section."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from tokbench.evaluation.documents import comparison_document
+from tokbench.metrics.catalogue import METRICS, metric_named
+from tokbench.render.figures import bar, shown
+from tokbench.render.glyphs import spelled
+from tokbench.render.layout import Column, grid, plain_table, print_panes, print_table
+from tokbench.render.tables import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+
+    from tokbench.evaluation.comparison import Judged
+    from tokbench.evaluation.report import Report, Use
+
+_GROUP_FIGURES = (
+    "bytes_per_token",
+    "tokens_per_word",
+    "single_token_word_types",
+    "vocab_coverage",
+    "split_char_rate",
+    "vocab_utilization",
+)
+_THEMES = {
+    "compression": "Compression",
+    "vocabulary": "Vocabulary",
+    "fidelity": "Fidelity",
+    "numbers": "Numbers",
+    "code": "Code",
+}
+_BAR_WIDTH = 24
+_WORDS_SHOWN = 3
+_NONE = "–"
+
+
+def render_report(report: Report, *, console: Console) -> None:
+    """All sections, those without anything to say left out."""
+    judged = report.judged
+    info = judged.contestant.tokenizer.info
+    comparison = report.comparison
+    console.print(
+        Text(
+            f"{visible(judged.name)}: {info.backend}, {info.vocab_size:,} entries, runs on {info.kernel}; "
+            f"{comparison.documents:,} documents, {comparison.num_bytes:,} bytes",
+            style="bold",
+        )
+    )
+    _figures(judged, console=console)
+    _groups(report, console=console)
+    _words(judged, console=console)
+    _vocabulary(report, console=console)
+    _lengths(report, console=console)
+    _numbers(report, console=console)
+    _failures(judged, console=console)
+    _robustness(report, console=console)
+    _cost(report, console=console)
+
+
+def _title(text: str, *, console: Console) -> None:
+    console.print()
+    console.print(Text(text, style="bold underline"))
+
+
+def _figures(judged: Judged, *, console: Console) -> None:
+    for theme, title in _THEMES.items():
+        rows = [
+            metric
+            for metric in METRICS.values()
+            if metric.theme == theme and judged.figures[metric.name].value is not None
+        ]
+        if not rows:
+            continue
+        _title(title, console=console)
+        table = grid("label", "label", "label", "text")
+        for metric in rows:
+            figure = judged.figures[metric.name]
+            interval = (
+                ""
+                if figure.interval is None
+                else f"{shown(figure.interval.low, metric)} … {shown(figure.interval.high, metric)}"
+            )
+            table.add_row(
+                Text(metric.title),
+                Text(shown(figure.value, metric), justify="right"),
+                Text(interval, style="dim"),
+                Text(metric.meaning, style="dim"),
+            )
+        print_table(table, console=console)
+
+
+def _groups(report: Report, *, console: Console) -> None:
+    judged = report.judged
+    fairness = judged.fairness
+    if len(judged.groups) < 2:
+        return
+    _title("Groups, the worst served first", console=console)
+    metrics = [metric_named(name) for name in _GROUP_FIGURES]
+    groups = sorted(judged.groups, key=lambda group: (judged.groups[group]["bytes_per_token"] or 0, group))
+    columns = [
+        Column(
+            metric.title, tuple(Text(shown(judged.groups[group][metric.name], metric)) for group in groups)
+        )
+        for metric in metrics
+    ]
+    if fairness is not None:
+        premiums = (fairness.premiums.get(group) for group in groups)
+        cells = tuple(Text(_NONE if premium is None else f"{premium:.2f} ×") for premium in premiums)
+        columns.insert(0, Column(f"over {visible(fairness.reference)}", cells))
+    print_panes("", [Text(visible(group)) for group in groups], columns, console=console)
+    if fairness is not None:
+        console.print(
+            Text(
+                f"dearest: {fairness.worst_language}, {fairness.max_premium or 0:.2f} times {fairness.reference} "
+                f"on {fairness.lines:,} aligned lines; Gini {fairness.gini or 0:.3f}"
+            )
+        )
+    elif report.comparison.fairness_gap:
+        console.print(Text(f"no premium of languages: {report.comparison.fairness_gap}", style="dim"))
+
+
+def _words(judged: Judged, *, console: Console) -> None:
+    found = {group: words for group, words in judged.evaluation.worst_words.items() if words}
+    if not found:
+        return
+    _title("Words that fall apart", console=console)
+    table = grid("label", "text")
+    for group, words in found.items():
+        shown_words = (
+            f"{''.join(glyph.text for glyph in spelled(word))} {tokens}"
+            for word, tokens, _ in words[:_WORDS_SHOWN]
+        )
+        table.add_row(Text(visible(group), style="dim"), Text("   ".join(shown_words)))
+    print_table(table, console=console)
+
+
+def _vocabulary(report: Report, *, console: Console) -> None:
+    _title("What the vocabulary is spent on", console=console)
+    table = plain_table("", ("entries", "right"), ("used", "right"), ("tokens", "right"), "")
+    most = max((one.entries for one in report.spending), default=0)
+    for one in report.spending:
+        table.add_row(
+            Text(one.kind),
+            f"{one.entries:,}",
+            f"{one.used:,}",
+            f"{one.tokens:,}",
+            Text(bar(one.entries, most, width=_BAR_WIDTH), style="cyan"),
+        )
+    print_table(table, console=console)
+    lines = grid("label", "text")
+    lines.add_row(Text("most used", style="dim"), _uses(report.most_used))
+    lines.add_row(Text("least used", style="dim"), _uses(report.least_used))
+    lines.add_row(Text("unused", style="dim"), Text(f"{report.unused:,} entries that text can reach"))
+    if report.scaffold is not None:
+        lines.add_row(
+            Text("scaffolding", style="dim"),
+            Text(f"{report.scaffold:,} entries occur only inside larger ones on this text"),
+        )
+    if report.deciles is not None:
+        lines.add_row(
+            Text("deciles", style="dim"), Text("  ".join(f"{frequency:,}" for frequency in report.deciles))
+        )
+    print_table(lines, console=console)
+
+
+def _uses(uses: Iterable[Use]) -> Text:
+    parts = (f"{''.join(glyph.text for glyph in spelled(use.piece))} {use.count:,}" for use in uses)
+    return Text("   ".join(parts) or _NONE)
+
+
+def _lengths(report: Report, *, console: Console) -> None:
+    if not any(report.lengths):
+        return
+    _title("Tokens by length in bytes", console=console)
+    table = grid("label", "label", "label")
+    most = max(report.lengths)
+    for length, count in enumerate(report.lengths):
+        if count:
+            label = f"{length}" if length < len(report.lengths) - 1 else f"{length}+"
+            table.add_row(
+                Text(label, justify="right"),
+                Text(f"{count:,}", justify="right"),
+                Text(bar(count, most, width=_BAR_WIDTH), style="cyan"),
+            )
+    print_table(table, console=console)
+
+
+def _numbers(report: Report, *, console: Console) -> None:
+    if not report.numbers:
+        return
+    _title("Numbers by their digits", console=console)
+    table = plain_table(("digits", "right"), ("numbers", "right"), ("tokens/number", "right"))
+    for one in report.numbers:
+        table.add_row(f"{one.digits}", f"{one.numbers:,}", f"{one.tokens / one.numbers:.2f}")
+    print_table(table, console=console)
+
+
+def _failures(judged: Judged, *, console: Console) -> None:
+    if not judged.evaluation.failures:
+        return
+    _title("Documents that do not decode to themselves, the first ones", console=console)
+    for failure in judged.evaluation.failures:
+        console.print(Text(f"{visible(failure.source)}, byte {failure.offset:,}", style="yellow"))
+        table = grid("label", "text")
+        for label, text in (("text", failure.expected), ("decoded", failure.found)):
+            table.add_row(
+                Text(label, style="dim"),
+                Text("".join(glyph.text for glyph in spelled(text.encode(errors="replace")))),
+            )
+        print_table(table, console=console)
+
+
+def _robustness(report: Report, *, console: Console) -> None:
+    if not any(one.lines for one in report.robustness):
+        return
+    _title("The same text, written otherwise", console=console)
+    table = plain_table("", ("lines", "right"), ("tokens", "right"), ("ids changed", "right"))
+    for one in report.robustness:
+        growth = _NONE if one.growth is None else f"{(one.growth - 1) * 100:+.1f} %"
+        distance = _NONE if one.distance is None else f"{one.distance * 100:.1f} %"
+        table.add_row(Text(one.rewriting), f"{one.lines:,}", growth, distance)
+    print_table(table, console=console)
+
+
+def _cost(report: Report, *, console: Console) -> None:
+    cost = report.cost
+    sizes = {
+        "embedding": cost.embedding_bytes,
+        "embedding and output": cost.untied_bytes,
+        "KV cache of a context": cost.kv_cache_bytes,
+    }
+    known = {label: size for label, size in sizes.items() if size is not None}
+    groups = {
+        group: found
+        for group, found in cost.groups.items()
+        if found.context_chars is not None or found.price_per_million_chars is not None
+    }
+    if not known and not groups:
+        return
+    _title("What it costs the model", console=console)
+    if known:
+        table = grid("label", "label")
+        for label, size in known.items():
+            table.add_row(Text(label), Text(f"{size / 1e6:,.1f} MB", justify="right"))
+        print_table(table, console=console)
+    if groups:
+        columns = plain_table("", ("characters in a context", "right"), ("price of a million", "right"))
+        for group, found in groups.items():
+            context = _NONE if found.context_chars is None else f"{found.context_chars:,.0f}"
+            price = (
+                _NONE if found.price_per_million_chars is None else f"{found.price_per_million_chars:,.2f}"
+            )
+            columns.add_row(Text(visible(group)), context, price)
+        print_table(columns, console=console)
+
+
+def report_json(report: Report) -> bytes:
+    """`report_document` on a line."""
+    import orjson
+
+    return orjson.dumps(report_document(report)) + b"\n"
+
+
+def report_document(report: Report) -> dict[str, Any]:
+    """As `--json` prints it: schema tokbench.report/1, the comparison's figures with all that follows."""
+    compared = comparison_document(report.comparison)
+    cost = report.cost
+    return {
+        **{key: value for key, value in compared.items() if key not in ("baseline", "tokenizers", "verdict")},
+        "schema": "tokbench.report/1",
+        "tokenizer": compared["tokenizers"][0],
+        "most_used": [_use(use) for use in report.most_used],
+        "least_used": [_use(use) for use in report.least_used],
+        "unused": report.unused,
+        "deciles": report.deciles,
+        "lengths": report.lengths,
+        "spending": [
+            {"kind": one.kind, "entries": one.entries, "used": one.used, "tokens": one.tokens}
+            for one in report.spending
+        ],
+        "scaffold": report.scaffold,
+        "numbers": [
+            {"digits": one.digits, "numbers": one.numbers, "tokens": one.tokens} for one in report.numbers
+        ],
+        "worst_words": {
+            group: [
+                {"word": word.decode(errors="replace"), "tokens": tokens, "occurrences": count}
+                for word, tokens, count in words
+            ]
+            for group, words in report.judged.evaluation.worst_words.items()
+        },
+        "robustness": [
+            {
+                "rewriting": one.rewriting,
+                "lines": one.lines,
+                "growth": one.growth,
+                "distance": one.distance,
+            }
+            for one in report.robustness
+        ],
+        "cost": {
+            "embedding_bytes": cost.embedding_bytes,
+            "untied_bytes": cost.untied_bytes,
+            "kv_cache_bytes": cost.kv_cache_bytes,
+            "groups": {
+                group: {
+                    "context_chars": found.context_chars,
+                    "price_per_million_chars": found.price_per_million_chars,
+                }
+                for group, found in cost.groups.items()
+            },
+        },
+    }
+
+
+def _use(use: Use) -> dict[str, Any]:
+    return {
+        "id": use.id,
+        "piece": use.piece.decode(errors="replace"),
+        "bytes": use.piece.hex(),
+        "count": use.count,
+    }
