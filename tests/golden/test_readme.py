@@ -22,6 +22,9 @@ TIMES = re.compile(r"^(time +).*$", re.MULTILINE)
 SIZES = re.compile(r"\d+\.\d MB")
 
 
+PICTURE = "corpora/parallel --backend bpe --backend sentencepiece --backend wordpiece --vocab-size 8000"
+
+
 def blocks(language):
     return [text for found, text in BLOCK.findall(README.read_text(encoding="utf-8")) if found == language]
 
@@ -61,7 +64,9 @@ def without_times(text):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("readme")
+    place = tmp_path_factory.mktemp("readme")
+    bring_corpora(place)
+    return place
 
 
 def test_the_session_is_what_the_commands_print(folder):
@@ -81,8 +86,10 @@ def test_the_first_command_trains_and_shows(folder):
 
 
 def test_the_other_commands_run(folder):
-    """In the order in which they stand, behind the session; those that install or test are run elsewhere."""
-    shutil.copytree(README.parent / "corpora" / "parallel", folder / "corpora" / "parallel")
+    """In the order in which they stand, with what the session trains; those that install or test run elsewhere."""
+    if not (folder / "tokenizers" / "mine").exists():
+        [train] = [line for line in blocks("console")[0].splitlines() if line.startswith("$ ")]
+        run_session(f"{train}\n", folder)
     commands = [line for text in blocks("sh")[2:] for line in text.splitlines()]
     assert len(commands) > 5
     for command in commands:
@@ -129,12 +136,21 @@ def test_the_backend_works_as_an_installed_package(folder):
     assert "2 tokens" in tokbench("viz", "-t", "toy", "aé")
 
 
+def bring_corpora(folder):
+    """As in a clone, where the README is read."""
+    for kind in ("parallel", "code"):
+        shutil.copytree(README.parent / "corpora" / kind, folder / "corpora" / kind)
+
+
 def write_session():
-    """Run the session and write its output into the README."""
+    """Run the session and write its output, and its picture, into the repository."""
     text = README.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
+        bring_corpora(Path(name))
         for session in blocks("console"):
             text = text.replace(session, run_session(session, Path(name)))
+        run_session(f"$ tokbench compare {PICTURE} --no-times --plot compare.svg > printed\n", Path(name))
+        shutil.copy(Path(name) / "compare.svg", README.parent / "tests" / "golden" / "compare.svg")
     README.write_text(text, encoding="utf-8")
 
 
