@@ -169,6 +169,13 @@ def run(
     return run
 
 
+@pytest.fixture(params=[80, 200])
+def columns(request: pytest.FixtureRequest, run: Callable[..., Done], monkeypatch: pytest.MonkeyPatch) -> int:
+    """How wide the output of `run` may be: of a narrow terminal, and of a wide one."""
+    monkeypatch.setenv("COLUMNS", str(request.param))
+    return int(request.param)
+
+
 @pytest.fixture
 def terminal(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> Callable[..., Done]:
     """Run the command in a terminal of some width; `out` is what the terminal is sent, stderr with it.

@@ -63,15 +63,23 @@ class Finding:
         """What was found, in a line."""
         what = self.gate.metric if self.gate.group is None else f"{self.gate.metric} of {self.gate.group}"
         sign = ">=" if self.gate.bound == "min" else "<="
-        limit, value = (
-            f"{self.gate.limit:.6g}",
-            "there is none" if self.value is None else f"{self.value:.6g}",
-        )
+        limit = _written(self.gate.limit)
+        value = "there is none" if self.value is None else _written(self.value)
         if self.gap is not None:
             value = f"{value}: {self.gap}"
         if not self.passed and limit == value:  # what differs is to be seen
             limit, value = f"{self.gate.limit!r}", f"{self.value!r}"
         return f"{self.tokenizer}: {what} is to be {sign} {limit} ({self.gate.reason}): {value}"
+
+
+def _written(number: float) -> str:
+    """With six digits, or with all where these would make it 0 or 1.
+
+    >>> _written(2 / 3), _written(0.99999996), _written(1.0)
+    ('0.666667', '0.99999996', '1')
+    """
+    short = f"{number:.6g}"
+    return repr(number) if float(short) in (0, 1) and float(short) != number else short
 
 
 def parse_gate(text: str, *, bound: Bound) -> Gate:

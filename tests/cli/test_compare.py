@@ -1,0 +1,288 @@
+"""`tokbench compare`: what it prints in each form, what it refuses, and what it leaves on the disk."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import random
+import signal
+
+import pytest
+from rich.cells import cell_len
+
+import tokbench
+from tokbench.metrics.catalogue import METRICS
+from tokbench.resources import corpora_directory
+
+ENGLISH = "".join(f"the quick brown fox number {number} jumps over\n" for number in range(40))
+GERMAN = "".join(f"der schnelle braune Fuchs Nummer {number} springt darüber\n" for number in range(40))
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """Two languages that say the same, and some code."""
+    for name, text in {
+        "c/parallel/en.txt": ENGLISH,
+        "c/parallel/de.txt": GERMAN,
+        "c/code/python.py": "def f(getUserName):\n    return getUserName == 1234\n" * 9,
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path / "c"
+
+
+@pytest.fixture(scope="session")
+def byte(start, tmp_path_factory):
+    """A saved tokenizer of bytes."""
+    folder = tmp_path_factory.mktemp("byte")
+    with start("train", "--backend", "byte", "--name", "byte", folder=folder) as running:
+        _, err = running.communicate(timeout=120)
+    assert running.returncode == 0, err.decode()
+    return folder / "tokenizers" / "byte"
+
+
+def test_json_equals_an_independent_computation(run, trained, byte, texts):
+    data = run("compare", texts, "-t", trained, "-t", byte, "--no-times", "--json").good().json
+    assert data["schema"] == "tokbench.compare/1"
+    assert data["baseline"] == "mine"
+    mine, other = data["tokenizers"]
+    tokenizer = tokbench.load(trained)
+    tokens = {
+        path.stem: len(tokenizer.encode(path.read_text(encoding="utf-8"))) for path in texts.rglob("*.*")
+    }
+    sizes = {path.stem: path.stat().st_size for path in texts.rglob("*.*")}
+    assert mine["metrics"]["bytes_per_token"]["value"] == sum(sizes.values()) / sum(tokens.values())
+    assert {name: one["bytes_per_token"]["value"] for name, one in mine["groups"].items()} == {
+        name: sizes[name] / tokens[name] for name in sizes
+    }
+    assert mine["fairness"]["premiums"]["de"] == tokens["de"] / tokens["en"]
+    assert (mine["fairness"]["lines"], mine["fairness"]["reference"]) == (40, "en")
+    assert other["metrics"]["bytes_per_token"]["value"] == 1
+    assert other["fairness"]["premiums"]["de"] == sizes["de"] / sizes["en"]
+    assert data["fairness_gap"] is None
+    assert mine["throughput"] is None
+
+
+def test_metrics_choose_what_is_printed(run, trained, texts):
+    full = run("compare", texts, "-t", trained, "--no-times", "--json").good().json
+    names = ["unk_rate", "bytes_per_token"]
+    slim = run("compare", texts, "-t", trained, "--no-times", "--json", "--metrics", ",".join(names)).json
+    assert list(slim["metrics"]) == list(slim["tokenizers"][0]["metrics"]) == names
+    for name in names:
+        assert slim["tokenizers"][0]["metrics"][name] == full["tokenizers"][0]["metrics"][name]
+    everything = run("compare", texts, "-t", trained, "--no-times", "--json", "--metrics", "all").json
+    assert list(everything["metrics"]) == list(METRICS)
+    shown = run("compare", texts, "-t", trained, "--no-times", "--metrics", "all").good().stdout
+    assert all(metric.title in shown for metric in METRICS.values())
+
+
+def test_csv_and_json_say_the_same(run, trained, texts):
+    arguments = ["compare", texts, "-t", trained, "--no-times"]
+    data = run(*arguments, "--json").json["tokenizers"][0]
+    rows = list(csv.DictReader(io.StringIO(run(*arguments, "--csv").good().stdout)))
+    assert len(rows) == len(METRICS) * (1 + len(data["groups"]))
+    for row in rows:
+        figures = data["groups"][row["group"]] if row["group"] else data["metrics"]
+        value = figures[row["metric"]]["value"]
+        assert row["value"] == ("" if value is None else repr(value))
+
+
+def test_tables_for_documents(run, trained, byte, texts):
+    arguments = ["compare", texts, "-t", trained, "-t", byte, "--metrics", "bytes_per_token,unk_rate"]
+    head, rule, mine, other = run(*arguments, "--markdown").good().lines
+    assert head == "| tokenizer | entries | bytes/token | UNK |"
+    assert rule == "| --- | ---: | ---: | ---: |"
+    assert mine.startswith("| mine | 1,024 | **")
+    assert other == "| byte | 256 | 1.000 | 0 % |"
+    latex = run(*arguments, "--latex").good().lines
+    assert latex[0] == r"\begin{tabular}{lrrr}"
+    assert r"byte & 256 & 1.000 & 0 \% \\" in latex
+
+
+def test_it_fits_the_terminal(run, trained, byte, texts, columns):
+    tokenizers = [part for name in (trained, byte) * 3 for part in ("-t", name)]
+    for metrics in ([], ["--metrics", "all"]):
+        done = run("compare", texts, *tokenizers, "--no-times", *metrics).good()
+        assert max(map(cell_len, done.lines)) <= columns
+    text = done.stdout
+    assert "mine#3" in text
+    assert "tokens over en" in text
+    assert "Gini" in text
+
+
+def test_times_are_measured_where_they_are_wanted(run, trained, texts):
+    [found] = run("compare", texts, "-t", trained, "--json").good().json["tokenizers"]
+    assert 0 < found["throughput"]["low"] <= found["throughput"]["median"] <= found["throughput"]["high"]
+    assert "MB/s" in run("compare", texts, "-t", trained).good().stdout
+    assert "MB/s" not in run("compare", texts, "-t", trained, "--no-times").good().stdout
+
+
+def test_without_tokenizers_some_are_trained(run, tmp_path):
+    files = [corpora_directory() / "parallel" / f"{name}.txt" for name in ("en", "de")]
+    arguments = ["compare", *files, "--backend", "bpe", "--vocab-size", "600", "--no-times", "--json"]
+    data = run(*arguments).good().json
+    assert [one["backend"] for one in data["tokenizers"]] == ["bpe", "byte", "char"]
+    assert data["training"]["vocab_size"] == 600
+    assert data["training"]["left_out"] == {}
+    assert data["training"]["training_bytes"] + data["corpus"]["bytes"] == sum(
+        file.stat().st_size for file in files
+    )
+    again = run(*arguments).good().json
+    for one in (*data["tokenizers"], *again["tokenizers"]):
+        del one["training"]  # times
+    assert again == data
+
+
+# --- bad input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["-t", "NAME", "--metrics", "byte_per_token"], ["no metric 'byte_per_token'", "bytes_per_token"]),
+        (["-t", "NAME", "--metrics", "§"], ["no metric '§'", "there are bytes_per_token"]),
+        (["-t", "NAME", "--json", "--csv"], ["--json and --csv"]),
+        (["-t", "NAME", "--baseline", "other"], ["no tokenizer 'other'", "there are mine"]),
+        (["-t", "NAME", "--reference", "fr"], ["'fr' is not among the aligned", "de, en"]),
+        (["-t", "NAME", "--vocab-size", "500"], ["nothing is trained where tokenizers are given"]),
+        (["-t", "NAME", "--backend", "bpe"], ["nothing is trained where tokenizers are given"]),
+        (["-t", "NAME", "--threads", "0"], ["--threads"]),
+        (["-t", "NAME", "--out", "."], [". is a folder"]),
+        (["--vocab-size", "0"], ["--vocab-size"]),
+        (["--backend", "bqe"], ["bqe", "bpe"]),
+    ],
+)
+def test_usage_errors(run, trained, texts, arguments, parts):
+    arguments = [str(trained) if one == "NAME" else one for one in arguments]
+    run("compare", texts, *arguments, "--no-times").refused(2, *parts)
+
+
+def test_a_corpus_that_cannot_be_judged_on(run, trained, tmp_path):
+    (tmp_path / "one.txt").write_text("one line\n")
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "bad.txt").write_bytes(b"a\xff")
+    (tmp_path / "surrogate.jsonl").write_text(json.dumps({"text": "\ud800"}) + "\n")
+    run("compare", "one.txt").refused(1, "too few to hold a tenth of them out", "judge tokenizers that exist")
+    run("compare", "empty.txt", "-t", trained).refused(1, "no text in empty.txt")
+    run("compare", "bad.txt", "-t", trained).refused(1, "bad.txt", "byte 1")
+    run("compare", "surrogate.jsonl", "-t", trained).refused(1, "U+D800")
+    run("compare", "-", "-t", trained, stdin=b"read once").refused(1, "can be read only once")
+    run("compare", "missing.txt", "-t", trained).refused(1, "missing.txt does not exist")
+
+
+def test_what_cannot_be_known_is_null_with_the_reason(run, trained, tmp_path):
+    (tmp_path / "one.txt").write_text("one document")
+    data = run("compare", "one.txt", "-t", trained, "-t", trained, "--no-times", "--json").good().json
+    assert [one["name"] for one in data["tokenizers"]] == ["mine", "mine#2"]
+    assert data["fairness_gap"].startswith("the corpus has no folder of translations")
+    for one in data["tokenizers"]:
+        assert one["fairness"] is None
+        assert one["metrics"]["bytes_per_token"]["interval"] is None
+        assert one["metrics"]["bytes_per_token"]["distinguishable"] is None
+        assert one["metrics"]["operator_isolation"]["value"] is None
+
+
+def test_one_language_and_lines_that_do_not_match(run, trained, texts):
+    arguments = ["-t", trained, "--no-times", "--json"]
+    one = run("compare", texts / "parallel" / "en.txt", texts / "code", *arguments).good().json
+    assert one["fairness_gap"] is not None
+    (texts / "parallel" / "de.txt").write_text(GERMAN + "noch eine\n", encoding="utf-8")
+    data = run("compare", texts, *arguments).good().json
+    assert data["fairness_gap"] == "the translations do not have the same number of lines"
+    assert data["tokenizers"][0]["fairness"] is None
+    assert "no premium of languages" in run("compare", texts, "-t", trained, "--no-times").good().stdout
+
+
+def test_a_group_of_two_files_is_one_group(run, trained, texts):
+    (texts / "more" / "code").mkdir(parents=True)
+    (texts / "more" / "code" / "python.py").write_text("x = 1\n")
+    data = run("compare", texts, "-t", trained, "--no-times", "--json").good().json
+    assert data["tokenizers"][0]["group_counts"]["python"]["documents"] == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are bytes on POSIX only")
+def test_a_file_whose_name_is_not_text(run, trained, tmp_path):
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    try:
+        (folder / os.fsdecode(b"caf\xe9.txt")).write_text("some text\n")
+    except OSError:
+        pytest.skip("this file system takes names that are UTF-8 only")
+    arguments = ["compare", "odd", "-t", trained, "--no-times", "--group-by", "path"]
+    assert list(run(*arguments, "--json").good().json["tokenizers"][0]["groups"]) == [r"caf\xe9"]
+    assert r"caf\xe9" in run(*arguments, "--csv").good().stdout
+
+
+def test_a_text_that_a_tokenizer_loses_is_told(run, texts, tmp_path):
+    (tmp_path / "vocab.txt").write_text(
+        "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox"]) + "\n"
+    )
+    data = run("compare", texts, "-t", "vocab.txt", "--no-times", "--json").good().json
+    assert any("loses text: 0.0 % of the documents" in sentence for sentence in data["verdict"])
+    assert 0 < data["tokenizers"][0]["metrics"]["unk_rate"]["value"] < 1
+    assert data["tokenizers"][0]["failures"]
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_tokenizers_of_every_family(run, shared, texts):
+    """Their own normalisers, unknown tokens and byte fallback: every figure is there and in its bounds."""
+    names = ["bert-base-uncased", "t5-base", "t5-small", "mistral", "gpt2", "falcon"]
+    tokenizers = [part for name in names for part in ("-t", shared / "vocab" / name)]
+    data = run("compare", texts, *tokenizers, "--no-times", "--json").good().json
+    found = {one["name"]: one["metrics"] for one in data["tokenizers"]}
+    assert list(found) == names
+    for figures in found.values():
+        for name, figure in figures.items():
+            assert figure["value"] is None or figure["value"] >= 0
+            assert figure["value"] is None or figure["value"] <= 1 or not METRICS[name].share
+        assert 1 < figures["bytes_per_token"]["value"] < 8
+    lossless = {name for name, figures in found.items() if figures["roundtrip_rate"]["value"] == 1}
+    assert {"gpt2", "falcon", "mistral"} <= lossless
+    assert "bert-base-uncased" not in lossless
+    assert found["bert-base-uncased"]["indentation_fidelity"]["value"] == 0
+
+
+# --- what is left on the disk -----------------------------------------------------------------
+
+
+def test_out_holds_what_would_be_printed(run, trained, texts, tmp_path):
+    arguments = ["compare", texts, "-t", trained, "--no-times"]
+    for form in ("--json", "--csv", "--markdown", "--latex"):
+        printed = run(*arguments, form).good().out
+        done = run(*arguments, form, "--out", "new/found").good()
+        assert done.out == b""
+        assert (tmp_path / "new" / "found").read_bytes() == printed
+    run(*arguments, "--out", "found.txt").good()
+    assert "bytes/token" in (tmp_path / "found.txt").read_text(encoding="utf-8")
+    assert {path.name for path in tmp_path.iterdir()} == {"c", "new", "found.txt"}
+
+
+def test_a_file_that_cannot_be_written_is_an_error_and_stays(run, trained, texts, tmp_path):
+    (tmp_path / "file").write_text("older")
+    run("compare", texts, "-t", trained, "--no-times", "--out", "file/found.txt").refused(
+        1, "was not written"
+    )
+    assert (tmp_path / "file").read_text() == "older"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
+def test_ctrl_c_leaves_the_older_file(start, trained, tmp_path):
+    letters = bytes(b"etaoinshrdlu    "[byte & 15] for byte in range(256))
+    (tmp_path / "long.txt").write_bytes((random.Random(7).randbytes(99).translate(letters) + b"\n") * 200_000)
+    (tmp_path / "found.json").write_text("older")
+    arguments = ["long.txt", "--documents", "lines", *["-t", trained] * 5, "--json", "--out", "found.json"]
+    with start("compare", *arguments, "--progress", "json", folder=tmp_path) as running:
+        for line in running.stderr:
+            if b'"judging mine"' in line:
+                break
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=120)
+    assert running.returncode == 130, err.decode()
+    assert out == b""
+    assert b"Traceback" not in err
+    assert err.decode().splitlines()[-2] == "error: interrupted"
+    assert (tmp_path / "found.json").read_text() == "older"
+    assert {path.name for path in tmp_path.iterdir()} == {"long.txt", "found.json"}

@@ -1,0 +1,85 @@
+"""`tokbench report`: one tokenizer in depth, on the terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from rich.cells import cell_len
+
+import tokbench
+from tokbench.metrics.catalogue import METRICS
+from tokbench.resources import corpora_directory
+
+
+@pytest.fixture
+def files():
+    folder = corpora_directory()
+    return [folder / "parallel", folder / "code" / "python.py"]
+
+
+def test_json_holds_the_figures_and_what_follows(run, trained, files):
+    data = run("report", *files, "-t", trained, "--model-dim", "64", "--json").good().json
+    assert data["schema"] == "tokbench.report/1"
+    tokenizer = tokbench.load(trained)
+    tokens = data["tokenizer"]["counts"]["tokens"]
+    assert list(data["tokenizer"]["metrics"]) == list(METRICS)
+    assert sum(data["lengths"]) == sum(one["tokens"] for one in data["spending"]) == tokens
+    assert data["cost"]["embedding_bytes"] == 1024 * 64 * 2
+    assert data["tokenizer"]["fairness"]["reference"] == "en"
+    for use in data["most_used"]:
+        assert tokenizer.token_bytes(use["id"]).hex() == use["bytes"]
+    english = (corpora_directory() / "parallel" / "en.txt").read_text(encoding="utf-8")
+    assert data["tokenizer"]["group_counts"]["en"]["tokens"] == len(tokenizer.encode(english))
+
+
+def test_it_fits_the_terminal(run, trained, files, columns):
+    arguments = [
+        "--model-dim",
+        "64",
+        "--layers",
+        "2",
+        "--kv-heads",
+        "2",
+        "--head-dim",
+        "8",
+        "--context",
+        "512",
+    ]
+    done = run("report", *files, "-t", trained, *arguments, "--price", "0.5").good()
+    assert max(map(cell_len, done.lines)) <= columns
+    for part in (
+        "Compression",
+        "Groups, the worst served first",
+        "Gini",
+        "What it costs the model",
+        "KV cache",
+    ):
+        assert part in done.stdout
+
+
+def test_the_reference_can_be_chosen(run, trained, files):
+    data = run("report", files[0], "-t", trained, "--reference", "de", "--json").good().json
+    assert data["tokenizer"]["fairness"]["premiums"]["de"] == 1
+    run("report", files[0], "-t", trained, "--reference", "xx").refused(2, "'xx' is not among the aligned")
+
+
+def test_out_is_written_whole(run, trained, files, tmp_path):
+    arguments = ["report", files[1], "-t", trained]
+    run(*arguments, "--json", "--out", ".").refused(2, "is a folder")
+    assert run(*arguments, "--json", "--out", "found.json").good().out == b""
+    assert json.loads((tmp_path / "found.json").read_bytes())["schema"] == "tokbench.report/1"
+    run(*arguments, "--out", "found.txt").good()
+    assert "Compression" in (tmp_path / "found.txt").read_text(encoding="utf-8")
+    assert {path.name for path in tmp_path.iterdir()} == {"found.json", "found.txt"}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--model-dim", "0"], ["--price", "-1"], ["--threads", "0"], ["--context", "x"]]
+)
+def test_usage_errors(run, trained, files, arguments):
+    run("report", files[1], "-t", trained, *arguments).refused(2, arguments[0])
+
+
+def test_one_text_on_stdin_can_be_read_only_once(run, trained):
+    run("report", "-", "-t", trained, stdin=b"some text").refused(1, "can be read only once")

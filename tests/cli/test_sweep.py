@@ -1,0 +1,98 @@
+"""`tokbench sweep`: the curve of bytes per token over vocabulary sizes."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from rich.cells import cell_len
+
+from tokbench.resources import corpora_directory
+
+
+@pytest.fixture
+def files():
+    folder = corpora_directory()
+    return [folder / "parallel" / "en.txt", folder / "parallel" / "de.txt", folder / "code"]
+
+
+def test_json_and_csv_hold_the_curve(run, files):
+    data = run("sweep", *files, "--sizes", "300:1k", "--model-dim", "8", "--json").good().json
+    assert data["schema"] == "tokbench.sweep/1"
+    assert [point["vocab_size"] for point in data["points"]] == [300, 600, 1000]
+    assert [point["embedding_parameters"] for point in data["points"]] == [2400, 4800, 8000]
+    assert data["trainings"] == 1
+    assert data["missing"] == []
+    assert data["recommended"] in (300, 600, 1000)
+    rows = list(csv.DictReader(io.StringIO(run("sweep", *files, "--sizes", "300:1k", "--csv").good().stdout)))
+    assert {row["vocab_size"]: float(row["bytes_per_token"]) for row in rows if not row["group"]} == {
+        str(point["vocab_size"]): point["bytes_per_token"] for point in data["points"]
+    }
+
+
+def test_the_sizes_of_a_compared_training_are_on_the_curve(run, files):
+    """The same split and the same training: the same figure."""
+    data = run("sweep", *files, "--sizes", "300,700", "--json").good().json
+    compared = (
+        run("compare", *files, "--backend", "bpe", "--vocab-size", "300", "--no-times", "--json").good().json
+    )
+    assert (
+        data["points"][0]["bytes_per_token"]
+        == compared["tokenizers"][0]["metrics"]["bytes_per_token"]["value"]
+    )
+
+
+def test_it_fits_the_terminal(run, files, columns):
+    done = run("sweep", *files, "--sizes", "256,300,1k,900k", "--model-dim", "4096").good()
+    assert max(map(cell_len, done.lines)) <= columns
+    assert "recommended: " in done.stdout
+    assert "the text cannot fill 900,000 entries" in done.stdout
+
+
+def test_options_of_the_backend(run, files):
+    arguments = ["sweep", *files, "--sizes", "300,400", "--json"]
+    plain = run(*arguments).good().json["points"]
+    none = run(*arguments, "--pattern", "none").good().json["points"]
+    assert none != plain
+    assert run(*arguments, "--option", "pattern=none").good().json["points"] == none
+    special = run(*arguments, "--option", "special_tokens=<a>").good().json["points"]
+    assert [point["vocab_size"] for point in special] == [300, 400]
+    assert special[1]["tokens"] > plain[1]["tokens"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--sizes", "100,400"], ["a vocabulary of 100 is too small", "256"]),
+        (["--sizes", "8k:1k"], ["runs backwards"]),
+        (["--sizes", "many"], ["'many' is no vocabulary size"]),
+        (["--sizes", "300", "--json", "--csv"], ["--json and --csv"]),
+        (["--sizes", "300", "--json", "--out", "."], ["is a folder"]),
+        (["--sizes", "300", "--backend", "byte"], ["byte has one size only"]),
+        (["--sizes", "300", "--backend", "bqe"], ["bqe", "bpe"]),
+        (["--sizes", "300", "--option", "patern=none"], ["patern", "pattern"]),
+        (["--sizes", "300", "--pattern", "("], ["pattern"]),
+        (["--sizes", "300", "--threads", "0"], ["--threads"]),
+    ],
+)
+def test_usage_errors(run, files, arguments, parts):
+    run("sweep", *files, *arguments).refused(2, *parts)
+
+
+def test_sizes_that_cannot_be_trained(run, files, tmp_path):
+    run("sweep", *files, "--sizes", "20,2k", "--backend", "sentencepiece").refused(2, "of 20 is too small")
+    data = run("sweep", files[0], "--sizes", "500k", "--backend", "unigram", "--json").good().json
+    assert data["missing"] == [500_000]
+    assert data["points"][0]["vocab_size"] < 10_000
+    (tmp_path / "one.txt").write_text("one line")
+    run("sweep", "one.txt", "--sizes", "300").refused(1, "too few to hold a tenth of them out")
+
+
+def test_out_is_written_whole(run, files, tmp_path):
+    printed = run("sweep", *files, "--sizes", "300", "--csv").good().out
+    assert run("sweep", *files, "--sizes", "300", "--csv", "--out", "new/curve.csv").good().out == b""
+    assert (tmp_path / "new" / "curve.csv").read_bytes() == printed
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["curve.csv"]
+    run("sweep", *files, "--sizes", "300", "--out", "curve.txt").good()
+    assert "recommended: 300 entries" in (tmp_path / "curve.txt").read_text(encoding="utf-8")

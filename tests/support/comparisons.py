@@ -1,0 +1,76 @@
+"""Small comparisons: a few tokenizers judged on a few texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import tokbench
+from tokbench.backends.baseline.byte import ByteTokenizer
+from tokbench.corpus import Document
+from tokbench.evaluation.comparison import compare_contestants
+from tokbench.evaluation.contestants import Contestant
+from tokbench.evaluation.fairness import NO_TRANSLATIONS, align, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.interfaces import Tokenizer
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "\"'&amp;<!--",
+    "a\u202eb\u2066c",
+    "line\u2028paragraph\u2029end",
+    "nul\0bell\x07escape\x1b[31m",
+    "{{ 7 * 7 }}{% raw %}",
+    "datum.value ? 'x' : 'y'",
+)
+"""What must stay text, as a name, a group or a line."""
+
+TEXTS = {
+    "en": "the cat sat on the mat with its hat\nand then the other cat came in\nfive\nsix\nseven of them\n",
+    "fr": "le chat est assis sur le tapis rouge\net puis un autre chat est entré\ncinq\nsix\nsept\n",
+    "he": "החתול ישב על השטיח עם הכובע שלו\nואז נכנס חתול אחר\nחמש\nשש\nשבעה מהם\n",
+    "code": "def cat(hat: int) -> int:\n    return hat + 12345\n",
+}
+
+
+class Texts:
+    """Documents by group, each time anew."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    def __iter__(self) -> Iterator[Document]:
+        return (Document(text, group, f"{group}.txt") for group, text in self._texts.items())
+
+
+def tokenizers() -> list[Tokenizer]:
+    """Two of different kinds, and bytes to compare with."""
+    texts = list(TEXTS.values())
+    return [
+        tokbench.train(texts, vocab_size=300),
+        tokbench.train(texts, backend="word", vocab_size=64),
+        ByteTokenizer(),
+    ]
+
+
+def named(*names: str) -> list[Tokenizer]:
+    """Tokenizers of these names."""
+    return [ByteTokenizer(name=name) for name in names]
+
+
+def compared(
+    judged: Sequence[Tokenizer], texts: Mapping[str, str], *, parallel: Sequence[str] = ()
+) -> Comparison:
+    """What is found on some texts, by group; those of `parallel` are translations of one another."""
+    documents = Texts(texts)
+    return compare_contestants(
+        [Contestant(tokenizer) for tokenizer in judged],
+        documents,
+        alignment=align(lines_of(documents, set(parallel))) if parallel else NO_TRANSLATIONS,
+        times=False,
+        threads=1,
+    )

@@ -1,0 +1,231 @@
+"""The charts: what they show, that they can be drawn, and that every eye can read them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.comparisons import HOSTILE, TEXTS, compared, named, tokenizers
+from support.eyes import EYES, contrast, lab
+
+from tokbench.errors import BackendUnavailableError, ConfigError
+from tokbench.render.charts import drawing
+from tokbench.render.charts.comparison import (
+    MOST_GROUPS,
+    compression_chart,
+    frequency_chart,
+    length_chart,
+    premium_chart,
+    rank_frequencies,
+    token_lengths,
+)
+from tokbench.render.charts.drawing import check_plot_file, drawn, png, svg
+from tokbench.render.charts.layout import Frame
+from tokbench.render.charts.sweep import sweep_chart
+from tokbench.render.charts.theme import DARK, DASHES, LIGHT, PAGE, SHAPES, Theme
+
+if TYPE_CHECKING:
+    from tokbench.evaluation.comparison import Comparison
+
+THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return compared(tokenizers(), TEXTS, parallel=["en", "fr", "he"])
+
+
+def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the last layer shows."""
+    found: list[dict[str, Any]] = spec["layer"][-1]["data"]["values"]
+    return found
+
+
+def rgb(color: str) -> tuple[int, int, int]:
+    red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
+    return red, green, blue
+
+
+# --- what they show -------------------------------------------------------------------------------
+
+
+def test_compression_has_a_dot_for_each_group_and_tokenizer(comparison: Comparison) -> None:
+    found = {(row["group"], row["tokenizer"]): row["value"] for row in rows(compression_chart(comparison))}
+    assert found == {
+        (group, one.name): one.groups[group]["bytes_per_token"]
+        for one in comparison.tokenizers
+        for group in TEXTS
+    }
+
+
+def test_groups_are_sorted_by_the_baseline(comparison: Comparison) -> None:
+    groups = compression_chart(comparison)["layer"][-1]["encoding"]["y"]["sort"]
+    base = comparison.tokenizers[0].groups
+    assert groups == sorted(TEXTS, key=lambda group: -(base[group]["bytes_per_token"] or 0))
+
+
+def test_of_very_many_groups_the_largest_are_shown() -> None:
+    texts = {f"g{number:03}": "x" * (number + 1) for number in range(100)}
+    spec = compression_chart(compared(named("byte"), texts))
+    assert {row["group"] for row in rows(spec)} == {f"g{n:03}" for n in range(100 - MOST_GROUPS, 100)}
+    assert "60 largest groups" in spec["title"]["subtitle"]
+
+
+def test_premiums_are_over_the_reference(comparison: Comparison) -> None:
+    spec = premium_chart(comparison)
+    assert spec is not None
+    for one in comparison.tokenizers:
+        assert one.fairness is not None
+        found = {row["group"]: row["value"] for row in rows(spec) if row["tokenizer"] == one.name}
+        assert found == dict(one.fairness.premiums)
+        assert found["en"] == 1
+    assert spec["layer"][0]["data"]["values"] == [{"value": 1.0}]
+
+
+def test_without_translations_there_are_no_premiums() -> None:
+    assert premium_chart(compared(tokenizers(), TEXTS)) is None
+
+
+def test_lengths_are_shares(comparison: Comparison) -> None:
+    for one in comparison.tokenizers:
+        assert token_lengths(one).sum() == pytest.approx(1)
+    assert token_lengths(comparison.tokenizers[-1]).tolist() == [0, 1, *([0] * 15)]
+
+
+def test_tokens_that_all_have_one_length_are_named_and_left_out(comparison: Comparison) -> None:
+    spec = length_chart(comparison)
+    assert spec is not None
+    assert "byte" not in {row["tokenizer"] for row in rows(spec)}
+    assert "without byte" in spec["title"]["subtitle"]
+    assert length_chart(compared(named("one", "two"), TEXTS)) is None
+
+
+def test_a_tokenizer_looks_the_same_in_every_chart(comparison: Comparison) -> None:
+    specs = [compression_chart(comparison), length_chart(comparison), frequency_chart(comparison)]
+    scales = [spec["layer"][-1]["encoding"]["color"]["scale"] for spec in specs if spec is not None]
+    assert scales == [scales[0]] * 3
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=3000))
+def test_rank_and_frequency_is_a_falling_line_of_few_points(frequencies: list[int]) -> None:
+    points = rank_frequencies(np.array(frequencies, dtype=np.int64))
+    seen = sorted((count for count in frequencies if count), reverse=True)
+    assert len(points) <= min(200, len(seen))
+    if not seen:
+        return
+    assert [rank for rank, _ in points] == sorted({rank for rank, _ in points})
+    assert points[0][0] == 1
+    assert points[-1][0] == len(seen)
+    for rank, share in points:
+        assert share == seen[rank - 1] / sum(seen)
+
+
+def test_a_sweep_marks_its_knee() -> None:
+    points = [(1024, 2.0, "all"), (2048, 3.0, "all"), (4096, None, "all"), (1024, 2.5, "code")]
+    spec = sweep_chart(points, 2048)
+    assert spec["layer"][0]["data"]["values"] == [
+        {"size": 1024, "value": 2.0, "group": "all"},
+        {"size": 2048, "value": 3.0, "group": "all"},
+        {"size": 1024, "value": 2.5, "group": "code"},
+    ]
+    assert [layer["mark"].get("text") for layer in spec["layer"][2:]] == [None, "knee: 2,048"]
+    assert len(sweep_chart(points, None)["layer"]) == 2
+
+
+# --- drawing --------------------------------------------------------------------------------------
+
+
+def all_of(comparison: Comparison, frame: Frame) -> list[dict[str, Any]]:
+    specs = [
+        compression_chart(comparison, frame=frame),
+        premium_chart(comparison, frame=frame),
+        length_chart(comparison, frame=frame),
+        frequency_chart(comparison, frame=frame),
+        sweep_chart([(1024, 2.0, "all"), (2048, 3.0, "all")], 2048, frame=frame),
+    ]
+    return [spec for spec in specs if spec is not None]
+
+
+@pytest.mark.parametrize("frame", [Frame(), Frame(width=350, theme=PAGE)], ids=["file", "page"])
+def test_drawings_are_whole_and_have_a_name(comparison: Comparison, frame: Frame) -> None:
+    specs = all_of(comparison, frame)
+    assert len(specs) == 5
+    for spec in specs:
+        root = ElementTree.fromstring(svg(spec))
+        assert root.get("role") == "img"
+        assert root.get("aria-label") == spec["description"]
+        assert float(root.get("width", "")) == pytest.approx(frame.width, abs=1)
+        for element in root.iter():
+            assert not {"href", "style", "id"} & set(element.attrib)
+            assert not any(name.startswith("on") or "url(" in value for name, value in element.items())
+
+
+def test_names_of_all_kinds_are_drawn_as_text() -> None:
+    hostile = compared(named(*HOSTILE), dict.fromkeys(HOSTILE, "some text\n" * 6), parallel=HOSTILE)
+    for spec in all_of(hostile, Frame()):
+        drawing_of_it = svg(spec)
+        root = ElementTree.fromstring(drawing_of_it)
+        tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+        assert tags <= {"svg", "g", "path", "rect", "line", "text"}
+        assert not set("\0\x07\x1b\u202e\u2066\u2028\u2029") & set(drawing_of_it)
+    texts = set(ElementTree.fromstring(svg(compression_chart(hostile))).itertext())
+    assert "a⟨RLO⟩b⟨LRI⟩c" in texts
+    assert "datum.value ? 'x' : 'y'" in texts
+
+
+def test_pictures_have_two_pixels_a_unit(comparison: Comparison) -> None:
+    data = png(compression_chart(comparison, frame=Frame(width=400)))
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">I", data[16:20])[0] == pytest.approx(800, abs=4)
+
+
+def test_a_files_name_decides_on_the_format(comparison: Comparison) -> None:
+    spec = compression_chart(comparison)
+    assert drawn(spec, Path("a.svg")).startswith(b"<svg ")
+    assert drawn(spec, Path("a.PNG")).startswith(b"\x89PNG")
+    with pytest.raises(ConfigError, match=r"a\.pdf.*SVG or PNG"):
+        check_plot_file(Path("a.pdf"))
+
+
+def test_a_missing_library_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "find_spec", lambda name: None)
+    for call in (lambda: svg({}), lambda: png({}), lambda: check_plot_file(Path("a.svg"))):
+        with pytest.raises(BackendUnavailableError) as refused:
+            call()
+        assert refused.value.hint == "pip install 'tokbench[report]'"
+
+
+# --- colours --------------------------------------------------------------------------------------
+
+
+@THEMES
+@pytest.mark.parametrize("eye", EYES)
+def test_series_are_far_apart_for_every_eye(theme: Theme, eye: str) -> None:
+    for one, other in combinations(theme.series, 2):
+        assert math.dist(lab(rgb(one), eye), lab(rgb(other), eye)) >= 24
+
+
+@THEMES
+def test_everything_stands_out_from_its_page(theme: Theme) -> None:
+    page = rgb(theme.background or "")
+    assert all(contrast(rgb(color), page) >= 3 for color in theme.series)
+    assert all(contrast(rgb(color), page) >= 4.5 for color in (theme.ink, theme.muted))
+
+
+def test_series_differ_without_colour_too() -> None:
+    for looks in (SHAPES, DASHES):
+        assert len(set(looks)) == len(looks)
+        assert math.gcd(len(looks), len(LIGHT.series)) == 1
+
+
+def test_pages_name_all_colours() -> None:
+    names = {PAGE.ink, PAGE.muted, PAGE.grid, *PAGE.series}
+    assert names <= {f"var({part.partition(':')[0]})" for part in LIGHT.variables().split(";")}

@@ -1,0 +1,356 @@
+"""Tokenizers side by side: names, differences, premiums, the verdict, and the same as JSON."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import pytest
+from support.toys import Toy, documents_of, parallel_documents
+
+from tokbench.errors import ConfigError, TrainingError
+from tokbench.evaluation import contestants as contestants_module
+from tokbench.evaluation.comparison import Comparison, compare_contestants, unique_names
+from tokbench.evaluation.contestants import Contestant, train_contestants
+from tokbench.evaluation.documents import comparison_document
+from tokbench.evaluation.fairness import NO_TRANSLATIONS, Alignment, align, lines_of
+from tokbench.evaluation.splitting import Split
+from tokbench.metrics.catalogue import METRICS, metrics_named
+from tokbench.metrics.fairness import gini
+from tokbench.render.exports import as_csv, as_json, as_latex, as_markdown
+from tokbench.render.figures import bar, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.corpus import Document
+
+LETTERS = Toy("a", "b", " ", name="letters")
+PAIRS = Toy("a", "b", " ", "ab", name="pairs")
+DROPPING = Toy("a", "ab", otherwise="nothing", name="dropping")
+
+
+def compared(*tokenizers: Toy, documents: Sequence[Document], **options: Any) -> Comparison:
+    options = {"times": False} | options
+    return compare_contestants([Contestant(one) for one in tokenizers], documents, **options)
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    """Forty texts of a and b, in two groups."""
+    generator = random.Random(4)
+    texts = ["".join(generator.choices("ab ", k=generator.randint(20, 60))) for _ in range(40)]
+    return [*documents_of(*texts[:25], group="x"), *documents_of(*texts[25:], group="y")]
+
+
+@pytest.fixture(scope="module")
+def comparison(documents: list[Document]) -> Comparison:
+    return compared(LETTERS, PAIRS, DROPPING, documents=documents)
+
+
+def by_name(comparison: Comparison, name: str) -> Any:
+    return next(one for one in comparison.tokenizers if one.name == name)
+
+
+# --- names and differences --------------------------------------------------------------------
+
+
+def test_names_are_unique() -> None:
+    assert unique_names(["a", "b", "a", "a#2", "a"]) == ["a", "b", "a#2", "a#2#2", "a#3"]
+
+
+def test_two_tokenizers_of_one_name_are_told_apart(documents: list[Document]) -> None:
+    found = compared(LETTERS, LETTERS, documents=documents, baseline="letters#2")
+    assert [one.name for one in found.tokenizers] == ["letters", "letters#2"]
+    assert found.tokenizers[0].figures["bytes_per_token"].difference == 0
+    assert found.tokenizers[0].figures["bytes_per_token"].is_distinguishable is False
+
+
+def test_a_baseline_that_there_is_not_is_an_error(documents: list[Document]) -> None:
+    with pytest.raises(ConfigError, match="no tokenizer 'other'") as error:
+        compared(LETTERS, PAIRS, documents=documents, baseline="other")
+    assert error.value.hint == "there are letters, pairs"
+
+
+def test_figures_are_those_of_all_text_and_of_groups(comparison: Comparison) -> None:
+    for one in comparison.tokenizers:
+        evaluation = one.evaluation
+        for name, metric in METRICS.items():
+            assert one.figures[name].value == metric.value(evaluation.total, evaluation.vocabulary)
+            for group, tally in evaluation.groups.items():
+                assert one.groups[group][name] == metric.value(tally, evaluation.vocabulary)
+    assert comparison.documents == 40
+    assert comparison.num_bytes == comparison.tokenizers[0].evaluation.total["bytes"]
+
+
+def test_differences_are_to_the_baseline(comparison: Comparison, documents: list[Document]) -> None:
+    base = by_name(comparison, "letters").figures
+    pairs = by_name(comparison, "pairs").figures
+    ratio = pairs["bytes_per_token"].value / base["bytes_per_token"].value
+    assert pairs["bytes_per_token"].difference == pytest.approx(ratio - 1)
+    assert pairs["bytes_per_token"].is_distinguishable
+    low, high = pairs["bytes_per_token"].difference_interval
+    assert low < ratio - 1 < high
+    turned = compared(LETTERS, PAIRS, documents=documents, baseline="pairs")
+    assert by_name(turned, "letters").figures["bytes_per_token"].difference == pytest.approx(1 / ratio - 1)
+    dropping = by_name(comparison, "dropping").figures["roundtrip_rate"]
+    assert dropping.difference == dropping.value - 1  # of shares the difference itself
+    assert dropping.interval is None
+    assert dropping.is_distinguishable is None
+
+
+def test_one_document_gives_no_interval() -> None:
+    found = compared(LETTERS, PAIRS, documents=documents_of("ab ab"))
+    assert found.tokenizers[1].figures["bytes_per_token"].interval is None
+    assert found.tokenizers[1].figures["bytes_per_token"].difference == pytest.approx(5 / 3 - 1)
+    assert found.verdict == (
+        "pairs compresses best: 1.667 bytes per token; one document does not tell how sure that is",
+    )
+
+
+def test_the_seed_moves_intervals_and_no_value(documents: list[Document]) -> None:
+    one, same, other = (compared(LETTERS, PAIRS, documents=documents, seed=seed) for seed in (1, 1, 2))
+    figures = [found.tokenizers[1].figures["bytes_per_token"] for found in (one, same, other)]
+    assert figures[0] == figures[1]
+    assert figures[0].value == figures[2].value
+    assert figures[0].interval != figures[2].interval
+
+
+# --- fairness ---------------------------------------------------------------------------------
+
+LANGUAGES = parallel_documents(
+    en=["ab ab", "a", "b", "ab", "a b"], de=["aba ab", "aa", "b", "ab", "a b"], ta=["b" * 9] * 5
+)
+
+
+def aligned(documents: Sequence[Document]) -> Alignment | str:
+    return align(lines_of(documents, {document.group for document in documents}))
+
+
+def test_premiums_are_over_english_on_the_same_lines() -> None:
+    tokenizer = Toy("a", "b", " ", "ab", "\n")
+    found = compared(tokenizer, documents=LANGUAGES, alignment=aligned(LANGUAGES)).tokenizers[0].fairness
+    assert found is not None
+    tokens = {"en": 3 + 1 + 1 + 1 + 3 + 5, "de": 4 + 2 + 1 + 1 + 3 + 5, "ta": 45 + 5}
+    assert found.reference == "en"
+    assert found.lines == 5
+    assert found.premiums == {name: count / tokens["en"] for name, count in sorted(tokens.items())}
+    assert found.max_premium == 50 / 14
+    assert found.worst_language == "ta"
+    assert found.gini == gini([count / 5 for count in tokens.values()])
+
+
+def test_without_english_all_are_over_the_language_that_is_cheapest_for_the_baseline() -> None:
+    """Though another one is for the second tokenizer: their premiums stand in one table."""
+    documents = parallel_documents(de=["ab"] * 5, ta=["aac"] * 5)
+    found = compared(
+        Toy("a", "b", "c", "ab", name="one"),
+        Toy("a", "b", "c", "aac", name="other"),
+        documents=documents,
+        alignment=aligned(documents),
+    )
+    assert [one.fairness.reference for one in found.tokenizers if one.fairness] == ["de", "de"]
+    chosen = compared(LETTERS, documents=documents, alignment=aligned(documents), reference_group="ta")
+    assert chosen.tokenizers[0].fairness is not None
+    assert chosen.tokenizers[0].fairness.premiums["ta"] == 1
+    with pytest.raises(ConfigError, match="'fr' is not among the aligned ones") as error:
+        compared(LETTERS, documents=documents, alignment=aligned(documents), reference_group="fr")
+    assert error.value.hint == "there are de, ta"
+
+
+def test_a_reference_without_tokens_gives_no_premium() -> None:
+    documents = parallel_documents(en=["x"] * 5, de=["a"] * 5)
+    found = compared(DROPPING, documents=documents, alignment=aligned(documents)).tokenizers[0].fairness
+    assert found is not None
+    assert found.premiums == {"de": None, "en": None}
+    assert found.max_premium is found.worst_language is None
+    assert found.gini == 0.5
+
+
+def test_the_most_languages_are_aligned() -> None:
+    assert align({"a": 9, "b": 9, "c": 7, "d": 7, "e": 7}) == Alignment(("c", "d", "e"), 7, ("a", "b"))
+    assert align({"a": 7, "b": 7, "c": 9, "d": 9}) == Alignment(("c", "d"), 9, ("a", "b"))
+    assert align({}) == NO_TRANSLATIONS
+    assert align({"a": 4, "b": 4}) == "the translations have 4 lines, too few to compare languages on"
+
+
+def test_lines_are_counted_through_all_documents_of_a_language() -> None:
+    documents = documents_of("a\nb", "c\n", group="de") + documents_of("a\n\n", group="en")
+    assert lines_of(documents, {"de", "en"}) == {"de": 3, "en": 2}
+    assert lines_of(documents, {"en"}) == {"en": 2}
+
+
+def test_without_alignment_there_is_the_reason_and_no_number(comparison: Comparison) -> None:
+    assert comparison.fairness_gap == NO_TRANSLATIONS
+    assert {one.fairness for one in comparison.tokenizers} == {None}
+
+
+# --- the verdict ------------------------------------------------------------------------------
+
+
+def test_the_best_is_named_and_what_loses_text_is_not_praised(comparison: Comparison) -> None:
+    best, loses = comparison.verdict
+    value = by_name(comparison, "pairs").figures["bytes_per_token"].value
+    more = value / by_name(comparison, "letters").figures["bytes_per_token"].value - 1
+    assert best == (
+        f"of those that keep the text, pairs compresses best: {value:.3f} bytes per token, "
+        f"{more * 100:.1f} % more than letters, which comes next"
+    )
+    assert loses.startswith("dropping loses text: ")
+    assert by_name(comparison, "dropping").figures["bytes_per_token"].value > value
+
+
+def test_what_cannot_be_told_apart_is_said_so(documents: list[Document]) -> None:
+    [sentence] = compared(LETTERS, LETTERS, documents=documents).verdict
+    assert sentence.endswith("; on this text letters#2 cannot be told apart from it")
+
+
+def test_unknown_tokens_are_named() -> None:
+    [*_, last] = compared(Toy("a"), documents=documents_of("aab", "a")).verdict
+    assert (
+        last
+        == "toy loses text: 50.0 % of the documents come back as they were, and 25.0 % of its tokens are unknown"
+    )
+
+
+def test_the_fairest_is_one_that_keeps_the_text() -> None:
+    documents = parallel_documents(en=["ab"] * 9, de=["ba"] * 9, ta=["cc"] * 9)
+    good, bad = (
+        Toy("a", "b", "c", "ab", "\n", name="good"),
+        Toy("a", "b", "\n", otherwise="nothing", name="bad"),
+    )
+    found = compared(bad, good, documents=documents, alignment=aligned(documents))
+    assert [one for one in found.verdict if "languages" in one] == [
+        "the languages have a Gini of 0.083 under good: the dearest is de, at 1.50 times en"
+    ]
+    two = compared(
+        good, Toy("a", "b", "c", "\n", name="even"), documents=documents, alignment=aligned(documents)
+    )
+    assert two.verdict[-1].startswith("even serves the languages most evenly (Gini 0.000): the dearest is")
+
+
+# --- exports ----------------------------------------------------------------------------------
+
+
+def slimmed(document: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    """A full document with only these metrics, wherever metrics stand."""
+
+    def chosen(metrics: dict[str, Any]) -> dict[str, Any]:
+        return {name: one for name, one in metrics.items() if name in names}
+
+    tokenizers = [
+        one
+        | {"metrics": chosen(one["metrics"])}
+        | {"groups": {group: chosen(metrics) for group, metrics in one["groups"].items()}}
+        for one in document["tokenizers"]
+    ]
+    return document | {"metrics": chosen(document["metrics"]), "tokenizers": tokenizers}
+
+
+def test_slim_json_is_the_full_one_with_fewer_metrics(comparison: Comparison) -> None:
+    full = orjson.loads(as_json(comparison, metrics=None))
+    names = ["unk_rate", "bytes_per_token"]
+    slim = orjson.loads(as_json(comparison, metrics=metrics_named(names)))
+    assert slim == slimmed(full, set(names))
+    assert full["schema"] == "tokbench.compare/1"
+    for tokenizer in full["tokenizers"]:
+        assert list(tokenizer["metrics"]) == list(METRICS)
+        assert list(tokenizer["groups"]) == list(tokenizer["group_counts"]) == ["x", "y"]
+        assert all(list(group) == list(METRICS) for group in tokenizer["groups"].values())
+        for name, count in tokenizer["counts"].items():
+            assert count == sum(counts[name] for counts in tokenizer["group_counts"].values())
+
+
+def every_number(document: Any) -> list[float]:
+    if isinstance(document, dict):
+        return [number for value in document.values() for number in every_number(value)]
+    if isinstance(document, list | tuple):
+        return [number for value in document for number in every_number(value)]
+    return [document] if isinstance(document, float) else []
+
+
+@pytest.mark.parametrize("texts", [("é",), ("é", "a"), ("x", "x"), ("a", "b", "é" * 9)])
+def test_nothing_is_ever_not_a_number(texts: tuple[str, ...]) -> None:
+    documents = documents_of(*texts)
+    found = compared(DROPPING, LETTERS, Toy("é", name="other"), documents=documents)
+    numbers = every_number(comparison_document(found))
+    assert numbers
+    assert np.isfinite(numbers).all()
+
+
+def test_csv_has_a_line_for_every_figure_and_group(comparison: Comparison) -> None:
+    lines = as_csv(comparison, metrics=metrics_named(["bytes_per_token", "unk_rate"])).decode().splitlines()
+    assert len(lines) == 1 + 3 * 2 * (1 + 2)
+    figure = by_name(comparison, "pairs").figures["bytes_per_token"]
+    values = (figure.value, *figure.interval, figure.difference, *figure.difference_interval)
+    assert ",".join(["pairs", "", "bytes_per_token", *map(str, values)]) in lines
+    assert f"pairs,y,unk_rate,{by_name(comparison, 'pairs').groups['y']['unk_rate']},,,,," in lines
+
+
+def test_names_are_escaped_in_tables(documents: list[Document]) -> None:
+    odd = Toy("a", name="a|b_*{}\\")
+    chosen = metrics_named(["bytes_per_token"])
+    assert r"| a\|b\_\*\{\}\\ |" in as_markdown(compared(odd, documents=documents), metrics=chosen).decode()
+    assert (
+        r"a|b\_*\{\}\textbackslash{} &"
+        in as_latex(compared(odd, documents=documents), metrics=chosen).decode()
+    )
+
+
+def test_shares_never_look_whole_or_like_nothing() -> None:
+    metric = METRICS["vocab_coverage"]
+    assert [shown(value, metric) for value in (1.0, 0.99996, 0.9999999, 0.99994, 0.0, 1e-9, 0.5)] == [
+        "100 %",
+        "99.99 %",
+        "99.99 %",
+        "99.99 %",
+        "0 %",
+        "<0.01 %",
+        "50.00 %",
+    ]
+    assert shown(None, metric) == "–"
+
+
+def test_bars_have_their_length() -> None:
+    assert bar(1, 2, width=8) == "████    "
+    assert bar(3, 2, width=4) == "████"
+    assert bar(0, 2, width=4) == bar(1, 0, width=4) == "    "
+
+
+# --- tokenizers trained to be compared --------------------------------------------------------
+
+
+def split_of(text: str) -> Split:
+    return Split([text], documents_of(text), "documents", 1, 1, len(text.encode()), NO_TRANSLATIONS)
+
+
+TEXT = " ".join(f"{one}{other}" for one in "abcdefghij" for other in ["lo", "wer", "ing", "est", "ly"] * 3)
+
+
+def test_contestants_have_one_size_and_baselines_their_own() -> None:
+    contest = train_contestants(split_of(TEXT), backends=("bpe", "wordpiece"), vocab_size=290)
+    sizes = {one.tokenizer.info.backend: one.tokenizer.info.vocab_size for one in contest.contestants}
+    assert list(sizes) == ["bpe", "wordpiece", "byte", "char"]
+    assert sizes["bpe"] == contest.vocab_size == 290
+    assert sizes["byte"] == 256
+    assert all(one.training_bytes == len(TEXT) for one in contest.contestants)
+
+
+def test_the_size_is_never_smaller_than_the_smallest() -> None:
+    contest = train_contestants(split_of(TEXT), backends=("bpe",), baselines=())
+    assert contest.vocab_size == contestants_module._SMALLEST
+    assert contest.contestants[0].tokenizer.info.vocab_size < contest.vocab_size
+
+
+def test_a_size_below_the_base_leaves_an_algorithm_out_or_is_an_error() -> None:
+    contest = train_contestants(split_of(TEXT), backends=("bpe", "sentencepiece"), vocab_size=300)
+    assert set(contest.left_out) <= {"sentencepiece"}
+    with pytest.raises((ConfigError, TrainingError)):
+        train_contestants(split_of(TEXT), backends=("sentencepiece",), vocab_size=3)
+
+
+def test_a_baseline_is_not_trained_twice() -> None:
+    contest = train_contestants(split_of(TEXT), backends=("byte", "bpe"), vocab_size=280)
+    assert [one.tokenizer.info.backend for one in contest.contestants] == ["byte", "bpe", "char"]

@@ -1,0 +1,285 @@
+"""One pass over a corpus: what it counts, whatever the order, the batches and the groups."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.subjects import SUBJECTS, Subject
+from support.texts import bundled_texts
+from support.toys import Toy, documents_of
+
+from tokbench.corpus import Document
+from tokbench.errors import TextError
+from tokbench.evaluation import fidelity, measuring
+from tokbench.evaluation.fidelity import Failure, failure_of, indentation_lost
+from tokbench.evaluation.measuring import Evaluation, evaluate
+from tokbench.metrics import reference
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.counts import COUNTS, DOCUMENT_COUNTS
+from tokbench.spans import KIND_NUMBERS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.interfaces import Tokenizer
+
+FAMILIES = {
+    each.backend: each
+    for each in (Subject("bpe"), *SUBJECTS)
+    if each.backend in ("bpe", "sentencepiece", "wordpiece", "char") and each.kernel is None
+}
+
+
+@cache
+def trained(backend: str) -> Tokenizer:
+    return FAMILIES[backend].train()
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
+    return trained(request.param)
+
+
+@cache
+def some_documents() -> tuple[Document, ...]:
+    """Beginnings of bundled texts in four groups, hard cases among them, in no order."""
+    found = []
+    for name, text in bundled_texts().items():
+        group = name.partition("/")[0] if "python" not in name else "python"
+        found += [Document(text[start : start + 90], group, f"{name}:{start}") for start in (0, 90, 180)]
+    found = [document for document in found if document.text]
+    random.Random(0).shuffle(found)
+    return (*found[:110], Document("   ", "edge", "white"), Document(" ", "blank", "white"))
+
+
+def frequencies_of(evaluation: Evaluation, group: str) -> list[int]:
+    frequencies = evaluation.groups[group].frequencies
+    assert frequencies is not None
+    return frequencies.tolist()
+
+
+def everything(evaluation: Evaluation) -> dict[str, object]:
+    """All that must not depend on how the documents came."""
+    return {
+        "groups": {
+            name: (tally.as_counts(), tally.words, tally.numbers.tolist(), frequencies_of(evaluation, name))
+            for name, tally in evaluation.groups.items()
+        },
+        "documents": Counter(
+            zip(
+                evaluation.document_groups.tolist(),
+                map(tuple, evaluation.document_counts.tolist()),
+                strict=True,
+            )
+        ),
+        "frequencies": evaluation.frequencies.tolist(),
+        "words": evaluation.worst_words,
+        "bytes": evaluation.num_bytes,
+    }
+
+
+def test_it_is_what_is_counted_document_by_document(tokenizer: Tokenizer) -> None:
+    """Against `segment` and the definition of every count."""
+    documents = some_documents()
+    evaluation = evaluate(tokenizer, documents)
+    sums: Counter[str] = Counter()
+    ids: Counter[int] = Counter()
+    for document in documents:
+        tokens = tokenizer.segment(document.text).tokens
+        kinds = [KIND_NUMBERS[token.kind] for token in tokens]
+        if tokens:
+            found = reference.measure(document.text.encode(), [token.span for token in tokens], kinds)
+            sums.update(found.counts)
+        ids.update(token.id for token in tokens)
+        sums["documents"] += 1
+        sums["empty_documents"] += not tokens
+        sums["roundtrips"] += tokenizer.decode([token.id for token in tokens]) == document.text
+    total = evaluation.total
+    assert {name: total[name] for name in COUNTS} == {name: sums[name] for name in COUNTS}
+    for name in ("documents", "empty_documents", "roundtrips"):
+        assert total[name] == sums[name]
+    assert {id: count for id, count in enumerate(evaluation.frequencies.tolist()) if count} == ids
+    assert evaluation.num_bytes == sum(len(document.text.encode()) for document in documents)
+
+
+def test_the_order_of_documents_does_not_matter(tokenizer: Tokenizer) -> None:
+    documents = list(some_documents())
+    first = evaluate(tokenizer, documents)
+    random.Random(1).shuffle(documents)
+    assert everything(evaluate(tokenizer, documents)) == everything(first)
+
+
+def test_nor_do_batches_and_threads(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = some_documents()
+    whole = evaluate(tokenizer, documents, threads=1)
+    monkeypatch.setattr(measuring, "_BATCH_DOCUMENTS", 7)
+    seen: list[int] = []
+    in_parts = evaluate(
+        tokenizer, documents, threads=2, progress=lambda phase, done, total, unit: seen.append(done)
+    )
+    assert len(seen) == -(-len(documents) // 7)
+    assert seen == sorted(seen)
+    assert seen[-1] == whole.num_bytes
+    assert everything(in_parts) == everything(whole)
+    monkeypatch.setattr(measuring, "_BATCH_CHARACTERS", 200)
+    assert everything(evaluate(tokenizer, documents)) == everything(whole)
+
+
+def test_groups_add_up_to_the_total() -> None:
+    evaluation = evaluate(trained("bpe"), some_documents())
+    total = evaluation.total.as_counts()
+    assert list(evaluation.groups) == sorted(evaluation.groups)
+    for name in total:
+        assert total[name] == sum(tally[name] for tally in evaluation.groups.values())
+    by_group = sum(np.array(frequencies_of(evaluation, group)) for group in evaluation.groups)
+    assert evaluation.frequencies.tolist() == by_group.tolist()  # type: ignore[union-attr]
+    for number, name in enumerate(DOCUMENT_COUNTS):
+        assert evaluation.document_counts[:, number].sum() == total[name]
+    for place, group in enumerate(evaluation.groups.values()):
+        rows = evaluation.document_counts[evaluation.document_groups == place]
+        assert len(rows) == group["documents"]
+        assert rows.sum(axis=0).tolist() == [group[name] for name in DOCUMENT_COUNTS]
+
+
+def test_documents_without_tokens_are_counted_and_in_no_ratio() -> None:
+    tokenizer = Toy("a", otherwise="nothing")
+    evaluation = evaluate(tokenizer, documents_of("aa", "ééé", "a"))
+    assert evaluation.total["documents"] == 3
+    assert evaluation.total["empty_documents"] == 1
+    assert evaluation.total["bytes"] == 3
+    assert evaluation.num_bytes == 9
+    assert evaluation.column("bytes").tolist() == [2, 0, 1]
+    assert METRICS["roundtrip_rate"].value(evaluation.total, evaluation.vocabulary) == 2 / 3
+    nothing = evaluate(tokenizer, documents_of("é", "ü"))
+    values = {name: metric.value(nothing.total, nothing.vocabulary) for name, metric in METRICS.items()}
+    assert {name for name, value in values.items() if value is not None} == {
+        "roundtrip_rate",
+        "id_stability",
+        "whitespace_fidelity",
+        "vocab_utilization",
+        "reachable_utilization",
+    }
+
+
+def test_frequencies_by_group_are_given_up_where_they_would_take_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tokenizer = Toy("a", "b")
+    documents = [document for group in "xyz" for document in documents_of("ab", group=group)]
+    monkeypatch.setattr(measuring, "_MOST_FREQUENCIES", 2 * tokenizer.info.vocab_size)
+    evaluation = evaluate(tokenizer, documents)
+    assert [tally.frequencies for tally in evaluation.groups.values()] == [None, None, None]
+    assert evaluation.frequencies.tolist() == [0, 3, 3]
+    assert evaluation.total.frequencies is not None
+
+
+def test_a_document_that_cannot_be_encoded_is_an_error() -> None:
+    with pytest.raises(TextError, match="lone surrogate"):
+        evaluate(trained("bpe"), documents_of("fine", "a \ud800 b"))
+
+
+def test_words_that_fall_into_most_tokens_come_first() -> None:
+    evaluation = evaluate(Toy("ab", "c", "d", " "), documents_of("ab cd dcd cd"), worst_words=2)
+    assert evaluation.worst_words == {"all": ((b"dcd", 3, 1), (b"cd", 2, 2))}
+
+
+# --- fidelity ---------------------------------------------------------------------------------
+
+
+def fidelity_of(tokenizer: Toy, *texts: str) -> tuple[dict[str, int], Sequence[Failure]]:
+    evaluation = evaluate(tokenizer, documents_of(*texts))
+    counts = evaluation.total.as_counts()
+    return {name: counts[name] for name in fidelity.FIDELITY}, evaluation.failures
+
+
+def test_what_comes_back_is_counted() -> None:
+    counts, failures = fidelity_of(Toy("a", "b", " ", "\n", otherwise="bytes"), "a b", "é\n", "\ufffd")
+    assert counts == {
+        "roundtrips": 3,
+        "checked_for_stability": 3,
+        "stable": 3,
+        "whitespace_kept": 3,
+        "indentation_lost": 0,
+    }
+    assert failures == ()
+
+
+def test_what_does_not_is_told_with_its_place() -> None:
+    tokenizer = Toy("a", "b", " ", "\n", otherwise="nothing")
+    counts, failures = fidelity_of(tokenizer, "a b", "a éb", "a\tb\n", "\tb")
+    assert counts == {
+        "roundtrips": 1,
+        "checked_for_stability": 4,
+        "stable": 4,
+        "whitespace_kept": 2,  # "a b" and "a éb"
+        "indentation_lost": 1,
+    }
+    assert [(failure.source, failure.offset) for failure in failures] == [
+        ("all.txt:2", 2),
+        ("all.txt:3", 1),
+        ("all.txt:4", 0),
+    ]
+    assert failures[0].expected == "a éb"
+    assert failures[0].found == "a b"
+
+
+def test_a_lossless_tokenizer_that_lies_is_found_out() -> None:
+    """What it says of itself only lets whole batches be decoded at once."""
+
+    class Liar(Toy):
+        def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
+            return super().decode(ids, errors=errors).upper()
+
+        def decode_bytes(self, ids: Sequence[int]) -> bytes:
+            return super().decode_bytes(list(ids)).upper()
+
+    tokenizer = Liar("a")
+    tokenizer.info = replace(tokenizer.info, lossless=True)
+    counts, failures = fidelity_of(tokenizer, "a", "aa")
+    assert counts["roundtrips"] == 0
+    assert len(failures) == 2
+
+
+def test_only_the_first_failures_are_kept() -> None:
+    counts, failures = fidelity_of(Toy("a"), *["é"] * 9)
+    assert counts["roundtrips"] == 0
+    assert len(failures) == fidelity.FAILURES_KEPT
+
+
+def test_stability_is_asked_of_the_beginning_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fidelity, "_CHECKED_FOR_STABILITY", 3)
+    counts, _ = fidelity_of(Toy("a"), "aa", "aa", "aa", "aa")
+    assert counts["checked_for_stability"] == counts["stable"] == 2
+
+
+@pytest.mark.parametrize(
+    ("decoded", "lost"),
+    [
+        ("if x:\n    y\n\tz", 0),
+        ("if x:\n   y\n\tz", 1),
+        ("if x: y z", 2),
+        ("if x:\n     y\n    z", 2),
+        ("", 2),
+    ],
+)
+def test_indentation_is_kept_to_the_character(decoded: str, lost: int) -> None:
+    assert indentation_lost("if x:\n    y\n\tz", decoded) == lost
+
+
+def test_blank_lines_have_no_indentation_to_lose() -> None:
+    assert indentation_lost("a\n   \nb", "a\n\nb") == 0
+
+
+def test_a_failure_shows_some_text_around_it() -> None:
+    text = "x" * 100 + "é" + "y" * 100
+    found = failure_of("a.txt", text, text.replace("é", ""))
+    assert found.offset == 100
+    assert found.expected == "x" * 20 + "é" + "y" * 39
+    assert found.found == "x" * 20 + "y" * 40
+    assert failure_of("a.txt", "ab", "abc") == Failure("a.txt", 2, "ab", "abc")

@@ -1,0 +1,333 @@
+"""The HTML report: whole, alone, inert whatever its texts hold, and true to the comparison."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from support.comparisons import HOSTILE, TEXTS, Texts, compared, named, tokenizers
+from support.segmentations import HARD_TEXTS, cut_at, token
+
+from tokbench import judging
+from tokbench.corpus import bundled_corpus
+from tokbench.errors import BackendUnavailableError
+from tokbench.evaluation.samples import Sample, draw_samples, samples_of
+from tokbench.metrics.catalogue import METRICS, metrics_named
+from tokbench.render.glyphs import visible
+from tokbench.render.html import report, tables
+from tokbench.render.html.report import Curve, html_report
+from tokbench.render.html.samples import UNCOVERED, samples_document
+from tokbench.tokens import Segmentation, TokenKind
+
+if TYPE_CHECKING:
+    from tokbench.evaluation.comparison import Comparison
+
+VOID = {"meta", "input", "br", "hr", "img", "link"}
+INVISIBLE = "\0\x07\x1b\u202e\u2066\u2028\u2029"
+
+
+class Page(HTMLParser):
+    """What a browser makes of a page: its elements, and the texts of its scripts."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self._open: list[str] = []
+        self.feed(data.decode())
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len(dict(attrs)) == len(attrs), (tag, attrs)
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+            self.texts.setdefault(tag, []).append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.texts[self._open[-1]][-1] += data
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the viewer is given."""
+        found: dict[str, Any] = json.loads(self.texts["script"][0])
+        return found
+
+    @property
+    def policy(self) -> str:
+        return next(attrs["content"] or "" for tag, attrs in self.tags if "http-equiv" in attrs)
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return compared(tokenizers(), TEXTS, parallel=["en", "fr", "he"])
+
+
+@pytest.fixture(scope="module")
+def samples(comparison: Comparison) -> tuple[Sample, ...]:
+    return draw_samples(Texts(TEXTS), [one.contestant.tokenizer for one in comparison.tokenizers])
+
+
+@pytest.fixture(scope="module")
+def page(comparison: Comparison, samples: tuple[Sample, ...]) -> bytes:
+    return html_report(comparison, samples)
+
+
+@pytest.fixture(scope="module")
+def hostile() -> bytes:
+    """A page whose every name, group, place and line wants to be more than text."""
+    judged = named(*HOSTILE)
+    texts = dict.fromkeys(HOSTILE, "\n".join(line.replace("\n", "") for line in HOSTILE) + "\n")
+    found = compared(judged, texts, parallel=HOSTILE)
+    return html_report(
+        found,
+        draw_samples(Texts(texts), judged),
+        curve=Curve([(1, 2.0, HOSTILE[0]), (2, 3.0, HOSTILE[3])], 2),
+    )
+
+
+# --- one file, alone ------------------------------------------------------------------------------
+
+
+def pages() -> Any:
+    return pytest.mark.parametrize("name", ["page", "hostile"])
+
+
+@pages()
+def test_it_is_well_formed(name: str, request: pytest.FixtureRequest) -> None:
+    data = request.getfixturevalue(name)
+    found = Page(data)
+    assert data.startswith(b"<!DOCTYPE html>")
+    assert [tag for tag, _ in found.tags[:2]] == ["html", "head"]
+    ids = [attrs["id"] for _, attrs in found.tags if "id" in attrs]
+    assert len(set(ids)) == len(ids)
+    labels = {attrs["for"] for tag, attrs in found.tags if "for" in attrs}
+    targets = {(attrs["href"] or "")[1:] for tag, attrs in found.tags if tag == "a"}
+    assert labels | targets <= set(ids)
+
+
+@pages()
+def test_nothing_is_fetched(name: str, request: pytest.FixtureRequest) -> None:
+    data = request.getfixturevalue(name)
+    found = Page(data)
+    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in found.tags}
+    for tag, attrs in found.tags:
+        assert not {"src", "srcset", "action", "xlink:href", "style"} & set(attrs)
+        assert "href" not in attrs or (tag == "a" and (attrs["href"] or "").startswith("#"))
+    namespaces = {b"http://www.w3.org/2000/svg", b"http://www.w3.org/1999/xlink"}
+    assert set(re.findall(rb"https?://[^\"' ]*", data)) <= namespaces
+    assert b"url(" not in data
+    assert b"@import" not in data
+
+
+@pages()
+def test_nothing_acts_but_its_own_script(name: str, request: pytest.FixtureRequest) -> None:
+    data = request.getfixturevalue(name)
+    found = Page(data)
+    assert [attrs for tag, attrs in found.tags if tag == "script"] == [
+        {"type": "application/json", "id": "data"},
+        {},
+    ]
+    assert not [attr for _, attrs in found.tags for attr in attrs if attr.startswith("on")]
+    assert re.findall(rb"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(", data) == []
+
+
+@pages()
+def test_the_policy_names_its_script_and_its_style_and_nothing_else(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    found = Page(request.getfixturevalue(name))
+    hashes = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (found.texts["style"][0], found.texts["script"][1])
+    ]
+    assert found.policy == (
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_names_and_lines_stay_text(hostile: bytes) -> None:
+    text = hostile.decode()
+    assert not set(INVISIBLE) & set(text)
+    assert "<script>alert" not in text
+    assert "onerror" not in {attr for _, attrs in Page(hostile).tags for attr in attrs}
+    heads = [head.strip() for head in Page(hostile).texts["th"]]
+    for name in ("<script>alert(1)</script>", "a⟨RLO⟩b⟨LRI⟩c", "{{ 7 * 7 }}{% raw %}"):
+        assert name in heads
+    found = Page(hostile).data
+    assert {one["name"] for one in found["tokenizers"]} >= {"<script>alert(1)</script>", "a⟨RLO⟩b⟨LRI⟩c"}
+    assert "nul␀bell␇escape␛[31m" in {one["label"] for one in found["samples"]}
+
+
+def test_the_same_comparison_gives_the_same_bytes(
+    comparison: Comparison, samples: tuple[Sample, ...], page: bytes
+) -> None:
+    assert html_report(comparison, samples) == page
+
+
+def test_a_missing_library_is_told_with_its_remedy(
+    comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "find_spec", lambda name: None)
+    with pytest.raises(BackendUnavailableError, match="jinja2") as refused:
+        html_report(comparison)
+    assert refused.value.hint == "pip install 'tokbench[report]'"
+
+
+# --- what it says ---------------------------------------------------------------------------------
+
+
+def test_every_tokenizer_has_its_row(comparison: Comparison) -> None:
+    table = tables.summary_table(comparison)
+    assert [row[0].text for row in table.rows] == [one.name for one in comparison.tokenizers]
+    place = [column.title for column in table.columns].index("bytes/token")
+    values = [one.figures["bytes_per_token"].value for one in comparison.tokenizers]
+    assert [row[place].value for row in table.rows] == values
+    best = max(value for value in values if value is not None)
+    assert [row[place].best for row in table.rows] == [value == best for value in values]
+
+
+def test_chosen_metrics_are_the_columns(comparison: Comparison) -> None:
+    table = tables.summary_table(comparison, metrics=metrics_named(["unk_rate"]))
+    assert [column.title for column in table.columns][:3] == ["tokenizer", "entries", "UNK"]
+    assert [column.first for column in table.columns][:3] == ["ascending", "descending", "ascending"]
+
+
+def test_rows_are_as_wide_as_their_table(comparison: Comparison) -> None:
+    every = [
+        tables.summary_table(comparison),
+        tables.figures_table(comparison),
+        tables.groups_table(comparison, METRICS["bytes_per_token"]),
+        tables.premiums_table(comparison),
+        tables.lengths_table(comparison),
+        tables.frequencies_table(comparison),
+        tables.provenance_table(comparison),
+    ]
+    for table in every:
+        assert table is not None
+        assert table.rows
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+
+
+def test_verdict_and_notes_are_there(comparison: Comparison, page: bytes) -> None:
+    found = Page(page)
+    items = [item.strip() for item in found.texts["li"]]
+    assert items == list(comparison.verdict)
+    without = html_report(compared(tokenizers(), TEXTS)).decode()
+    assert "no premium of languages" in without
+    assert "Tokens of each language" not in without
+
+
+def test_every_chart_is_drawn_for_wide_and_narrow_windows(page: bytes) -> None:
+    found = Page(page)
+    shown = [attrs.get("class") for tag, attrs in found.tags if tag == "div"]
+    assert shown.count("wide") == shown.count("narrow") == 4
+    assert len([tag for tag, _ in found.tags if tag == "svg"]) == 8
+
+
+def test_a_sweep_is_shown_where_there_is_one(comparison: Comparison) -> None:
+    curve = Curve([(1024, 2.0, "all"), (2048, 3.0, "all")], 2048)
+    assert "knee: 2,048" in html_report(comparison, curve=curve).decode()
+
+
+def test_without_samples_there_is_no_viewer(comparison: Comparison) -> None:
+    ids = {attrs.get("id") for _, attrs in Page(html_report(comparison)).tags}
+    assert "viewer" not in ids
+    assert "summary" in ids
+
+
+@pytest.mark.slow
+def test_a_report_on_the_bundled_texts_is_not_too_big() -> None:
+    corpus = bundled_corpus()
+    comparison = judging.compare(corpus, times=False)
+    data = html_report(comparison, samples_of(comparison, corpus))
+    assert len(data) < 3_000_000
+    Page(data)
+
+
+# --- the viewer's data ----------------------------------------------------------------------------
+
+
+def rows_of(document: dict[str, Any], number: int) -> list[list[tuple[Any, ...]]]:
+    """The tokens of one tokenizer in each sample: look, start, stop."""
+    looks = document["tokenizers"][number]["looks"]
+    return [
+        [
+            (looks[row[at]], row[at + 1], row[at + 2])
+            for row in [sample["rows"][number]]
+            for at in range(0, len(row), 3)
+        ]
+        for sample in document["samples"]
+    ]
+
+
+def test_the_viewer_has_every_token(comparison: Comparison, samples: tuple[Sample, ...], page: bytes) -> None:
+    document = Page(page).data
+    for number, one in enumerate(comparison.tokenizers):
+        frequencies = one.evaluation.frequencies
+        for sample, row in zip(samples, rows_of(document, number), strict=True):
+            tokens = [(look[0], start, stop) for look, start, stop in row if look[0] != UNCOVERED]
+            assert tokens == [(token.id, *token.span) for token in sample.segmentations[number].tokens]
+        for id, (pieces, times, rank) in document["tokenizers"][number]["entries"].items():
+            assert bytes.fromhex(pieces) == one.contestant.tokenizer.token_bytes(int(id))
+            assert times == frequencies[int(id)]
+            assert rank == 1 + np.count_nonzero(frequencies > times)
+
+
+def test_the_viewer_begins_with_the_reference(samples: tuple[Sample, ...], page: bytes) -> None:
+    assert samples[Page(page).data["first"]].group == "en"
+
+
+def test_lines_have_their_direction(samples: tuple[Sample, ...], page: bytes) -> None:
+    found = {one["group"]: one["direction"] for one in Page(page).data["samples"]}
+    assert found == {"en": "ltr", "fr": "ltr", "code": "ltr", "he": "rtl"}
+
+
+def document_of(comparison: Comparison, segmentation: Segmentation) -> dict[str, Any]:
+    """The viewer's data for one line, the same one for each tokenizer."""
+    cut = (segmentation,) * len(comparison.tokenizers)
+    return samples_document(comparison, [Sample("x", "x.txt", segmentation.text, cut)])
+
+
+@given(HARD_TEXTS)
+def test_nothing_of_a_line_is_lost_or_hidden(comparison: Comparison, text: str) -> None:
+    size = len(text.encode())
+    document = document_of(comparison, cut_at(text, *range(3, size, 3)))
+    [row] = rows_of(document, 0)
+    assert [edge for _, start, stop in row for edge in (start, stop)][1:-1] == [
+        edge for edge in range(3, size, 3) for _ in range(2)
+    ]
+    whole = document_of(comparison, cut_at(text))
+    [row] = rows_of(whole, 0)
+    assert "".join("".join(look[3][::2]) for look, _, _ in row) == (visible(text) or "⟨empty⟩")
+
+
+def test_text_in_no_token_is_shown_as_such(comparison: Comparison) -> None:
+    segmentation = Segmentation(
+        "a bé",
+        (token(0, 1, "a", id=1), token(2, 4, "b?", id=2, kind=TokenKind.UNKNOWN), token(5, 5, "x", id=3)),
+    )
+    [row] = rows_of(document_of(comparison, segmentation), 0)
+    assert row == [
+        ((1, "normal", False, ("a", 0)), 0, 1),
+        ((UNCOVERED, "uncovered", False, ("·", 1)), 1, 2),
+        ((2, "unknown", False, ("⟨?⟩", 1, "b", 0, "⟨C3⟩", 3)), 2, 4),
+        ((UNCOVERED, "uncovered", False, ("⟨A9⟩", 3)), 4, 5),
+        ((3, "normal", True, ("x", 0)), 5, 5),
+    ]

@@ -1,0 +1,156 @@
+"""The bootstrap: what it draws, how wide its intervals are, and that tokenizers are paired in it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.toys import Toy, documents_of
+
+from tokbench.evaluation.measuring import evaluate
+from tokbench.evaluation.resampling import difference, difference_interval, resampled_values
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.counts import DOCUMENT_COUNTS
+from tokbench.metrics.intervals import RESAMPLES, Interval, interval_of, resamples
+
+
+def test_fewer_than_two_documents_say_nothing() -> None:
+    assert resamples(0, seed=0) is None
+    assert resamples(1, seed=0) is None
+
+
+def test_as_many_are_drawn_as_there_are() -> None:
+    drawn = resamples(50, seed=1)
+    assert drawn is not None
+    assert drawn.weights.shape == (RESAMPLES, 50)
+    assert (drawn.weights.sum(axis=1) == 50).all()
+    assert drawn.weights.mean() == pytest.approx(1)
+    assert drawn.weights.var() == pytest.approx(1, abs=0.1)  # nearly Poisson
+
+
+def test_the_seed_decides() -> None:
+    one, same, other = (resamples(30, seed=seed) for seed in (5, 5, 6))
+    assert one is not None
+    assert same is not None
+    assert other is not None
+    assert np.array_equal(one.weights, same.weights)
+    assert not np.array_equal(one.weights, other.weights)
+
+
+def test_the_ratio_is_that_of_sums() -> None:
+    drawn = resamples(3, seed=0, num_resamples=20)
+    assert drawn is not None
+    above, below = np.array([1, 2, 30]), np.array([2, 5, 7])
+    ratios = drawn.ratios(above, below)
+    assert ratios is not None
+    by_hand = [(weights @ above) / (weights @ below) for weights in drawn.weights]
+    assert ratios.tolist() == pytest.approx(by_hand)
+
+
+def test_a_resample_without_a_denominator_leaves_no_interval() -> None:
+    drawn = resamples(2, seed=0)
+    assert drawn is not None
+    assert drawn.ratios(np.array([1, 1]), np.array([0, 1])) is None
+
+
+def test_the_interval_is_of_percentiles() -> None:
+    assert interval_of(np.arange(1001.0)) == pytest.approx((25, 975))
+    assert Interval(-1, 0).spans_zero
+    assert Interval(0, 0).spans_zero
+    assert not Interval(0.1, 0.2).spans_zero
+
+
+@pytest.mark.parametrize("documents", [200, 6000])
+def test_it_holds_the_truth_about_as_often_as_it_says(documents: int) -> None:
+    """A ratio of 4 with noise, a hundred times; more documents than 4,096 are drawn in units."""
+    drawn = resamples(documents, seed=3, num_resamples=400)
+    assert drawn is not None
+    generator = np.random.default_rng(8)
+    held = 0
+    widths = []
+    for _ in range(100):
+        below = generator.integers(50, 500, documents)
+        above = generator.poisson(4.0 * below * generator.gamma(30, 1 / 30, documents))
+        ratios = drawn.ratios(above, below)
+        assert ratios is not None
+        low, high = interval_of(ratios)
+        held += low <= 4 <= high
+        widths.append(high - low)
+    assert 87 <= held <= 100
+    # The spread of such a mean, by the formula for ratios: 1.96 standard errors at either side.
+    sizes = generator.integers(50, 500, 100_000).astype(float)
+    spread = 4 * np.sqrt((sizes**2).mean() / 30 + sizes.mean() / 4) / sizes.mean() / np.sqrt(documents)
+    assert np.mean(widths) == pytest.approx(2 * 1.96 * spread, rel=0.1)
+
+
+def test_many_documents_are_dealt_into_units_of_one_size() -> None:
+    drawn = resamples(10_000, seed=0, num_resamples=3)
+    assert drawn is not None
+    sizes = np.bincount(drawn.units)
+    assert len(sizes) == drawn.weights.shape[1] == 4096
+    assert set(sizes.tolist()) <= {2, 3}
+    assert drawn.units[:100].tolist() != sorted(drawn.units[:100].tolist())  # dealt at random
+    ones = np.ones(10_000, np.int64)
+    assert drawn.ratios(ones, ones).tolist() == [1, 1, 1]  # type: ignore[union-attr]
+
+
+def test_pairing_tells_apart_what_single_intervals_do_not() -> None:
+    """Documents differ far more than the tokenizers: 1 % better on each of them."""
+    generator = np.random.default_rng(1)
+    tokens = generator.integers(100, 300, 300) * 100
+    num_bytes = (tokens * generator.uniform(1, 6, 300)).astype(np.int64)
+    drawn = resamples(300, seed=0)
+    assert drawn is not None
+    worse, better = drawn.ratios(num_bytes, tokens), drawn.ratios(num_bytes, tokens * 99 // 100)
+    assert worse is not None
+    assert better is not None
+    assert interval_of(worse).high > interval_of(better).low
+    found = difference_interval(better, worse, share=False)
+    assert found is not None
+    assert not found.spans_zero
+    assert found.low == pytest.approx(1 / 0.99 - 1, abs=1e-4)
+
+
+# --- of metrics -------------------------------------------------------------------------------
+
+
+def test_metrics_by_document_have_resamples_and_others_have_none() -> None:
+    evaluation = evaluate(Toy("a", "b"), documents_of("ab", "aé", "b b"))
+    drawn = resamples(3, seed=0)
+    have = {name for name, one in METRICS.items() if resampled_values(one, evaluation, drawn) is not None}
+    assert have == {
+        "bytes_per_token",
+        "chars_per_token",
+        "tokens_per_word",
+        "tokens_per_line",
+        "split_word_rate",
+        "vocab_coverage",
+        "unk_rate",
+        "byte_fallback_rate",
+    }
+    assert all(resampled_values(metric, evaluation, None) is None for metric in METRICS.values())
+
+
+def test_a_complement_is_resampled_as_one() -> None:
+    evaluation = evaluate(Toy("a"), documents_of("aé", "aé", "aé"))
+    values = resampled_values(METRICS["vocab_coverage"], evaluation, resamples(3, seed=0))
+    assert values is not None
+    assert values.tolist() == pytest.approx([1 / 3] * RESAMPLES)
+
+
+def test_the_columns_are_those_of_each_document() -> None:
+    evaluation = evaluate(Toy("a", "b"), documents_of("ab", "aé", "b b"))
+    assert evaluation.column("bytes").tolist() == [2, 3, 3]
+    assert evaluation.column("unknown_tokens").tolist() == [0, 1, 1]
+    assert evaluation.document_counts.shape == (3, len(DOCUMENT_COUNTS))
+    with pytest.raises(ValueError, match="not in"):
+        evaluation.column("lengths")
+
+
+def test_differences_are_relative_or_of_shares() -> None:
+    assert difference(3.0, 2.0, share=False) == 0.5
+    assert difference(0.3, 0.2, share=True) == pytest.approx(0.1)
+    assert difference(None, 2.0, share=False) is None
+    assert difference(2.0, None, share=True) is None
+    assert difference(2.0, 0.0, share=False) is None
+    assert difference_interval(np.ones(3), np.array([1.0, 0.0, 1.0]), share=False) is None
+    assert difference_interval(None, np.ones(3), share=True) is None

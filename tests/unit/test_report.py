@@ -1,0 +1,227 @@
+"""One tokenizer in depth: what a report adds to a comparison, and how it is shown."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from support.toys import Toy
+
+from tokbench.corpus import Corpus, open_corpus
+from tokbench.evaluation.robustness import robustness_of
+from tokbench.evaluation.spending import kind_of, spending_of
+from tokbench.evaluation.splitting import Documents
+from tokbench.interfaces import no_progress
+from tokbench.judging import report
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.cost import Model
+from tokbench.metrics.vocabulary import vocabulary_from
+from tokbench.registry import get_backend
+from tokbench.render.report import render_report, report_document
+from tokbench.resources import corpora_directory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.evaluation.report import Report
+    from tokbench.interfaces import Tokenizer
+
+MODEL = Model(dim=64, layers=2, kv_heads=2, head_dim=16, context=128, price=0.5)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    folder = corpora_directory()
+    paths = [folder / "parallel" / "en.txt", folder / "parallel" / "ja.txt", folder / "code" / "python.py"]
+    return open_corpus(*paths)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(corpus: Corpus) -> Tokenizer:
+    backend = get_backend("bpe")
+    config = backend.config_type(vocab_size=500, special_tokens=("<|pad|>",))
+    return backend.train(corpus, config, progress=no_progress)
+
+
+@pytest.fixture(scope="module")
+def found(corpus: Corpus, tokenizer: Tokenizer) -> Report:
+    return report(corpus, tokenizer=tokenizer, model=MODEL, times=False)
+
+
+def shown(found: Report, *, width: int = 100) -> str:
+    text = StringIO()
+    render_report(found, console=Console(file=text, width=width, color_system=None, highlight=False))
+    return text.getvalue()
+
+
+def test_the_figures_are_those_of_a_comparison_of_one(found: Report) -> None:
+    assert [one.name for one in found.comparison.tokenizers] == [found.judged.name]
+    assert list(found.judged.figures) == list(METRICS)
+
+
+def test_every_token_is_in_the_histogram_the_uses_and_the_kinds(found: Report, tokenizer: Tokenizer) -> None:
+    evaluation = found.judged.evaluation
+    tokens = evaluation.total["tokens"]
+    assert sum(found.lengths) == tokens
+    assert sum(one.tokens for one in found.spending) == tokens
+    assert sum(one.entries for one in found.spending) == tokenizer.info.vocab_size
+    assert sum(one.used for one in found.spending) == np.count_nonzero(evaluation.frequencies)
+    weighted = sum(size * count for size, count in enumerate(found.lengths[:-1]))
+    assert weighted + found.lengths[-1] * 16 <= evaluation.num_bytes
+
+
+def test_the_most_and_the_least_used_entries(found: Report, tokenizer: Tokenizer) -> None:
+    frequencies = found.judged.evaluation.frequencies
+    counts = sorted((count for count in frequencies.tolist() if count), reverse=True)
+    assert [use.count for use in found.most_used] == counts[:20]
+    assert [use.count for use in found.least_used] == counts[-20:]
+    for use in (*found.most_used, *found.least_used):
+        assert use.piece == tokenizer.token_bytes(use.id)
+        assert use.count == frequencies[use.id]
+    assert found.unused == 499 - len(counts)
+    assert found.deciles is not None
+    assert (found.deciles[0], found.deciles[-1]) == (counts[-1], counts[0])
+
+
+def test_few_used_entries_are_not_told_twice(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("abba\n" * 3)
+    found = report(open_corpus(tmp_path), tokenizer=Toy("a", "b", "c", "\n"), times=False)
+    assert [(use.piece, use.count) for use in found.most_used] == [(b"a", 6), (b"b", 6), (b"\n", 3)]
+    assert found.least_used == ()
+    assert found.unused == 1  # c; the unknown token is special
+    assert found.scaffold is None
+
+
+def test_scaffolding_is_learned_and_unused(found: Report) -> None:
+    frequencies = found.judged.evaluation.frequencies
+    assert found.scaffold is not None
+    assert 0 <= found.scaffold <= np.count_nonzero(frequencies[256:499] == 0)
+
+
+def test_numbers_by_length_are_all_numbers(found: Report) -> None:
+    total = found.judged.evaluation.total
+    assert sum(one.numbers for one in found.numbers) == total["numbers"]
+    assert sum(one.tokens for one in found.numbers) == total["number_tokens"]
+    assert all(one.numbers for one in found.numbers)
+
+
+def test_costs_follow_from_the_model_and_the_groups(found: Report) -> None:
+    cost = found.cost
+    assert cost.embedding_bytes == 500 * 64 * 2
+    assert cost.untied_bytes == 2 * cost.embedding_bytes
+    assert cost.kv_cache_bytes == 2 * 2 * 2 * 16 * 128 * 2
+    for group, tally in found.judged.evaluation.groups.items():
+        assert cost.groups[group].context_chars == tally["chars"] / tally["tokens"] * 128
+        assert cost.groups[group].price_per_million_chars == pytest.approx(
+            tally["tokens"] / tally["chars"] * 1000 * 0.5
+        )
+
+
+def test_without_a_model_there_is_no_cost(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("ab\n" * 3)
+    found = report(open_corpus(tmp_path), tokenizer=Toy("a", "b"), times=False)
+    assert found.cost.embedding_bytes is found.cost.kv_cache_bytes is None
+    assert "What it costs" not in shown(found)
+
+
+# --- rewritings -------------------------------------------------------------------------------
+
+
+def test_robustness_by_hand(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("ab ab\nab\n")
+    tokenizer = Toy("ab", "A", "B", " ")
+    found = {one.rewriting: one for one in robustness_of(tokenizer, Documents(open_corpus(tmp_path)))}
+    upper = found["upper case"]  # ab| |ab and ab: A|B| |A|B and A|B
+    assert (upper.lines, upper.growth, upper.distance) == (2, 7 / 4, 6 / 4)
+    before = found["space before"]
+    assert (before.lines, before.growth, before.distance) == (2, 6 / 4, 2 / 4)
+    unchanged = found["NFD for NFC"]
+    assert (unchanged.lines, unchanged.growth, unchanged.distance) == (0, None, None)
+
+
+def test_every_group_has_a_share_of_the_lines(corpus: Corpus, tokenizer: Tokenizer) -> None:
+    [before] = [one for one in robustness_of(tokenizer, Documents(corpus)) if one.rewriting == "space before"]
+    assert before.lines == 3 * (200 // 3)
+
+
+# --- what the vocabulary is spent on ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (" the", "Latin"),
+        ("▁the", "Latin"),
+        ("▁", "white space"),
+        ("\n\n  ", "white space"),
+        ("東京", "Han"),
+        ("2024", "digits"),
+        ("!=", "punctuation and symbols"),
+        ("1st", "Latin"),
+        ("aб", "letters of several scripts"),
+        ("\x00", "controls and unassigned"),
+    ],
+)
+def test_entries_have_a_kind(text: str, kind: str) -> None:
+    assert kind_of(text) == kind
+
+
+def test_entries_are_counted_by_kind() -> None:
+    vocabulary = vocabulary_from([b"a", b"b", b"\xc3", b"<s>", None], special_ids=[3])
+    found = spending_of(vocabulary, np.array([5, 0, 2, 0, 0]))
+    assert [(one.kind, one.entries, one.used, one.tokens) for one in found] == [
+        ("Latin", 2, 1, 5),
+        ("special tokens", 2, 0, 0),
+        ("bytes and parts of characters", 1, 1, 2),
+    ]
+
+
+# --- how it is shown --------------------------------------------------------------------------
+
+
+def test_json_is_the_comparison_and_more(found: Report) -> None:
+    document: Any = orjson.loads(orjson.dumps(report_document(found)))
+    assert document["schema"] == "tokbench.report/1"
+    assert list(document["tokenizer"]["metrics"]) == list(METRICS)
+    assert document["lengths"] == list(found.lengths)
+    assert [bytes.fromhex(use["bytes"]) for use in document["most_used"]] == [
+        use.piece for use in found.most_used
+    ]
+    assert document["cost"]["embedding_bytes"] == found.cost.embedding_bytes
+    assert set(document["worst_words"]) == {"en", "ja", "python"}
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_it_fits_the_terminal(found: Report, width: int) -> None:
+    lines = shown(found, width=width).splitlines()
+    assert max(map(cell_len, lines)) <= width
+    for title in (
+        "Compression",
+        "Vocabulary",
+        "Fidelity",
+        "Numbers",
+        "Code",
+        "Groups",
+        "What it costs the model",
+    ):
+        assert any(line.startswith(title) for line in lines), title
+
+
+def test_what_does_not_come_back_is_shown_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("abé[bold]\n", encoding="utf-8")
+    text = shown(report(open_corpus(tmp_path), tokenizer=Toy("a", "b", "[", "\n"), times=False))
+    assert "byte 2" in text
+    assert "abé[bold]" in text
+    assert "ab<unk>[" in text
+
+
+def test_text_without_words_or_numbers_leaves_sections_out(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("!?\n")
+    text = shown(report(open_corpus(tmp_path), tokenizer=Toy("!", "?", "\n"), times=False))
+    for title in ("Words that fall apart", "Numbers by", "Groups", "Documents that do not"):
+        assert title not in text

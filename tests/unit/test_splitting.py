@@ -1,0 +1,210 @@
+"""A tenth of a corpus is held out: of everything, and the same lines of every language."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tokbench.corpus import bundled_corpus, open_corpus
+from tokbench.errors import CorpusError
+from tokbench.evaluation.fairness import NO_TRANSLATIONS, Alignment
+from tokbench.evaluation.splitting import split_corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tokbench.evaluation.splitting import Split
+
+
+def write(folder: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return folder
+
+
+def numbered(count: int, *, mark: str = "") -> str:
+    return "".join(f"{number} {mark}\n" for number in range(count))
+
+
+def held_lines(split: Split) -> dict[str, list[str]]:
+    """The numbers of the lines that are held out, by group."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for document in split.held_out:
+        found[document.group] += [line.split()[0] for line in document.text.splitlines()]
+    return dict(found)
+
+
+def test_a_tenth_of_every_bundled_text_is_held_out() -> None:
+    split = split_corpus(bundled_corpus())
+    sizes = Counter(document.group for document in bundled_corpus().documents())
+    held: Counter[str] = Counter()
+    for document in split.held_out:
+        held[document.group] += len(document.text.encode())
+    assert set(held) == set(sizes)
+    total = sum(len(text.encode()) for text in bundled_corpus())
+    assert split.training_bytes + held.total() == total
+    assert 0.07 < held.total() / total < 0.13
+    assert split.num_held_out == sum(1 for _ in split.held_out)
+    assert split.num_training == sum(1 for _ in split.training)
+
+
+def test_both_parts_are_the_whole_and_share_no_line(tmp_path: Path) -> None:
+    corpus = open_corpus(
+        write(tmp_path, {"a.txt": numbered(1000, mark="a"), "b.txt": numbered(37, mark="b")})
+    )
+    split = split_corpus(corpus)
+    training = [line for text in split.training for line in text.splitlines()]
+    held = [line for document in split.held_out for line in document.text.splitlines()]
+    assert (
+        sorted(training + held)
+        == sorted([*numbered(1000, mark="a").split("\n"), *numbered(37, mark="b").split("\n")])[2:]
+    )
+    assert not {*training} & {*held}
+    assert len(held) == pytest.approx(104, abs=15)
+
+
+def test_the_source_tells_the_first_line(tmp_path: Path) -> None:
+    corpus = open_corpus(write(tmp_path, {"a.txt": numbered(500)}))
+    for document in split_corpus(corpus).held_out:
+        name, _, line = document.source.rpartition(":")
+        assert name.endswith("a.txt")
+        assert document.text.startswith(f"{int(line) - 1} ")
+
+
+def test_the_seed_decides_what_is_held_out(tmp_path: Path) -> None:
+    corpus = open_corpus(write(tmp_path, {"a.txt": numbered(300), "b.txt": numbered(300)}))
+    one, same, *others = (held_lines(split_corpus(corpus, seed=seed)) for seed in (1, 1, 2, 3, 4))
+    assert one == same
+    assert any(one != other for other in others)
+
+
+# --- translations -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_same_lines_of_every_language_are_held_out(tmp_path: Path, seed: int) -> None:
+    texts = {
+        f"parallel/{name}.txt": numbered(230, mark=name * size)
+        for size, name in enumerate(["de", "en", "zh"], 1)
+    }
+    split = split_corpus(open_corpus(write(tmp_path, texts)), seed=seed)
+    found = held_lines(split)
+    assert found["de"] == found["en"] == found["zh"]
+    assert len(found["de"]) == pytest.approx(23, abs=3)
+    assert split.alignment == Alignment(("de", "en", "zh"), lines=len(found["de"]))
+
+
+def test_a_line_of_many_characters_is_a_line_in_translations(tmp_path: Path) -> None:
+    """A line that is longer than what others are cut at would put all lines behind it out of step."""
+    long = numbered(100).replace("3 \n", "3 " + "word " * 900 + "\n")
+    corpus = open_corpus(write(tmp_path, {"parallel/de.txt": long, "parallel/en.txt": numbered(100)}))
+    for seed in range(4):
+        found = held_lines(split_corpus(corpus, seed=seed))
+        assert found["de"] == found["en"]
+
+
+@pytest.mark.parametrize("unit", ["lines", "paragraphs"])
+def test_lines_that_are_documents_stay_aligned(tmp_path: Path, unit: str) -> None:
+    """Dealt out by what they say, each language would have its own held-out lines, often as many of them."""
+    text = {"lines": numbered, "paragraphs": lambda count, mark: numbered(count, mark=f"{mark}\n")}[unit]
+    files = {f"parallel/{name}.txt": text(200, mark=name) for name in ("de", "en")}
+    corpus = open_corpus(write(tmp_path, files), documents=unit)  # type: ignore[arg-type]
+    split = split_corpus(corpus)
+    found = held_lines(split)
+    assert found["de"] == found["en"]
+    assert not isinstance(split.alignment, str)
+    assert split.alignment.lines == len(found["de"]) == 20
+
+
+def test_a_hundred_languages_are_cut_into_lines_too(tmp_path: Path) -> None:
+    files = {f"parallel/l{number:03}.txt": numbered(60, mark=str(number)) for number in range(101)}
+    split = split_corpus(open_corpus(write(tmp_path, files)))
+    found = held_lines(split)
+    assert len(found) == 101
+    assert len({tuple(lines) for lines in found.values()}) == 1
+
+
+def test_a_language_with_another_number_of_lines_is_not_aligned(tmp_path: Path) -> None:
+    """Though what is held out of it may have as many."""
+    files = {
+        "parallel/de.txt": numbered(100),
+        "parallel/en.txt": numbered(100),
+        "parallel/fr.txt": numbered(101),
+    }
+    corpus = open_corpus(write(tmp_path, files))
+    for seed in range(6):
+        alignment = split_corpus(corpus, seed=seed).alignment
+        assert alignment == Alignment(("de", "en"), lines=10, left_out=("fr",))
+
+
+@pytest.mark.parametrize(
+    ("files", "gap"),
+    [
+        ({"a.txt": numbered(200)}, NO_TRANSLATIONS),
+        ({"parallel/de.txt": numbered(200)}, "there is one language only: de"),
+        (
+            {"parallel/de.txt": numbered(200), "parallel/en.txt": numbered(201)},
+            "the translations do not have the same number of lines",
+        ),
+        (
+            {"parallel/de.txt": numbered(20), "parallel/en.txt": numbered(20)},
+            "the translations have 2 lines, too few to compare languages on",
+        ),
+    ],
+    ids=["none", "one", "misaligned", "short"],
+)
+def test_without_aligned_lines_there_is_a_reason(tmp_path: Path, files: dict[str, str], gap: str) -> None:
+    assert split_corpus(open_corpus(write(tmp_path, files))).alignment == gap
+
+
+# --- odd corpora ------------------------------------------------------------------------------
+
+
+def test_many_documents_are_dealt_out_whole(tmp_path: Path) -> None:
+    corpus = open_corpus(write(tmp_path, {"a.txt": numbered(1500)}), documents="lines")
+    split = split_corpus(corpus)
+    assert split.unit == "documents"
+    assert split.num_training + split.num_held_out == 1500
+    assert split.num_held_out == pytest.approx(150, abs=45)
+
+
+def test_one_long_line_is_cut_at_spaces(tmp_path: Path) -> None:
+    text = " ".join(f"word{number}" for number in range(20_000))
+    split = split_corpus(open_corpus(write(tmp_path, {"a.txt": text})))
+    held = "".join(document.text for document in split.held_out)
+    assert 0.08 < len(held) / len(text) < 0.12
+    words = {*text.split()}
+    parts = [*split.training, *(document.text for document in split.held_out)]
+    assert all({*part.split()} <= words for part in parts)
+
+
+def test_one_long_word_is_cut_anyway(tmp_path: Path) -> None:
+    split = split_corpus(open_corpus(write(tmp_path, {"a.txt": "é" * 50_000})))
+    assert split.training_bytes + sum(len(one.text.encode()) for one in split.held_out) == 100_000
+
+
+@pytest.mark.parametrize("text", ["one line", "one\n", "a\nb\n"])
+def test_too_little_text_is_an_error(tmp_path: Path, text: str) -> None:
+    corpus = open_corpus(write(tmp_path, {"a.txt": text}))
+    seeds = 0
+    for seed in range(20):
+        try:
+            split = split_corpus(corpus, seed=seed)
+        except CorpusError as error:
+            seeds += 1
+            assert "too few to hold a tenth of them out" in error.message
+        else:
+            assert split.num_training
+            assert split.num_held_out
+    assert seeds
+
+
+def test_equal_documents_that_all_fall_on_one_side_are_an_error(tmp_path: Path) -> None:
+    corpus = open_corpus(write(tmp_path, {"a.txt": "the same\n" * 200}), documents="lines")
+    with pytest.raises(CorpusError, match="part of the corpus has no document"):
+        split_corpus(corpus)
