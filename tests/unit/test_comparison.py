@@ -354,3 +354,22 @@ def test_a_size_below_the_base_leaves_an_algorithm_out_or_is_an_error() -> None:
 def test_a_baseline_is_not_trained_twice() -> None:
     contest = train_contestants(split_of(TEXT), backends=("byte", "bpe"), vocab_size=280)
     assert [one.tokenizer.info.backend for one in contest.contestants] == ["byte", "bpe", "char"]
+
+
+# --- beside the figures -------------------------------------------------------------------------
+
+
+def test_tokens_are_relative_to_the_baselines() -> None:
+    found = compared(LETTERS, PAIRS, documents=documents_of("abab", "ab b"))
+    assert [one.relative_tokens for one in found.tokenizers] == [1.0, 5 / 8]
+
+
+def test_what_a_word_is_depends_on_the_script() -> None:
+    texts = documents_of("ab ab", group="x") + documents_of("水と火", group="y")
+    [one] = comparison_document(compared(LETTERS, documents=texts))["tokenizers"]
+    assert one["group_word_units"] == {"x": "word", "y": "character"}
+
+
+def test_a_reference_where_nothing_is_aligned_is_an_error(documents: list[Document]) -> None:
+    with pytest.raises(ConfigError, match="no premiums over 'en'"):
+        compared(LETTERS, documents=documents, reference_group="en")

@@ -15,6 +15,7 @@ from tokbench.evaluation.verdict import verdict_of
 from tokbench.interfaces import no_progress
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.intervals import Interval, interval_of, resamples
+from tokbench.metrics.ratios import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,6 +63,7 @@ class Judged:
         groups: group → metric → value.
         fairness: on aligned lines; None where there are none.
         throughput: of encoding; None where it was not measured.
+        relative_tokens: its tokens over those of the baseline on the same text; None where that has none.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Judged:
     groups: Mapping[str, Mapping[str, float | None]]
     fairness: Fairness | None
     throughput: Throughput | None
+    relative_tokens: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,10 @@ def compare_contestants(
         raise ConfigError(
             f"there is no tokenizer {baseline!r} to compare with", hint=f"there are {', '.join(names)}"
         )
+    if reference_group is not None and isinstance(alignment, str):
+        raise ConfigError(
+            f"there are no premiums over {reference_group!r}: {alignment}", hint="leave out --reference"
+        )
     evaluations = [
         evaluate(one.tokenizer, documents, threads=threads, phase=f"judging {name}", progress=progress)
         for name, one in zip(names, contestants, strict=True)
@@ -174,6 +181,7 @@ def compare_contestants(
             groups=_groups(evaluation),
             fairness=fair,
             throughput=throughput_of(contestant.tokenizer, documents) if times else None,
+            relative_tokens=ratio(evaluation.total["tokens"], base.total["tokens"]),
         )
         for name, contestant, evaluation, fair in zip(names, contestants, evaluations, fairness, strict=True)
     )

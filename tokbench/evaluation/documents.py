@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.throughput import Throughput
     from tokbench.metrics.catalogue import Metric
     from tokbench.metrics.intervals import Interval
+    from tokbench.metrics.tally import Tally
 
 SCHEMA = "tokbench.compare/1"
 
@@ -67,12 +68,15 @@ def _tokenizer(judged: Judged, metrics: Sequence[Metric]) -> dict[str, Any]:
         },
         "notes": list(contestant.notes),
         "throughput": _throughput(judged.throughput),
+        "relative_tokens": judged.relative_tokens,
+        "word_unit": word_unit(evaluation.total),
         "counts": dict(evaluation.total.as_counts()),
         "metrics": {metric.name: _figure(judged.figures[metric.name]) for metric in metrics},
         "groups": {
             group: {metric.name: {"value": values[metric.name]} for metric in metrics}
             for group, values in judged.groups.items()
         },
+        "group_word_units": {group: word_unit(tally) for group, tally in evaluation.groups.items()},
         "group_counts": {group: dict(tally.as_counts()) for group, tally in evaluation.groups.items()},
         "fairness": _fairness(judged.fairness),
         "failures": [
@@ -85,6 +89,13 @@ def _tokenizer(judged: Judged, metrics: Sequence[Metric]) -> dict[str, Any]:
             for failure in evaluation.failures
         ],
     }
+
+
+def word_unit(tally: Tally) -> str | None:
+    """What is counted as a word there: "word", or "character" in scripts that write none apart; None without any."""
+    if not tally["words"]:
+        return None
+    return "character" if tally["unspaced_words"] * 2 > tally["words"] else "word"
 
 
 def _figure(figure: Figure) -> dict[str, Any]:
@@ -121,9 +132,11 @@ def _throughput(throughput: Throughput | None) -> dict[str, Any] | None:
     return {
         "unit": "MB/s",
         "threads": 1,
+        "cold": throughput.cold,
         "median": throughput.median,
         "low": throughput.low,
         "high": throughput.high,
         "bytes": throughput.num_bytes,
         "runs": throughput.runs,
+        "all_threads": throughput.all_threads,
     }
