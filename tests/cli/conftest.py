@@ -25,7 +25,7 @@ import tokbench
 from tokbench.cli.app import main
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 PATIENCE = 120
 """Seconds after which a run is taken to hang: far more than any needs on a busy machine."""
@@ -94,6 +94,14 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TERM": "xterm-256color",
     }
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_works() -> Iterator[None]:
+    """Whatever ran here before, or started this run in the background, a command hears Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
