@@ -105,16 +105,15 @@ def test_the_python_runs(folder):
 
 
 def test_the_backend_works_as_an_installed_package(folder):
-    """Installed by hand: a module and its metadata on the path are what pip would leave there."""
     [module] = [text for text in blocks("python") if text.startswith("# toy_backend.py")]
     [project] = blocks("toml")
-    entry_point = re.search(r'^toy = "(.*)"$', project, re.MULTILINE)[1]
-    site = folder / "site"
-    metadata = site / "toy_backend-1.dist-info"
-    metadata.mkdir(parents=True)
-    (site / "toy_backend.py").write_text(module, encoding="utf-8")
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-backend\nVersion: 1\n")
-    (metadata / "entry_points.txt").write_text(f"[tokbench.backends]\ntoy = {entry_point}\n")
+    assert module.count("\n") + project.count("\n") < 60
+    package, site = folder / "toy-backend", folder / "site"
+    package.mkdir()
+    (package / "toy_backend.py").write_text(module, encoding="utf-8")
+    (package / "pyproject.toml").write_text(project, encoding="utf-8")
+    options = ["--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--target", site]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, package], cwd=folder, check=True)
 
     def tokbench(*arguments):
         settings = environment(folder)
