@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 PATIENCE = 120
 """Seconds after which a run is taken to hang: far more than any needs on a busy machine."""
 
-_SLOW_KERNEL = re.compile(r"^tokbench: running the slow Python kernel .*\n", re.MULTILINE)
+_SLOW_KERNEL = re.compile(
+    rb"^tokbench: (?:running|measuring with) the slow Python kernel .*\r?\n", re.MULTILINE
+)
 _CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -48,7 +50,7 @@ class Done:
 
     @property
     def stderr(self) -> str:
-        return _SLOW_KERNEL.sub("", self.err.decode().replace("\r\n", "\n"))
+        return _SLOW_KERNEL.sub(b"", self.err).decode().replace("\r\n", "\n")
 
     @property
     def lines(self) -> list[str]:
@@ -217,7 +219,7 @@ def terminal(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> C
                     interrupt_at = None
             os.close(keyboard)
             running.wait(PATIENCE)
-        return Done(running.returncode, bytes(out))
+        return Done(running.returncode, _SLOW_KERNEL.sub(b"", bytes(out)))
 
     return terminal
 
