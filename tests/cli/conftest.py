@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 PATIENCE = 120
 """Seconds after which a run is taken to hang: far more than any needs on a busy machine."""
 
-_SLOW_KERNEL = re.compile(
-    rb"^tokbench: (?:running|measuring with) the slow Python kernel .*\r?\n", re.MULTILINE
-)
+_SLOW_KERNEL = re.compile(rb"^tokbench: running the slow Python kernel .*\r?\n", re.MULTILINE)
 _CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

@@ -366,10 +366,7 @@ def test_the_python_kernel_says_that_it_runs_and_the_other_says_nothing() -> Non
         [sys.executable, "-c", without + ask], capture_output=True, text=True, check=False, env=environment
     )
     assert found.stdout == "python python\n"
-    assert (
-        found.stderr
-        == "tokbench: measuring with the slow Python kernel (the compiled one is not installed)\n"
-    )
+    assert found.stderr == "tokbench: running the slow Python kernel (the compiled kernel is not installed)\n"
     for name in KERNEL_NAMES:
         new_measurer(name)
         with chosen(name):

@@ -1,24 +1,22 @@
 """Which measuring kernel runs: the compiled one, or its twin in Python.
 
-Both offer one class, `Measurer`. The environment variable TOKBENCH_KERNEL chooses: "auto" (the
-compiled one where it is installed, the default), "native" (an error where it is not), "python".
+Both offer one class, `Measurer`; `tokbench.compiled` chooses.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tokbench.errors import BackendUnavailableError, ConfigError
+from tokbench.compiled import chosen_module, is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
     from numpy.typing import NDArray
+
+_COMPILED = "tokbench.metrics._measure"
 
 
 class Measurer(Protocol):
@@ -135,38 +133,10 @@ def current_kernel() -> Kernel:
         ConfigError: the variable holds another word.
         BackendUnavailableError: the native kernel is demanded and not installed.
     """
-    choice = os.environ.get("TOKBENCH_KERNEL", "auto") or "auto"
-    if choice not in ("auto", "native", "python"):
-        raise ConfigError(f"TOKBENCH_KERNEL is {choice!r}", hint="it may be auto, native or python")
-    return _load(choice)
+    name, module = chosen_module(compiled=_COMPILED, fallback="tokbench.metrics.fallback")
+    return Kernel(name, module.Measurer)
 
 
 def has_native_kernel() -> bool:
     """Whether the compiled kernel is installed."""
-    return _import_native() is not None
-
-
-@cache
-def _load(choice: str) -> Kernel:
-    native = None if choice == "python" else _import_native()
-    if native is not None:
-        return Kernel("native", native.Measurer)
-    if choice == "native":
-        raise BackendUnavailableError(
-            "TOKBENCH_KERNEL=native, but the compiled measuring kernel is not installed",
-            hint="install a C++20 compiler, then: pip install --force-reinstall --no-cache-dir tokbench",
-        )
-    from tokbench.metrics import fallback
-
-    reason = "TOKBENCH_KERNEL=python" if choice == "python" else "the compiled one is not installed"
-    print(f"tokbench: measuring with the slow Python kernel ({reason})", file=sys.stderr)
-    return Kernel("python", fallback.Measurer)
-
-
-@cache
-def _import_native() -> Any | None:
-    try:
-        from tokbench.metrics import _measure
-    except ImportError:
-        return None
-    return _measure
+    return is_installed(_COMPILED)

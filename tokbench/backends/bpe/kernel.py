@@ -1,24 +1,25 @@
 """Which kernel runs: the compiled one, or its twin in Python.
 
-Both offer the same four things: a counter of pre-tokens, `train`, an encoder, `split`. The
-environment variable TOKBENCH_KERNEL chooses: "auto" (the compiled one where it is
-installed, the default), "native" (an error where it is not), "python".
+Both offer the same four things: a counter of pre-tokens, `train`, an encoder, `split`;
+`tokbench.compiled` chooses.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tokbench.errors import BackendUnavailableError, ConfigError
+from tokbench.compiled import chosen_module, is_installed
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import numpy as np
     from numpy.typing import NDArray
+
+_COMPILED = "tokbench.backends.bpe._native"
 
 CountProgress = Callable[[int], None]
 """Told now and then how many bytes or merges are done."""
@@ -131,35 +132,16 @@ def current_kernel() -> Kernel:
         ConfigError: the variable holds another word.
         BackendUnavailableError: the native kernel is demanded and not installed.
     """
-    choice = os.environ.get("TOKBENCH_KERNEL", "auto") or "auto"
-    if choice not in ("auto", "native", "python"):
-        raise ConfigError(f"TOKBENCH_KERNEL is {choice!r}", hint="it may be auto, native or python")
-    return _load(choice)
+    return _kernel(*chosen_module(compiled=_COMPILED, fallback="tokbench.backends.bpe.fallback"))
 
 
 def has_native_kernel() -> bool:
     """Whether the compiled kernel is installed."""
-    return _import_native() is not None
+    return is_installed(_COMPILED)
 
 
 @cache
-def _load(choice: str) -> Kernel:
-    native = None if choice == "python" else _import_native()
-    if native is not None:
-        return _kernel("native", native)
-    if choice == "native":
-        raise BackendUnavailableError(
-            "TOKBENCH_KERNEL=native, but the compiled kernel is not installed",
-            hint="install a C++20 compiler, then: pip install --force-reinstall --no-cache-dir tokbench",
-        )
-    from tokbench.backends.bpe import fallback
-
-    reason = "TOKBENCH_KERNEL=python" if choice == "python" else "the compiled kernel is not installed"
-    print(f"tokbench: running the slow Python kernel ({reason})", file=sys.stderr)
-    return _kernel("python", fallback)
-
-
-def _kernel(name: str, module: Any) -> Kernel:
+def _kernel(name: str, module: ModuleType) -> Kernel:
     return Kernel(
         name=name,
         new_counter=module.PretokenCounter,
@@ -169,12 +151,3 @@ def _kernel(name: str, module: Any) -> Kernel:
         encoder_from_parts=module.Encoder.from_parts,
         split=module.split,
     )
-
-
-@cache
-def _import_native() -> Any | None:
-    try:
-        from tokbench.backends.bpe import _native
-    except ImportError:
-        return None
-    return _native
