@@ -7,11 +7,8 @@ only then move them to their place.
 
 from __future__ import annotations
 
-import os
-import secrets
 import tempfile
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +17,7 @@ from tokbench.errors import ConfigError, ConversionError, ProofError, StoreError
 from tokbench.formats.proof import ProofResult, in_words, peer_of, prove
 from tokbench.interfaces import no_progress
 from tokbench.models import DescribesItself
+from tokbench.store.file import write_file
 from tokbench.store.folder import write_folder
 from tokbench.targets import ROLES, Source, target_named
 
@@ -230,21 +228,5 @@ def _write(out: Path, product: Product, *, overwrite: bool) -> None:
     if "" not in product.files:
         write_folder(out, product.files, replace=overwrite)
         return
-    target = Path(os.path.realpath(out))
-    staging = target.with_name(f".{target.name[:40]}.tmp-{secrets.token_hex(6)}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with staging.open("xb") as file:
-            file.write(product.files[""])
-            file.flush()
-            os.fsync(file.fileno())
-        _check_place(out, product, overwrite=overwrite)  # proving took a while
-        staging.replace(target)
-    except OSError as error:
-        raise StoreError(
-            f"{out} was not written: {error.strerror or error}; nothing was changed",
-            hint="let --out name another file",
-        ) from error
-    finally:
-        with suppress(OSError):
-            staging.unlink()
+    _check_place(out, product, overwrite=overwrite)  # proving took a while
+    write_file(out, product.files[""])
