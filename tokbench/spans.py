@@ -85,30 +85,58 @@ def divided(
         then: encodes those for which that is true; not called where there are none.
         otherwise: encodes the others; not called where there are none.
     """
-    chosen = np.fromiter(map(where, texts), np.bool_, len(texts))
-    if chosen.all():
+    chosen, ours, theirs = _parted(texts, where)
+    if not theirs:
         return then(texts)
-    if not chosen.any():
+    if not ours:
         return otherwise(texts)
-    one = then([text for text, is_chosen in zip(texts, chosen, strict=True) if is_chosen])
-    other = otherwise([text for text, is_chosen in zip(texts, chosen, strict=True) if not is_chosen])
-    return _merged(one, other, chosen=chosen)
-
-
-def _merged(one: EncodedSpans, other: EncodedSpans, *, chosen: NDArray[np.bool_]) -> EncodedSpans:
-    """The texts of both, in an order that says of each text whether it is the next of the first."""
-    counts = np.zeros(len(chosen), np.int64)
-    counts[chosen] = np.diff(one.encoded.offsets)
-    counts[~chosen] = np.diff(other.encoded.offsets)
-    where = np.repeat(chosen, counts)
+    one, other = then(ours), otherwise(theirs)
+    encoded, tokens_of_one = _merged(one.encoded, other.encoded, chosen=chosen)
     return EncodedSpans(
-        encoded=Encoded(
-            ids=_interleaved(one.encoded.ids, other.encoded.ids, where=where), offsets=offsets_of(counts)
-        ),
-        starts=_interleaved(one.starts, other.starts, where=where),
-        stops=_interleaved(one.stops, other.stops, where=where),
-        kinds=_interleaved(one.kinds, other.kinds, where=where),
+        encoded=encoded,
+        starts=_interleaved(one.starts, other.starts, where=tokens_of_one),
+        stops=_interleaved(one.stops, other.stops, where=tokens_of_one),
+        kinds=_interleaved(one.kinds, other.kinds, where=tokens_of_one),
     )
+
+
+def divided_ids(
+    texts: Sequence[str],
+    *,
+    where: Callable[[str], bool],
+    then: Callable[[Sequence[str]], Encoded],
+    otherwise: Callable[[Sequence[str]], Encoded],
+) -> Encoded:
+    """The ids of texts that are encoded in two ways, as `divided` does it."""
+    chosen, ours, theirs = _parted(texts, where)
+    if not theirs:
+        return then(texts)
+    if not ours:
+        return otherwise(texts)
+    return _merged(then(ours), otherwise(theirs), chosen=chosen)[0]
+
+
+def _parted(
+    texts: Sequence[str], where: Callable[[str], bool]
+) -> tuple[NDArray[np.bool_], list[str], list[str]]:
+    """Of each text whether it is of the first sort, then the texts of the first and of the second."""
+    chosen = np.fromiter(map(where, texts), np.bool_, len(texts))
+    ours = [text for text, is_chosen in zip(texts, chosen, strict=True) if is_chosen]
+    theirs = [text for text, is_chosen in zip(texts, chosen, strict=True) if not is_chosen]
+    return chosen, ours, theirs
+
+
+def _merged(one: Encoded, other: Encoded, *, chosen: NDArray[np.bool_]) -> tuple[Encoded, NDArray[np.bool_]]:
+    """The texts of both, in an order that says of each text whether it is the next of the first.
+
+    Returns:
+        The ids, and of each of them whether it comes from the first.
+    """
+    counts = np.zeros(len(chosen), np.int64)
+    counts[chosen] = np.diff(one.offsets)
+    counts[~chosen] = np.diff(other.offsets)
+    where = np.repeat(chosen, counts)
+    return Encoded(ids=_interleaved(one.ids, other.ids, where=where), offsets=offsets_of(counts)), where
 
 
 def _interleaved(

@@ -6,15 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.base import surrogate_error
-from tokbench.spans import divided, encode_spans
+from tokbench.base import BaseTokenizer, surrogate_error
+from tokbench.spans import divided, divided_ids, encode_spans
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tokbench.backends.bpe.kernel import Kernel
-    from tokbench.base import BaseTokenizer
     from tokbench.interfaces import Encoded, EncodedSpans
     from tokbench.models import ByteLevelBpe
     from tokbench.opening.agreement import CharacterAgreement
@@ -73,11 +72,12 @@ class ExactBpe(BpeTokenizer):
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
             TextError: a text holds a lone surrogate.
         """
-        if all(map(self._covers, texts)):
-            return super().encode_batch(texts, special=special, threads=threads)
-        from tokbench.base import BaseTokenizer
-
-        return BaseTokenizer.encode_batch(self, texts, special=special, threads=threads)
+        return divided_ids(
+            texts,
+            where=self._covers,
+            then=partial(super().encode_batch, special=special, threads=threads),
+            otherwise=partial(BaseTokenizer.encode_batch, self, special=special, threads=threads),
+        )
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
