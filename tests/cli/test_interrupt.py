@@ -146,6 +146,26 @@ def test_while_it_saves(environment, run, tmp_path, force):
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
 
 
+def test_it_breaks_into_the_making_of_a_dataclass(environment, tmp_path):
+    """Such is the moment while Python imports: the interpreter then wants to end by the signal."""
+    (tmp_path / "interrupted.py").write_text(
+        "import sys\n"
+        "from tokbench import doctor\n"
+        "from tokbench.cli.app import main\n"
+        "doctor.examine = lambda: exec('raise KeyboardInterrupt')\n"
+        "sys.argv = ['tokbench', 'doctor']\n"
+        "main()\n"
+    )
+    places = os.pathsep.join(filter(None, [str(tmp_path), environment.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted"],
+        env=environment | {"PYTHONPATH": places},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.decode()) == (130, MESSAGE)
+
+
 def test_pressed_twice_it_still_says_one_thing(start, texts, tmp_path):
     with start(
         "train", texts / "python.txt", "--vocab-size", "60000", "--progress", "json", folder=tmp_path

@@ -52,6 +52,9 @@ def _errors_as_messages() -> Iterator[None]:
         _fail(error.message, hint=error.hint, code=error.exit_code)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not break into the message
+        # Where Ctrl-C broke into an `exec` of source text (each dataclass is made by one), CPython notes that
+        # and kills the process by the signal at its end, whatever the exit code; another `exec` takes it back.
+        exec("")  # noqa: S102
         _fail("interrupted", hint="nothing half-written was left behind", code=130)
     except BrokenPipeError:  # whoever read our output has gone
         _forget_stdout()
