@@ -12,13 +12,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import DecodeError, TextError, UnknownIdError
-from tokbench.interfaces import Encoded
+from tokbench.errors import CorpusError, DecodeError, TextError, UnknownIdError
+from tokbench.interfaces import Encoded, TextIdentity
 from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokbench.interfaces import TokenizerInfo, TrainingRecord
     from tokbench.store import Manifest
@@ -30,7 +30,10 @@ class BaseTokenizer(ABC):
     Attributes:
         info: what it says of itself.
         training: what its training saw and did; None for one that was opened.
+        identify_text: tells which text it was trained on, by reading it once more; None where that cannot be.
     """
+
+    identify_text: Callable[[], TextIdentity] | None = None
 
     def __init__(self, info: TokenizerInfo, *, training: TrainingRecord | None = None) -> None:
         self.info = info
@@ -138,7 +141,6 @@ class BaseTokenizer(ABC):
         overwrite: bool,
         config: Mapping[str, Any] | None = None,
         versions: Mapping[str, str] | None = None,
-        fingerprint: str | None = None,
         seed: int = 0,
     ) -> None:
         """Write files as a saved tokenizer, with the manifest and the self-test.
@@ -149,7 +151,6 @@ class BaseTokenizer(ABC):
             overwrite: whether to replace a saved tokenizer.
             config: the options it was trained with, plain JSON.
             versions: of the libraries that its ids depend on.
-            fingerprint: of the text it was trained on.
             seed: draws the generated texts of the self-test.
 
         Raises:
@@ -166,7 +167,9 @@ class BaseTokenizer(ABC):
             vocab_size=info.vocab_size,
             special_tokens=info.special_tokens,
             config=dict(config or {}),
-            training=self._saved_training if training is None else _training_document(training, fingerprint),
+            training=self._saved_training
+            if training is None
+            else _training_document(training, self._identity()),
             versions={"tokbench": __version__, "python": platform.python_version(), **(versions or {})},
             self_test=tuple(
                 store.SelfTestSample(text=text, ids=tuple(self.encode(text)))
@@ -176,9 +179,19 @@ class BaseTokenizer(ABC):
         store.write(directory, manifest=manifest, files=files, overwrite=overwrite)
 
     @property
-    def training_fingerprint(self) -> str | None:
-        """Identifies the documents it was trained on, as its manifest does; None where that is not known."""
-        return None if self._saved_training is None else self._saved_training.get("fingerprint")
+    def training_text(self) -> TextIdentity | None:
+        """Which documents it was trained on, as its manifest says; None where that is not known."""
+        saved = self._saved_training or {}
+        fingerprint, sample = saved.get("fingerprint"), saved.get("document_sample", [])
+        if not isinstance(fingerprint, str) or not isinstance(sample, list):
+            return None
+        return TextIdentity(fingerprint=fingerprint, sample=tuple(map(str, sample)))
+
+    def _identity(self) -> TextIdentity | None:
+        try:
+            return None if self.identify_text is None else self.identify_text()
+        except CorpusError:  # standard input is gone, or the files have changed under it
+            return None
 
     def hold_to(self, manifest: Manifest, *, path: Path) -> None:
         """Check an opened tokenizer by its self-test, and keep what the manifest says of its training.
@@ -215,12 +228,13 @@ def _moved(token: Token, offset: int) -> Token:
     return Token(token.id, token.piece, Span(token.span.start + offset, token.span.stop + offset), token.kind)
 
 
-def _training_document(training: TrainingRecord, fingerprint: str | None) -> dict[str, Any]:
+def _training_document(training: TrainingRecord, text: TextIdentity | None) -> dict[str, Any]:
     return {
         "documents": training.documents,
         "num_bytes": training.num_bytes,
         "pretokens": training.pretokens,
         "distinct_pretokens": training.distinct_pretokens,
         "tokens": training.tokens,
-        "fingerprint": fingerprint,
+        "fingerprint": None if text is None else text.fingerprint,
+        "document_sample": [] if text is None else list(text.sample),
     }

@@ -231,11 +231,25 @@ class ByteDocuments(Protocol):
     def num_bytes(self) -> int:
         """Their size, as far as it is known before they are read: for progress."""
 
-    def fingerprint(self) -> str:
-        """Identifies the documents whatever their order. Raises `CorpusError` for what is read only once."""
+    def identity(self) -> TextIdentity:
+        """Tells which documents these are. Raises `CorpusError` for what is read only once."""
 
     def byte_sources(self) -> Iterator[ByteSource]:
         """The same documents as files or blocks of bytes, in the same order; each is used before the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextIdentity:
+    """Which documents a text is made of, whatever their order.
+
+    Attributes:
+        fingerprint: of all of them; see `tokbench.corpus.Fingerprint`.
+        sample: the hashes of some documents, 16 hexadecimal digits each, ascending: of all that occur
+            the smallest, so that two texts with documents in common have them in common here too.
+    """
+
+    fingerprint: str
+    sample: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +303,8 @@ class KnowsTrainingText(Protocol):
     """A tokenizer that can tell which text it was trained on."""
 
     @property
-    def training_fingerprint(self) -> str | None:
-        """`Fingerprint` of that text's documents; None where it is not known."""
+    def training_text(self) -> TextIdentity | None:
+        """Which documents that text is made of; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tokbench.backends.bpe import BpeBackend, reference
 from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.training import default_vocab_size
 from tokbench.errors import ConfigError, CorpusError, TextError, TrainingError
-from tokbench.interfaces import ByteDocuments, ByteSource, no_progress
+from tokbench.interfaces import ByteDocuments, ByteSource, TextIdentity, no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -195,8 +195,8 @@ class Sources:
     def num_bytes(self) -> int:
         return 100
 
-    def fingerprint(self) -> str:
-        return "f"
+    def identity(self) -> TextIdentity:
+        return TextIdentity(fingerprint="f", sample=())
 
     def byte_sources(self) -> Iterator[ByteSource]:
         return iter(self.sources)

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from tokbench.corpus import Corpus, CorpusFile, Document, Fingerprint, LeftOut, Problems, open_corpus
+from tokbench.corpus import Corpus, CorpusFile, Document, LeftOut, Problems, open_corpus
 from tokbench.corpus import bytes as corpus_bytes
-from tokbench.errors import BackendUnavailableError, ConfigError, CorpusError, TextError
+from tokbench.errors import BackendUnavailableError, ConfigError, CorpusError
 from tokbench.interfaces import ByteDocuments, ByteSource
 
 
@@ -775,36 +775,33 @@ def fingerprint(texts) -> str:
     return f"{sum(int(hashlib.sha256(text.encode()).hexdigest(), 16) for text in texts) % 2**256:064x}"
 
 
+def kept(files, file):
+    files.append(file)
+    return file
+
+
+class TestClosing:
+    """A file is closed at once when its reading ends early, not when its objects are collected."""
+
+    @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
+    @pytest.mark.parametrize("name", ["a.txt.gz", "a.jsonl.gz"])
+    def test_after_an_error(self, unit, name, monkeypatch):
+        opened, opener = [], Path.open
+        monkeypatch.setattr(
+            Path, "open", lambda path, *args, **kwargs: kept(opened, opener(path, *args, **kwargs))
+        )
+        write(name, gzip.compress(b'{"text": "a"}\n' + b"\xff\n" + b"x" * 100_000))
+        opened.clear()
+        corpus = open_corpus(name, documents=unit)
+        for read in (list, Corpus.fingerprint, lambda corpus: list(corpus.documents())):
+            opened.clear()
+            with pytest.raises(CorpusError) as caught:
+                read(corpus)
+            assert [file.closed for file in opened] == [True]
+            assert caught.value.__traceback__ is not None  # which would keep what was being read
+
+
 class TestFingerprint:
-    def test_definition(self):
-        texts = ["one", "zwei", "三"]
-        counting = Fingerprint()
-        assert list(counting.watch(iter(texts))) == texts
-        assert counting.hexdigest() == fingerprint(texts)
-        assert (counting.documents, counting.num_bytes) == (3, 10)
-
-    def test_bytes_and_blocks_count_like_strings(self):
-        assert len({self.after("update", "é" * 5), self.after("update", "é".encode() * 5)}) == 1
-        assert self.after("update_blocks", ["é".encode()] * 5) == self.after("update", "é" * 5)
-
-    def after(self, method, document):
-        counting = Fingerprint()
-        getattr(counting, method)(document)
-        return counting.hexdigest()
-
-    def test_order_does_not_matter_and_number_does(self):
-        assert fingerprint(["a", "b"]) == fingerprint(["b", "a"])
-        assert self.after("update", "ab") != fingerprint(["a", "b"])
-        assert fingerprint(["a", "a"]) != fingerprint(["a"])
-
-    def test_empty_documents_do_not_count(self):
-        for method, empty in (("update", ""), ("update", b""), ("update_blocks", [])):
-            assert self.after(method, empty) == "0" * 64
-
-    def test_surrogates(self):
-        with pytest.raises(TextError, match=r"U\+D800"):
-            Fingerprint().update("a\ud800")
-
     @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
     def test_of_a_corpus(self, unit):
         write("a.txt", "one\r\ntwo\n\nthree")

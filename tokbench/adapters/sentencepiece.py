@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.adapters.sentencepiece_bytes import Found, found_pieces, found_segmentations, own_spans
 from tokbench.adapters.sentencepiece_sampling import Lexicon, bpe_dropout, sampled_index, unigram_sample
 from tokbench.base import BaseTokenizer, utf8
-from tokbench.errors import ConfigError, CorpusError, ModelFormatError
+from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.sentencepiece_model import (
     SPACE,
     ModelType,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from tokbench.adapters.sentencepiece_spans import SpanFinder
     from tokbench.formats.sentencepiece_model import SentencePieceFile
-    from tokbench.interfaces import EncodedSpans, TrainingRecord
+    from tokbench.interfaces import EncodedSpans, TextIdentity, TrainingRecord
     from tokbench.models import SentencePieceModel
 
 MODEL_NAME = "tokenizer.model"
@@ -77,7 +77,7 @@ def open_model(
     path: Path | str = "the model",
     config: Mapping[str, Any] | None = None,
     training: TrainingRecord | None = None,
-    fingerprint: Callable[[], str] | None = None,
+    identify_text: Callable[[], TextIdentity] | None = None,
 ) -> SentencePieceTokenizer:
     """The tokenizer of a serialised model, with the powers its algorithm has.
 
@@ -88,7 +88,7 @@ def open_model(
         path: what error messages call it.
         config: the options it was trained with, as plain data.
         training: what its training saw and did.
-        fingerprint: identifies the text it was trained on.
+        identify_text: tells which text it was trained on.
 
     Raises:
         ModelFormatError: the bytes are no model, or one that the library refuses.
@@ -104,7 +104,7 @@ def open_model(
         path=path,
         config=config,
         training=training,
-        fingerprint=fingerprint,
+        identify_text=identify_text,
     )
 
 
@@ -115,7 +115,6 @@ class SentencePieceTokenizer(BaseTokenizer):
         proto: the serialised `ModelProto`.
         model: what it says.
         config: the options it was trained with, as plain data.
-        fingerprint: identifies the text it was trained on, read once more; None where that cannot be.
     """
 
     def __init__(
@@ -128,12 +127,12 @@ class SentencePieceTokenizer(BaseTokenizer):
         path: Path | str = "the model",
         config: Mapping[str, Any] | None = None,
         training: TrainingRecord | None = None,
-        fingerprint: Callable[[], str] | None = None,
+        identify_text: Callable[[], TextIdentity] | None = None,
     ) -> None:
         self.proto = proto
         self.model = model
         self.config = dict(config or {})
-        self.fingerprint = fingerprint
+        self.identify_text = identify_text
         self._processor = _processor(proto, path=path)
         self._kinds = [_KINDS[piece.type] for piece in model.pieces]
         surface = model.trainer["unk_surface"]
@@ -283,7 +282,6 @@ class SentencePieceTokenizer(BaseTokenizer):
             overwrite=overwrite,
             config=self.config,
             versions={"sentencepiece": version("sentencepiece")},
-            fingerprint=self._fingerprint(),
             seed=int(self.config.get("seed", 0)),
         )
 
@@ -292,12 +290,6 @@ class SentencePieceTokenizer(BaseTokenizer):
         from tokbench.models import SentencePieceModel
 
         return SentencePieceModel(proto=self.proto, special_tokens=self.info.special_tokens)
-
-    def _fingerprint(self) -> str | None:
-        try:
-            return self.fingerprint() if self.fingerprint is not None else None
-        except CorpusError:  # standard input is gone, or the files have changed under it
-            return None
 
 
 class SentencePieceBpeTokenizer(SentencePieceTokenizer):

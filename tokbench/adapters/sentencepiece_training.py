@@ -92,7 +92,7 @@ def train(
         backend=backend,
         path="the trained model",
         config=config.as_saved(),
-        fingerprint=documents.fingerprint if isinstance(documents, ByteDocuments) else None,
+        identify_text=documents.identity if isinstance(documents, ByteDocuments) else None,
         training=TrainingRecord(
             documents=lines.documents,
             num_bytes=lines.num_bytes,

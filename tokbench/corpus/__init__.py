@@ -7,6 +7,7 @@ they are read. Text is UTF-8; a byte order mark at the start of a file is not pa
 
 from __future__ import annotations
 
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, TypeVar, get_args
@@ -28,7 +29,7 @@ from tokbench.corpus.text import (
     utf8_stream,
 )
 from tokbench.errors import ConfigError, CorpusError
-from tokbench.interfaces import ByteSource
+from tokbench.interfaces import ByteSource, TextIdentity
 from tokbench.resources import BundledFile, bundled_files, corpora_directory
 
 if TYPE_CHECKING:
@@ -211,6 +212,10 @@ class Corpus:
 
     def fingerprint(self) -> str:
         """Identifies the documents whatever their order; see `Fingerprint`. Reads the whole corpus."""
+        return self.identity().fingerprint
+
+    def identity(self) -> TextIdentity:
+        """Tells which documents these are; see `Fingerprint`. Reads the whole corpus."""
         problems = self._begin()
         fingerprint = Fingerprint()
         for file in self.files:
@@ -221,7 +226,7 @@ class Corpus:
                     fingerprint.update(text)
         if not fingerprint.documents:
             raise self._no_document()
-        return fingerprint.hexdigest()
+        return fingerprint.identity()
 
     def split(self, held_out: float = 0.1, *, seed: int = 0) -> tuple[Corpus, Corpus]:
         """Two corpora that share no text: one to train on, and a held-out one of about that share.
@@ -298,20 +303,24 @@ class Corpus:
             case "parquet":
                 yield from parquet_records(file, fields, errors=errors, problems=problems)
             case "jsonl":
-                yield from jsonl_records(self._open(file), fields, errors=errors, problems=problems)
+                with self._opened(file) as stream:
+                    yield from jsonl_records(stream, fields, errors=errors, problems=problems)
             case "text":
                 unit = self.options.documents
-                for number, text in text_documents(self._open(file), unit, errors=errors, problems=problems):
-                    yield number, text, None
+                with self._opened(file) as stream:
+                    for number, text in text_documents(stream, unit, errors=errors, problems=problems):
+                        yield number, text, None
 
-    def _open(self, file: CorpusFile) -> Utf8Stream:
+    @contextmanager
+    def _opened(self, file: CorpusFile) -> Iterator[Utf8Stream]:
         if file.stream:
             if file.name in self._streams_read:
                 raise CorpusError(
                     f"{file.name} can be read only once", hint="save it to a file and name that"
                 )
             self._streams_read.add(file.name)
-        return utf8_stream(file.name, read_blocks(file))
+        with closing(read_blocks(file)) as blocks:
+            yield utf8_stream(file.name, blocks)
 
     def _reads_as_blocks(self, file: CorpusFile) -> bool:
         """Whether all of a file goes into the corpus, so that no document needs to be looked at."""
@@ -320,8 +329,9 @@ class Corpus:
         return file.kind == "text" and self.options.errors != "skip" and not self._sides
 
     def _utf8_blocks(self, file: CorpusFile, problems: Problems) -> Iterator[bytes]:
-        for text in decoded(self._open(file), errors=self.options.errors, problems=problems):
-            yield text.encode()
+        with self._opened(file) as stream:
+            for text in decoded(stream, errors=self.options.errors, problems=problems):
+                yield text.encode()
 
     def _byte_sources_of(self, file: CorpusFile, problems: Problems) -> Iterator[ByteSource]:
         unit = self.options.documents

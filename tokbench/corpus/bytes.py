@@ -7,6 +7,7 @@ import gzip
 import lzma
 import sys
 import zlib
+from contextlib import closing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -14,7 +15,7 @@ from tokbench.corpus.files import STDIN, Compression, CorpusFile, unreadable
 from tokbench.errors import BackendUnavailableError, CorpusError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
 BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 8192
@@ -33,8 +34,8 @@ _ZSTD_STEP = 1024
 """Bytes unpacked at once: four can stand for 128 KiB, so this keeps a hostile file's blocks below 32 MiB."""
 
 
-def read_blocks(file: CorpusFile) -> Iterator[bytes]:
-    """The bytes of a file in blocks of about 1 MiB, decompressed.
+def read_blocks(file: CorpusFile) -> Generator[bytes, None, None]:
+    """The bytes of a file in blocks of about 1 MiB, decompressed; the file is open until the end, or `close`.
 
     Raises:
         CorpusError: a file that cannot be read, or whose compressed data is cut off or damaged.
@@ -64,10 +65,11 @@ def looks_binary(file: CorpusFile) -> bool:
     """Whether a file has a NUL byte within its first 8 KiB; no, for one that fails: reading it will tell."""
     head = b""
     try:
-        for block in read_blocks(file):
-            head += block[:HEAD_BYTES]
-            if len(head) >= HEAD_BYTES:
-                break
+        with closing(read_blocks(file)) as blocks:
+            for block in blocks:
+                head += block[:HEAD_BYTES]
+                if len(head) >= HEAD_BYTES:
+                    break
     except (CorpusError, BackendUnavailableError):
         return False
     return b"\0" in head[:HEAD_BYTES]

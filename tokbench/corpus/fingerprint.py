@@ -1,20 +1,24 @@
-"""A fingerprint of many documents that does not depend on their order."""
+"""Which documents a text is made of: a fingerprint and a sample that do not depend on their order."""
 
 from __future__ import annotations
 
 from hashlib import sha256
+from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING
 
 from tokbench.errors import TextError
+from tokbench.interfaces import TextIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _MODULUS = 1 << 256
+_SAMPLE_DOCUMENTS = 1024
+_SAMPLE_DIGITS = 16
 
 
 class Fingerprint:
-    """The sum modulo 2**256 of the SHA-256 of each document's UTF-8 bytes.
+    """The sum modulo 2**256 of the SHA-256 of each document's UTF-8 bytes, and the smallest of those hashes.
 
     The same documents give the same fingerprint in any order, from files or from strings. A
     document that occurs twice counts twice; an empty one is not counted, as no corpus holds one.
@@ -32,10 +36,12 @@ class Fingerprint:
         num_bytes: UTF-8 bytes counted so far.
     """
 
-    __slots__ = ("_sum", "documents", "num_bytes")
+    __slots__ = ("_heap", "_sampled", "_sum", "documents", "num_bytes")
 
     def __init__(self) -> None:
         self._sum = 0
+        self._heap: list[int] = []  # the sampled hashes, negative: the largest is on top
+        self._sampled: set[int] = set()
         self.documents = 0
         self.num_bytes = 0
 
@@ -72,10 +78,51 @@ class Fingerprint:
         """The fingerprint of what was counted so far, as 64 hexadecimal digits."""
         return f"{self._sum:064x}"
 
+    def identity(self) -> TextIdentity:
+        """The fingerprint and the sample of what was counted so far."""
+        return TextIdentity(
+            fingerprint=self.hexdigest(),
+            sample=tuple(f"{value:0{_SAMPLE_DIGITS}x}" for value in sorted(self._sampled)),
+        )
+
     def _add(self, digest: bytes, num_bytes: int) -> None:
         self._sum = (self._sum + int.from_bytes(digest, "big")) % _MODULUS
+        self._sample(int.from_bytes(digest[: _SAMPLE_DIGITS // 2], "big"))
         self.documents += 1
         self.num_bytes += num_bytes
+
+    def _sample(self, value: int) -> None:
+        if len(self._heap) < _SAMPLE_DOCUMENTS:
+            if value not in self._sampled:
+                self._sampled.add(value)
+                heappush(self._heap, -value)
+        elif value < -self._heap[0] and value not in self._sampled:
+            self._sampled.add(value)
+            self._sampled.remove(-heappushpop(self._heap, -value))
+
+
+def overlap(trained_on: TextIdentity, judged_on: TextIdentity) -> float | None:
+    """The share of a text's documents that another text holds too, as the samples of both tell it.
+
+    Args:
+        trained_on: the other text.
+        judged_on: the text.
+
+    Returns:
+        None where the samples have no hashes that could be compared. Of texts of up to 1,024 distinct
+        documents the share of distinct documents, exactly; of larger ones an estimate.
+
+    >>> texts = [Fingerprint(), Fingerprint()]
+    >>> for text, documents in zip(texts, (["a", "b"], ["b", "c"])):
+    ...     _ = list(text.watch(documents))
+    >>> overlap(texts[0].identity(), texts[1].identity())
+    0.5
+    """
+    known = set(trained_on.sample)
+    # A sample that is full says nothing of hashes above its largest.
+    is_whole = len(known) < _SAMPLE_DOCUMENTS
+    comparable = [value for value in judged_on.sample if is_whole or value <= trained_on.sample[-1]]
+    return sum(value in known for value in comparable) / len(comparable) if comparable else None
 
 
 def _utf8(text: str) -> bytes:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from tokbench import __version__
 from tokbench.corpus import Fingerprint
+from tokbench.corpus.fingerprint import overlap
+from tokbench.evaluation.wording import percent
 from tokbench.interfaces import KnowsTrainingText
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from tokbench.corpus import Document
     from tokbench.evaluation.contestants import Contestant
+    from tokbench.interfaces import TextIdentity
     from tokbench.metrics.vocabulary import Vocabulary
 
 
@@ -46,10 +49,10 @@ def provenance_of(
     fingerprint = Fingerprint()
     for document in documents:
         fingerprint.update(document.text)
-    corpus = fingerprint.hexdigest()
+    judged_on = fingerprint.identity()
     tokenizers = [one.tokenizer for one in contestants]
     return Provenance(
-        corpus=corpus,
+        corpus=judged_on.fingerprint,
         vocabularies={
             name: vocabulary_hash(vocabulary, tokenizer.info.special_tokens)
             for name, tokenizer, vocabulary in zip(names, tokenizers, vocabularies, strict=True)
@@ -60,11 +63,22 @@ def provenance_of(
             "python": platform.python_version(),
         },
         warnings=tuple(
-            f"{name} was trained on this very text: its figures are better than on text it never saw"
+            f"{name} was trained on {part}: its figures are better than on text it never saw"
             for name, tokenizer in zip(names, tokenizers, strict=True)
-            if isinstance(tokenizer, KnowsTrainingText) and tokenizer.training_fingerprint == corpus
+            if isinstance(tokenizer, KnowsTrainingText)
+            and (part := _part_seen(tokenizer.training_text, judged_on)) is not None
         ),
     )
+
+
+def _part_seen(trained_on: TextIdentity | None, judged_on: TextIdentity) -> str | None:
+    """Which part of a text was trained on, in words; None for none of it, as far as is known."""
+    if trained_on is None:
+        return None
+    if trained_on.fingerprint == judged_on.fingerprint:
+        return "this very text"
+    share = overlap(trained_on, judged_on)
+    return f"{percent(share)} of these documents" if share else None
 
 
 def vocabulary_hash(vocabulary: Vocabulary, special_tokens: Mapping[str, int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.evaluation.resampling import resampled_values
+from tokbench.evaluation.wording import listed, percent
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.intervals import interval_of
 
@@ -41,7 +42,7 @@ def _compression(judged: Sequence[Judged], drawn: Resamples | None) -> Iterator[
         return
     same = [one.name for one in others if _cannot_be_told_apart(best, one, drawn)]
     if same:
-        yield f"{sentence}; on this text {_listed(same)} cannot be told apart from it"
+        yield f"{sentence}; on this text {listed(same)} cannot be told apart from it"
     else:
         second = others[0]
         more = (values[best.name] or 0) / (values[second.name] or 1) - 1
@@ -68,8 +69,8 @@ def _losses(judged: Sequence[Judged]) -> Iterator[str]:
         rate = one.figures["roundtrip_rate"].value
         unknown = one.figures["unk_rate"].value
         if rate is not None and rate < 1:
-            why = "" if not unknown else f", and {_percent(unknown)} of its tokens are unknown"
-            yield f"{one.name} loses text: {_percent(rate)} of the documents come back as they were{why}"
+            why = "" if not unknown else f", and {percent(unknown)} of its tokens are unknown"
+            yield f"{one.name} loses text: {percent(rate)} of the documents come back as they were{why}"
 
 
 def _languages(judged: Sequence[Judged]) -> Iterator[str]:
@@ -85,22 +86,3 @@ def _languages(judged: Sequence[Judged]) -> Iterator[str]:
     if len(known) < 2:
         who = f"the languages have a Gini of {gini} under {name}"
     yield f"{who}: the dearest is {found.worst_language}, at {found.max_premium or 0:.2f} times {found.reference}"
-
-
-def _percent(share: float) -> str:
-    """A share that is not whole never looks it, nor one that is something like nothing.
-
-    >>> _percent(0.99996), _percent(0.5), _percent(0.0001), _percent(0.0)
-    ('99.9 %', '50.0 %', '0.1 %', '0.0 %')
-    """
-    return f"{min(max(share * 100, 0.1), 99.9) if 0 < share < 1 else share * 100:.1f} %"
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Names as one says them.
-
-    >>> _listed(["a"]), _listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tokbench import store
 from tokbench.base import BaseTokenizer, utf8
-from tokbench.errors import ConfigError, CorpusError, ModelFormatError, TrainingError
+from tokbench.errors import ConfigError, ModelFormatError, TrainingError
 from tokbench.interfaces import (
     ByteDocuments,
     Encoded,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.interfaces import Progress
+    from tokbench.interfaces import Progress, TextIdentity
 
 UNKNOWN = "[UNK]"
 VOCABULARY_NAME = "vocabulary.json"
@@ -83,7 +83,6 @@ class FrequentTokenizer(BaseTokenizer):
 
     Attributes:
         parts: the entries in the order of their ids, special tokens and [UNK] first.
-        fingerprint: identifies the text it was trained on, read once more; None where that cannot be.
     """
 
     backend: ClassVar[str]
@@ -96,7 +95,7 @@ class FrequentTokenizer(BaseTokenizer):
         name: str | None = None,
         config: Mapping[str, Any] | None = None,
         training: TrainingRecord | None = None,
-        fingerprint: Callable[[], str] | None = None,
+        identify_text: Callable[[], TextIdentity] | None = None,
     ) -> None:
         specials = {text: id for id, text in enumerate(parts[:num_special]) if text != UNKNOWN}
         info = TokenizerInfo(
@@ -110,7 +109,7 @@ class FrequentTokenizer(BaseTokenizer):
         super().__init__(info, training=training)
         self.parts = tuple(parts)
         self.config = dict(config or {})
-        self.fingerprint = fingerprint
+        self.identify_text = identify_text
         self._unknown_id = self.parts.index(UNKNOWN)
         self._part_ids = {part: id for id, part in enumerate(parts) if id >= num_special}
 
@@ -173,17 +172,12 @@ class FrequentTokenizer(BaseTokenizer):
         import orjson
         import regex
 
-        try:
-            fingerprint = self.fingerprint() if self.fingerprint is not None else None
-        except CorpusError:  # standard input is gone, or the files have changed under it
-            fingerprint = None
         self.write(
             directory,
             {VOCABULARY_NAME: orjson.dumps(self.parts, option=orjson.OPT_APPEND_NEWLINE)},
             overwrite=overwrite,
             config=self.config,
             versions={"regex": regex.__version__},
-            fingerprint=fingerprint,
         )
 
 
@@ -270,7 +264,7 @@ class _FrequentBackend(Generic[_Made]):
             parts,
             num_special=len(specials),
             config=dataclasses.asdict(config) | {"special_tokens": list(specials)},
-            fingerprint=documents.fingerprint if isinstance(documents, ByteDocuments) else None,
+            identify_text=documents.identity if isinstance(documents, ByteDocuments) else None,
             training=TrainingRecord(
                 documents=num_documents,
                 num_bytes=num_bytes,

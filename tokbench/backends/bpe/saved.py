@@ -19,7 +19,7 @@ from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.reference import NUM_BYTES, Merge
 from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.errors import ConfigError, ConversionError, CorpusError, ModelFormatError
+from tokbench.errors import ConfigError, ConversionError, ModelFormatError
 from tokbench.special_tokens import check_special_tokens
 from tokbench.tokens import SpecialPolicy
 
@@ -53,7 +53,6 @@ def save(tokenizer: BpeTokenizer, directory: Path | str, *, overwrite: bool) -> 
         overwrite=overwrite,
         config={**tokenizer.config, "left_out": left_out},
         versions={"regex": regex.__version__},
-        fingerprint=_fingerprint(tokenizer),
         seed=int(tokenizer.config.get("seed", 0)),
     )
 
@@ -133,13 +132,6 @@ def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:
             text, special=SpecialPolicy.ENCODE
         ):
             raise ConversionError("tokenizers splits by this pattern in another way")
-
-
-def _fingerprint(tokenizer: BpeTokenizer) -> str | None:
-    try:
-        return tokenizer.fingerprint() if tokenizer.fingerprint is not None else None
-    except CorpusError:  # standard input is gone, or the files have changed under it
-        return None
 
 
 def _pattern(manifest: Manifest, directory: Path) -> SplitPattern:

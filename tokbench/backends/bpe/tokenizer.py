@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.dropout import DropoutEncoder
     from tokbench.backends.bpe.kernel import Encoder, Kernel
     from tokbench.backends.bpe.reference import Merge
-    from tokbench.interfaces import TrainingRecord
+    from tokbench.interfaces import TextIdentity, TrainingRecord
     from tokbench.models import ByteLevelBpe
 
 
@@ -39,7 +39,6 @@ class BpeTokenizer(BaseTokenizer):
         pattern: the split pattern.
         merges: the learned merges in order; None for one that was made from ranks alone.
         config: the options it was trained with, as plain data.
-        fingerprint: identifies the text it was trained on, read once more; None where that cannot be.
     """
 
     def __init__(
@@ -53,13 +52,13 @@ class BpeTokenizer(BaseTokenizer):
         merges: tuple[Merge, ...] | None = None,
         config: Mapping[str, Any] | None = None,
         training: TrainingRecord | None = None,
-        fingerprint: Callable[[], str] | None = None,
+        identify_text: Callable[[], TextIdentity] | None = None,
         description: ByteLevelBpe | None = None,
     ) -> None:
         self.pattern = pattern
         self.merges = merges
         self.config = dict(config or {})
-        self.fingerprint = fingerprint
+        self.identify_text = identify_text
         self._encoder = encoder
         self._kernel = kernel
         self._num_ordinary = len(encoder)

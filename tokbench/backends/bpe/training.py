@@ -80,7 +80,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
         special_tokens={text: first_special + i for i, text in enumerate(config.special_tokens)},
         merges=merges,
         config=config_as_saved(config, pattern),
-        fingerprint=documents.fingerprint if isinstance(documents, ByteDocuments) else None,
+        identify_text=documents.identity if isinstance(documents, ByteDocuments) else None,
         training=TrainingRecord(
             documents=counter.documents,
             num_bytes=counter.num_bytes,

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.errors import CorpusError, ModelFormatError
+from tokbench.errors import ModelFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
-    from tokbench.interfaces import TrainingRecord
+    from tokbench.interfaces import TextIdentity, TrainingRecord
 
 DOCUMENT_NAME = "tokenizer.json"
 
@@ -31,7 +31,6 @@ class WordPieceTokenizer(HuggingFaceTokenizer):
 
     Attributes:
         config: the options it was trained with, as plain data.
-        fingerprint: identifies the text it was trained on, read once more; None where that cannot be.
     """
 
     def __init__(
@@ -41,12 +40,12 @@ class WordPieceTokenizer(HuggingFaceTokenizer):
         name: str,
         config: Mapping[str, Any],
         training: TrainingRecord | None = None,
-        fingerprint: Callable[[], str] | None = None,
+        identify_text: Callable[[], TextIdentity] | None = None,
         source: Path | None = None,
     ) -> None:
         super().__init__(document, name=name, backend="wordpiece", training=training, source=source)
         self.config = dict(config)
-        self.fingerprint = fingerprint
+        self.identify_text = identify_text
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
         """Write the folder that `tokbench.load` opens, with files for `tokenizers` and `transformers` in it.
@@ -66,15 +65,8 @@ class WordPieceTokenizer(HuggingFaceTokenizer):
             overwrite=overwrite,
             config=self.config,
             versions={"tokenizers": tokenizers.__version__},
-            fingerprint=self._fingerprint(),
             seed=int(self.config.get("seed", 0)),
         )
-
-    def _fingerprint(self) -> str | None:
-        try:
-            return self.fingerprint() if self.fingerprint is not None else None
-        except CorpusError:  # standard input is gone, or the files have changed under it
-            return None
 
 
 def load(directory: Path) -> WordPieceTokenizer:

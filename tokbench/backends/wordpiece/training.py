@@ -60,7 +60,7 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
         dump_document(pieces, config),
         name=f"wordpiece-{len(pieces)}",
         config=_config_as_saved(config),
-        fingerprint=documents.fingerprint if isinstance(documents, ByteDocuments) else None,
+        identify_text=documents.identity if isinstance(documents, ByteDocuments) else None,
     )
     tokenizer.training = TrainingRecord(
         documents=counted.documents,

@@ -1,0 +1,100 @@
+"""Which documents a text is made of: the fingerprint, the sample, and what two texts have in common."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tokbench.corpus.fingerprint import Fingerprint, overlap
+from tokbench.errors import TextError
+
+if TYPE_CHECKING:
+    from tokbench.interfaces import TextIdentity
+
+
+def fingerprint(texts) -> str:
+    """The definition."""
+    return f"{sum(int(hashlib.sha256(text.encode()).hexdigest(), 16) for text in texts) % 2**256:064x}"
+
+
+def sample(texts) -> tuple[str, ...]:
+    """The definition."""
+    return tuple(sorted({hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts})[:1024])
+
+
+def identity(texts) -> TextIdentity:
+    counting = Fingerprint()
+    for text in texts:
+        counting.update(text)
+    return counting.identity()
+
+
+def numbered(start: int, stop: int) -> list[str]:
+    return [f"document {number}" for number in range(start, stop)]
+
+
+class TestFingerprint:
+    def test_definition(self):
+        texts = ["one", "zwei", "三"]
+        counting = Fingerprint()
+        assert list(counting.watch(iter(texts))) == texts
+        assert counting.hexdigest() == fingerprint(texts)
+        assert (counting.documents, counting.num_bytes) == (3, 10)
+
+    def test_bytes_and_blocks_count_like_strings(self):
+        assert len({self.after("update", "é" * 5), self.after("update", "é".encode() * 5)}) == 1
+        assert self.after("update_blocks", ["é".encode()] * 5) == self.after("update", "é" * 5)
+
+    def after(self, method, document):
+        counting = Fingerprint()
+        getattr(counting, method)(document)
+        return counting.hexdigest()
+
+    def test_order_does_not_matter_and_number_does(self):
+        assert identity(["a", "b"]) == identity(["b", "a"])
+        assert self.after("update", "ab") != fingerprint(["a", "b"])
+        assert identity(["a", "a"]).fingerprint != identity(["a"]).fingerprint
+
+    def test_empty_documents_do_not_count(self):
+        for method, empty in (("update", ""), ("update", b""), ("update_blocks", [])):
+            assert self.after(method, empty) == "0" * 64
+
+    def test_surrogates(self):
+        with pytest.raises(TextError, match=r"U\+D800"):
+            Fingerprint().update("a\ud800")
+
+
+class TestSample:
+    @pytest.mark.parametrize("size", [0, 1, 1023, 1024, 1025, 5000])
+    def test_it_is_the_smallest_hashes_whatever_the_order(self, size):
+        texts = numbered(0, size)
+        assert identity(texts).sample == sample(texts)
+        assert identity([*reversed(texts), *texts]).sample == sample(texts)
+
+
+class TestOverlap:
+    def test_of_small_texts_is_exact(self):
+        assert overlap(identity(numbered(0, 30)), identity(numbered(20, 40))) == 0.5
+        assert overlap(identity(numbered(0, 30)), identity(numbered(30, 40))) == 0.0
+        assert overlap(identity(numbered(0, 30)), identity(numbered(10, 20))) == 1.0
+
+    def test_of_large_texts_is_an_estimate(self):
+        # Of 20,000 documents half were among the 20,000 trained on: about 512 of 1,024 comparable hashes.
+        share = overlap(identity(numbered(0, 20_000)), identity(numbered(10_000, 30_000)))
+        assert share == pytest.approx(0.5, abs=0.08)
+
+    def test_hashes_above_those_of_a_full_sample_are_not_compared(self):
+        trained_on, judged_on = numbered(0, 20_000), numbered(0, 100)
+        known = set(sample(trained_on))
+        comparable = [value for value in sample(judged_on) if value <= max(known)]
+        assert 0 < len(comparable) < 100
+        assert overlap(identity(trained_on), identity(judged_on)) == 1.0
+
+    def test_nothing_to_compare_is_none(self):
+        assert overlap(identity(["a"]), identity([])) is None
+        unlucky = next(
+            text for text in numbered(0, 10**6) if sample([text]) > (sample(numbered(0, 20_000))[-1],)
+        )
+        assert overlap(identity(numbered(0, 20_000)), identity([unlucky])) is None

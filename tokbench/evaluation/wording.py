@@ -1,0 +1,27 @@
+"""Figures and names in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def percent(share: float) -> str:
+    """A share that is not whole never looks it, nor one that is something like nothing.
+
+    >>> percent(0.99996), percent(0.5), percent(0.0001), percent(0.0)
+    ('99.9 %', '50.0 %', '0.1 %', '0.0 %')
+    """
+    return f"{min(max(share * 100, 0.1), 99.9) if 0 < share < 1 else share * 100:.1f} %"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as one says them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
