@@ -96,7 +96,7 @@ def seconds(program: str, *arguments: str, cwd: Path) -> float:
 @pytest.mark.slow
 def test_help_comes_in_less_than_twice_the_time_of_a_bare_script(tmp_path: Path) -> None:
     show_help = "from tokbench.cli.app import main; main()"
-    rounds = range(5)
+    rounds = range(3)
     bare = statistics.median(seconds(BARE_SCRIPT, "hello", "--help", cwd=tmp_path) for _ in rounds)
     for command in COMMANDS:
         ours = statistics.median(seconds(show_help, command, "--help", cwd=tmp_path) for _ in rounds)
