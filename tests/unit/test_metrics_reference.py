@@ -134,6 +134,13 @@ def test_fallback_and_unknown_tokens_leave_bytes_uncovered(measurer: Measurer) -
     assert counted(measurer, document, *names) == (6, 2, 2, 6)
 
 
+def test_words_that_no_token_touches_are_uncovered(measurer: Measurer) -> None:
+    dropped = Document("né, 東 b?".encode(), ((0, 1), (5, 8), (10, 11)), (NORMAL, UNKNOWN, NORMAL))
+    assert counted(measurer, dropped, "words", "uncovered_bytes") == (3, len("東b".encode()))
+    document = Document(b"one two", ((0, 3), (3, 3), (5, 5)), (NORMAL, NORMAL, NORMAL))
+    assert counted(measurer, document, "words", "uncovered_bytes") == (5, 4 + len("two"))
+
+
 # --- words ------------------------------------------------------------------------------------
 
 

@@ -193,7 +193,7 @@ _ALL = (
     Metric(
         name="vocab_coverage",
         title="coverage",
-        meaning="share of the text's bytes that become neither an unknown token nor fallback bytes",
+        meaning="share of the text's bytes that become neither an unknown token nor fallback bytes, nor are dropped",
         direction="higher",
         theme="vocabulary",
         share=True,

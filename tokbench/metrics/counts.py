@@ -19,7 +19,7 @@ MEANINGS = {
     "cut_chars": "characters with a boundary strictly inside",
     "unknown_tokens": "tokens of kind UNKNOWN",
     "fallback_tokens": "tokens of kind BYTE",
-    "uncovered_bytes": "bytes of the text that lie in tokens of these two kinds",
+    "uncovered_bytes": "bytes that lie in tokens of these two kinds, and those of words that no token touches",
     "numbers": "maximal runs of decimal digits",
     "short_numbers": "numbers of one to three digits",
     "whole_short_numbers": "short numbers in one token that holds nothing else but white space before it",

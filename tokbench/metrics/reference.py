@@ -283,6 +283,9 @@ def measure(
     number_runs = list(numbers(text))
     counts = dict.fromkeys(COUNTS, 0)
     counts |= _count_tokens(spans, kinds)
+    counts["uncovered_bytes"] += sum(
+        span.stop - span.start for span in word_spans if not tokens.touching(span)
+    )
     counts |= _count_characters(document, text, tokens)
     counts |= _count_words(text, tokens)
     counts |= _count_numbers(text, tokens)

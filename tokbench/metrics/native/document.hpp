@@ -196,6 +196,7 @@ class DocumentMeasurer {
     const std::int64_t tokens = at_words_.touching(place(start), place(stop));
     ++count(kWords);
     if (tokens > 1) ++count(kSplitWords);
+    if (tokens == 0) count(kUncoveredBytes) += stop - start;
     words_.add({start, stop}, readable_, static_cast<std::uint32_t>(tokens));
     if (seen & kDigitByte) measure_numbers(start, stop);
     if (seen & kBeyondIdentifier) {
