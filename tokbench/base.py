@@ -30,9 +30,11 @@ class BaseTokenizer(ABC):
     Attributes:
         info: what it says of itself.
         training: what its training saw and did; None for one that was opened.
+        loading_seconds: that opening it took; None for one that was trained here.
         identify_text: tells which text it was trained on, by reading it once more; None where that cannot be.
     """
 
+    loading_seconds: float | None = None
     identify_text: Callable[[], TextIdentity] | None = None
 
     def __init__(self, info: TokenizerInfo, *, training: TrainingRecord | None = None) -> None:

@@ -307,6 +307,14 @@ class KnowsTrainingText(Protocol):
         """Which documents that text is made of; None where it is not known."""
 
 
+@runtime_checkable
+class KnowsLoadingTime(Protocol):
+    """A tokenizer that can tell how long it took to open it."""
+
+    loading_seconds: float | None
+    """Wall seconds, of which the first tokenizer's include the import of its library; None if trained here."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredSegmentation:
     """One way to segment a text, and how good it is: a log probability, or what stands for one."""

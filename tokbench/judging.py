@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.corpus import Corpus
+    from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.gates import Finding, Gate
     from tokbench.evaluation.report import Report
@@ -38,9 +39,11 @@ def compare(
     vocab_size: int | None = None,
     baseline: str | None = None,
     reference_group: str | None = None,
+    aggregation: Aggregation = "pooled",
     times: bool = True,
     threads: int | None = None,
     seed: int = 0,
+    arguments: Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
 ) -> Comparison:
     """Judge tokenizers on a corpus; where there are none, train some on nine tenths of it first.
@@ -52,9 +55,12 @@ def compare(
         vocab_size: their size; by default one that all of them can fill.
         baseline: the name of the one that differences are taken to; by default the first.
         reference_group: the language that premiums are taken over; by default English, else the cheapest.
-        times: whether to measure how fast they encode.
+        aggregation: how documents become one figure: as a ratio of sums, or as a mean over groups ("macro")
+            or documents ("per_document").
+        times: whether to tell how fast they encode and how long opening them took.
         threads: for training and encoding; None takes every processor.
         seed: chooses what is held out, and draws the resamples.
+        arguments: what was asked for that is not so by default, to be kept with the result.
         progress: told how far it is.
 
     Raises:
@@ -67,9 +73,11 @@ def compare(
         compare_contestants,
         reference_group=reference_group,
         baseline=baseline,
+        aggregation=aggregation,
         times=times,
         threads=threads,
         seed=seed,
+        arguments=arguments,
         progress=progress,
     )
     if tokenizers:
@@ -110,6 +118,7 @@ def report(
     times: bool = True,
     threads: int | None = None,
     seed: int = 0,
+    arguments: Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
 ) -> Report:
     """Report on one tokenizer in depth.
@@ -122,6 +131,7 @@ def report(
         times: whether to measure how fast it encodes.
         threads: for encoding; None takes every processor.
         seed: draws the resamples and the typos.
+        arguments: what was asked for that is not so by default, to be kept with the result.
         progress: told how far it is.
 
     Raises:
@@ -134,6 +144,7 @@ def report(
         times=times,
         threads=threads,
         seed=seed,
+        arguments=arguments,
         progress=progress,
     )
     return report_on(comparison, Documents(corpus), model=model or Model(), seed=seed, progress=progress)

@@ -11,7 +11,14 @@ from tokbench import store
 from tokbench.config import build_config, load_preset, parse_options, preset_names
 from tokbench.defaults import DEFAULT_NAME, default_directory, default_tokenizer
 from tokbench.errors import ConfigError, StoreError
-from tokbench.interfaces import BackendInfo, BackendOption, RecordsTraining, TrainingRecord, no_progress
+from tokbench.interfaces import (
+    BackendInfo,
+    BackendOption,
+    KnowsLoadingTime,
+    RecordsTraining,
+    TrainingRecord,
+    no_progress,
+)
 from tokbench.registry import backend_names, get_backend
 from tokbench.results import (
     BackendsResult,
@@ -226,7 +233,11 @@ def open_tokenizer(
     from tokbench.opening import OpenRequest
 
     request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
-    return _opened(name, request, progress=progress).tokenizer
+    started = time.perf_counter()
+    tokenizer = _opened(name, request, progress=progress).tokenizer
+    if isinstance(tokenizer, KnowsLoadingTime):
+        tokenizer.loading_seconds = time.perf_counter() - started
+    return tokenizer
 
 
 def inspect(

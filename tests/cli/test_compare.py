@@ -65,6 +65,57 @@ def test_json_equals_an_independent_computation(run, trained, byte, texts):
     assert mine["throughput"] is None
 
 
+def test_figures_can_be_means(run, trained, texts):
+    found = {
+        how: run("compare", texts, "-t", trained, "--no-times", "--json", "--aggregate", how).good().json
+        for how in ("pooled", "macro", "per_document")
+    }
+    [groups] = [one["groups"] for one in found["pooled"]["tokenizers"]]
+    mean = sum(group["bytes_per_token"]["value"] for group in groups.values()) / len(groups)
+    for how in ("macro", "per_document"):  # each group is a document here
+        assert found[how]["aggregation"] == how
+        assert found[how]["tokenizers"][0]["metrics"]["bytes_per_token"]["value"] == pytest.approx(mean)
+    pooled = found["pooled"]["tokenizers"][0]["metrics"]["bytes_per_token"]["value"]
+    assert pooled != pytest.approx(mean)
+    shown = run("compare", texts, "-t", trained, "--no-times", "--aggregate", "macro").good().stdout
+    assert "means over the groups of 3 documents" in shown
+    run("compare", texts, "-t", trained, "--aggregate", "mean").refused(2, "'mean' is not one of")
+
+
+def test_groups_have_intervals_where_they_have_documents(run, trained, texts):
+    options = ["-t", trained, "--documents", "lines", "--no-times", "--json"]
+    [found] = run("compare", texts, *options).good().json["tokenizers"]
+    for group in found["groups"].values():
+        low, high = group["bytes_per_token"]["interval"]
+        assert low <= group["bytes_per_token"]["value"] <= high
+        assert group["bytes_per_token"]["difference"] == 0
+
+
+def test_what_was_asked_for_is_kept(run, trained, texts):
+    plain = run("compare", texts, "-t", trained, "--json").good().json
+    assert plain["arguments"] == {"paths": [str(texts)], "tokenizer": [str(trained)]}
+    assert plain["tokenizers"][0]["loading_seconds"] > 0
+    asked = ["--documents", "lines", "--seed", "7", "--aggregate", "macro", "--no-times", "--json"]
+    found = run("compare", texts, "-t", trained, *asked).good().json
+    assert found["arguments"] == plain["arguments"] | {"documents": "lines", "seed": 7, "aggregate": "macro"}
+    assert found["tokenizers"][0]["loading_seconds"] is None
+
+
+def test_documents_that_were_trained_on_are_told_of(run, tmp_path):
+    for name, numbers in ("a", range(30)), ("b", range(20, 40)), ("c", range(30, 40)):
+        lines = (f"line {number} of the text, which is {number * number}\n" for number in numbers)
+        (tmp_path / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
+    run("train", "a.txt", "--documents", "lines", "--vocab-size", "280", "--name", "mine").good()
+    options = ["-t", "mine", "--documents", "lines", "--no-times", "--json"]
+    warned = {name: run("compare", f"{name}.txt", *options).good().json["warnings"] for name in "abc"}
+    better = "its figures are better than on text it never saw"
+    assert warned == {
+        "a": [f"mine was trained on this very text: {better}"],
+        "b": [f"mine was trained on 50.0 % of these documents: {better}"],
+        "c": [],
+    }
+
+
 def test_metrics_choose_what_is_printed(run, trained, texts):
     full = run("compare", texts, "-t", trained, "--no-times", "--json").good().json
     names = ["unk_rate", "bytes_per_token"]
@@ -167,7 +218,7 @@ def test_a_corpus_that_cannot_be_judged_on(run, trained, tmp_path):
     run("compare", "one.txt").refused(1, "too few to hold a tenth of them out", "judge tokenizers that exist")
     run("compare", "empty.txt", "-t", trained).refused(1, "no text in empty.txt")
     run("compare", "bad.txt", "-t", trained).refused(1, "bad.txt", "byte 1")
-    run("compare", "surrogate.jsonl", "-t", trained).refused(1, "U+D800")
+    run("compare", "surrogate.jsonl", "-t", trained).refused(1, "surrogate.jsonl:1: ", "U+D800")
     run("compare", "-", "-t", trained, stdin=b"read once").refused(1, "can be read only once")
     run("compare", "missing.txt", "-t", trained).refused(1, "missing.txt does not exist")
 

@@ -60,7 +60,7 @@ def rgb(color: str) -> tuple[int, int, int]:
 def test_compression_has_a_dot_for_each_group_and_tokenizer(comparison: Comparison) -> None:
     found = {(row["group"], row["tokenizer"]): row["value"] for row in rows(compression_chart(comparison))}
     assert found == {
-        (group, one.name): one.groups[group]["bytes_per_token"]
+        (group, one.name): one.groups[group]["bytes_per_token"].value
         for one in comparison.tokenizers
         for group in TEXTS
     }
@@ -69,7 +69,7 @@ def test_compression_has_a_dot_for_each_group_and_tokenizer(comparison: Comparis
 def test_groups_are_sorted_by_the_baseline(comparison: Comparison) -> None:
     groups = compression_chart(comparison)["layer"][-1]["encoding"]["y"]["sort"]
     base = comparison.tokenizers[0].groups
-    assert groups == sorted(TEXTS, key=lambda group: -(base[group]["bytes_per_token"] or 0))
+    assert groups == sorted(TEXTS, key=lambda group: -(base[group]["bytes_per_token"].value or 0))
 
 
 def test_of_very_many_groups_the_largest_are_shown() -> None:

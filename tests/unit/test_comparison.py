@@ -80,7 +80,7 @@ def test_figures_are_those_of_all_text_and_of_groups(comparison: Comparison) -> 
         for name, metric in METRICS.items():
             assert one.figures[name].value == metric.value(evaluation.total, evaluation.vocabulary)
             for group, tally in evaluation.groups.items():
-                assert one.groups[group][name] == metric.value(tally, evaluation.vocabulary)
+                assert one.groups[group][name].value == metric.value(tally, evaluation.vocabulary)
     assert comparison.documents == 40
     assert comparison.num_bytes == comparison.tokenizers[0].evaluation.total["bytes"]
 
@@ -283,10 +283,13 @@ def test_nothing_is_ever_not_a_number(texts: tuple[str, ...]) -> None:
 def test_csv_has_a_line_for_every_figure_and_group(comparison: Comparison) -> None:
     lines = as_csv(comparison, metrics=metrics_named(["bytes_per_token", "unk_rate"])).decode().splitlines()
     assert len(lines) == 1 + 3 * 2 * (1 + 2)
-    figure = by_name(comparison, "pairs").figures["bytes_per_token"]
-    values = (figure.value, *figure.interval, figure.difference, *figure.difference_interval)
-    assert ",".join(["pairs", "", "bytes_per_token", *map(str, values)]) in lines
-    assert f"pairs,y,unk_rate,{by_name(comparison, 'pairs').groups['y']['unk_rate']},,,,," in lines
+    pairs = by_name(comparison, "pairs")
+    for group, figures in ("", pairs.figures), *pairs.groups.items():
+        figure = figures["bytes_per_token"]
+        intervals = [figure.interval or (None, None), figure.difference_interval or (None, None)]
+        values = [figure.value, *intervals[0], figure.difference, *intervals[1]]
+        cells = ["" if value is None else str(value) for value in values]
+        assert ",".join(["pairs", group, "bytes_per_token", *cells]) in lines
 
 
 def test_names_are_escaped_in_tables(documents: list[Document]) -> None:

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from support.toys import Toy, documents_of
 
+from tokbench.evaluation.figures import difference, difference_interval
 from tokbench.evaluation.measuring import evaluate
-from tokbench.evaluation.resampling import difference, difference_interval, resampled_values
-from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.counts import DOCUMENT_COUNTS
 from tokbench.metrics.intervals import RESAMPLES, Interval, interval_of, resamples
 
@@ -111,30 +110,6 @@ def test_pairing_tells_apart_what_single_intervals_do_not() -> None:
 
 
 # --- of metrics -------------------------------------------------------------------------------
-
-
-def test_metrics_by_document_have_resamples_and_others_have_none() -> None:
-    evaluation = evaluate(Toy("a", "b"), documents_of("ab", "aé", "b b"))
-    drawn = resamples(3, seed=0)
-    have = {name for name, one in METRICS.items() if resampled_values(one, evaluation, drawn) is not None}
-    assert have == {
-        "bytes_per_token",
-        "chars_per_token",
-        "tokens_per_word",
-        "tokens_per_line",
-        "split_word_rate",
-        "vocab_coverage",
-        "unk_rate",
-        "byte_fallback_rate",
-    }
-    assert all(resampled_values(metric, evaluation, None) is None for metric in METRICS.values())
-
-
-def test_a_complement_is_resampled_as_one() -> None:
-    evaluation = evaluate(Toy("a"), documents_of("aé", "aé", "aé"))
-    values = resampled_values(METRICS["vocab_coverage"], evaluation, resamples(3, seed=0))
-    assert values is not None
-    assert values.tolist() == pytest.approx([1 / 3] * RESAMPLES)
 
 
 def test_the_columns_are_those_of_each_document() -> None:

@@ -115,10 +115,14 @@ def test_costs_follow_from_the_model_and_the_groups(found: Report) -> None:
     assert cost.embedding_bytes == 500 * 64 * 2
     assert cost.untied_bytes == 2 * cost.embedding_bytes
     assert cost.kv_cache_bytes == 2 * 2 * 2 * 16 * 128 * 2
+    assert cost.attention_flops == 4 * 2 * 64 * 128**2
     for group, tally in found.judged.evaluation.groups.items():
         assert cost.groups[group].context_chars == tally["chars"] / tally["tokens"] * 128
         assert cost.groups[group].price_per_million_chars == pytest.approx(
             tally["tokens"] / tally["chars"] * 1000 * 0.5
+        )
+        assert cost.groups[group].attention_flops == pytest.approx(
+            4 * 2 * 64 * (tally["tokens"] / tally["chars"] * 1000) ** 2
         )
 
 

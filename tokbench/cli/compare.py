@@ -9,6 +9,7 @@ import typer
 from tokbench.cli.corpora import DocumentsOption, DocumentUnit, GroupByOption, PathsArgument, chosen_corpus
 from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, open_tokenizer
 from tokbench.cli.options import (
+    AggregateChoice,
     ColorChoice,
     ColorOption,
     CsvFlag,
@@ -29,6 +30,7 @@ from tokbench.cli.texts import tell_problems
 
 
 def compare(
+    command: typer.Context,
     paths: PathsArgument = None,
     *,
     tokenizer: Annotated[
@@ -65,12 +67,16 @@ def compare(
         str | None,
         typer.Option(metavar="GROUP", help="The language that premiums are taken over; by default English."),
     ] = None,
+    aggregate: Annotated[
+        AggregateChoice,
+        typer.Option(help="A ratio of sums (pooled), or the mean over groups (macro) or over documents."),
+    ] = AggregateChoice.pooled,
     group_by: GroupByOption = "auto",
     documents: DocumentsOption = DocumentUnit.file,
     text_field: TextFieldOption = "text",
     errors: ErrorsOption = ErrorPolicy.strict,
     times: Annotated[
-        bool, typer.Option("--times/--no-times", help="Whether to measure how fast they encode.")
+        bool, typer.Option("--times/--no-times", help="Whether to tell how fast they encode and open.")
     ] = True,
     threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
     seed: Annotated[
@@ -91,7 +97,7 @@ def compare(
 ) -> None:
     """Judge tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a verdict."""
     from tokbench import judging
-    from tokbench.cli.output import Output, Pictures, chosen_metrics, comparison_forms
+    from tokbench.cli.output import Output, Pictures, asked_for, chosen_metrics, comparison_forms
     from tokbench.render.comparison import render_comparison
     from tokbench.render.progress import showing_progress
 
@@ -116,9 +122,11 @@ def compare(
             vocab_size=vocab_size,
             baseline=baseline,
             reference_group=reference,
+            aggregation=aggregate.value,
             times=times,
             threads=threads,
             seed=seed,
+            arguments=asked_for(command),
             progress=report,
         )
         report("drawing", 0, None, "charts")

@@ -35,6 +35,14 @@ class ErrorPolicy(Enum):
     skip = "skip"
 
 
+class AggregateChoice(Enum):
+    """How many documents become one figure."""
+
+    pooled = "pooled"
+    macro = "macro"
+    per_document = "per_document"
+
+
 class EngineChoice(Enum):
     """What runs a tokenizer that was opened from a file of another tool."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    import typer
     from rich.console import Console
 
     from tokbench.corpus import Corpus
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from tokbench.render.html.report import Curve
 
 _ALL = "all"
+_FORM = {"json", "csv", "markdown", "latex", "out", "html", "plot", "color", "progress", "metrics", "times"}
+"""Options that say how figures are shown."""
 
 
 def refuse_folder(out: Path | None) -> None:
@@ -90,6 +94,23 @@ class Output:
         else:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
+
+
+def asked_for(context: typer.Context) -> dict[str, Any]:
+    """The arguments of a command that are not so by default and that its figures depend on, as plain data."""
+    return {
+        name: _plain(value)
+        for name, value in context.params.items()
+        if name not in _FORM and (source := context.get_parameter_source(name)) and source.name != "DEFAULT"
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, Enum):
+        return value.value
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...] | None:

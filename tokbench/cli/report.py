@@ -32,6 +32,7 @@ _MODEL = "The model's costs"
 
 
 def report(
+    command: typer.Context,
     paths: PathsArgument = None,
     *,
     tokenizer: TokenizerOption = "default",
@@ -71,7 +72,7 @@ def report(
 ) -> None:
     """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs."""
     from tokbench import judging
-    from tokbench.cli.output import Output, Pictures, comparison_forms
+    from tokbench.cli.output import Output, Pictures, asked_for, comparison_forms
     from tokbench.metrics.cost import Model
     from tokbench.render.progress import showing_progress
     from tokbench.render.report import render_report, report_json
@@ -101,6 +102,7 @@ def report(
             reference_group=reference,
             threads=threads,
             seed=seed,
+            arguments=asked_for(command),
             progress=told,
         )
         told("drawing", 0, None, "charts")

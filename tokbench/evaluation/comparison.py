@@ -3,52 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConfigError
+from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.fairness import NO_TRANSLATIONS, fairness_of, reference_of
+from tokbench.evaluation.figures import figures_of, group_figures_of
 from tokbench.evaluation.measuring import evaluate
 from tokbench.evaluation.provenance import Provenance, provenance_of
-from tokbench.evaluation.resampling import difference, difference_interval, resampled_values
 from tokbench.evaluation.throughput import throughput_of
 from tokbench.evaluation.verdict import verdict_of
-from tokbench.interfaces import no_progress
-from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.intervals import Interval, interval_of, resamples
+from tokbench.interfaces import KnowsLoadingTime, no_progress
 from tokbench.metrics.ratios import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tokbench.corpus import Document
+    from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.contestants import Contestant
     from tokbench.evaluation.fairness import Alignment, Fairness
+    from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.measuring import Evaluation
     from tokbench.evaluation.throughput import Throughput
-    from tokbench.interfaces import Progress
-    from tokbench.metrics.intervals import Resamples
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One metric of one tokenizer on all text.
-
-    Attributes:
-        value: pooled; None where there is nothing to divide by.
-        interval: 95 %, by the bootstrap over documents; None for metrics that are no ratio of counts by document.
-        difference: to the baseline: of a share the difference itself, of anything else relative to the baseline's.
-        difference_interval: 95 %, paired.
-    """
-
-    value: float | None
-    interval: Interval | None = None
-    difference: float | None = None
-    difference_interval: Interval | None = None
-
-    @property
-    def is_distinguishable(self) -> bool | None:
-        """Whether it differs from the baseline's; None where that is not known."""
-        return None if self.difference_interval is None else not self.difference_interval.spans_zero
+    from tokbench.interfaces import Progress, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +37,24 @@ class Judged:
         name: unique among those compared.
         contestant: the tokenizer, and how it came about.
         evaluation: what was counted.
+        aggregate: its metrics in every resample.
         figures: metric → figure on all text.
-        groups: group → metric → value.
+        groups: group → metric → figure on its text.
         fairness: on aligned lines; None where there are none.
         throughput: of encoding; None where it was not measured.
+        loading_seconds: that opening it took; None where nobody knows.
         relative_tokens: its tokens over those of the baseline on the same text; None where that has none.
     """
 
     name: str
     contestant: Contestant
     evaluation: Evaluation
+    aggregate: Aggregate
     figures: Mapping[str, Figure]
-    groups: Mapping[str, Mapping[str, float | None]]
+    groups: Mapping[str, Mapping[str, Figure]]
     fairness: Fairness | None
     throughput: Throughput | None
+    loading_seconds: float | None
     relative_tokens: float | None
 
 
@@ -106,6 +88,7 @@ class Comparison:
         num_bytes: their UTF-8 bytes.
         fairness_gap: why there are no premiums, where there are none.
         verdict: what it comes to, a sentence each.
+        aggregation: how documents became one figure.
         seed: drew the resamples.
         provenance: what was compared, and on what.
         setting: how they were trained; None for tokenizers that existed.
@@ -117,6 +100,7 @@ class Comparison:
     num_bytes: int
     fairness_gap: str | None
     verdict: tuple[str, ...]
+    aggregation: Aggregation
     seed: int
     provenance: Provenance
     setting: Setting | None = None
@@ -129,9 +113,11 @@ def compare_contestants(
     alignment: Alignment | str = NO_TRANSLATIONS,
     reference_group: str | None = None,
     baseline: str | None = None,
+    aggregation: Aggregation = "pooled",
     times: bool = True,
     threads: int | None = None,
     seed: int = 0,
+    arguments: Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
 ) -> Comparison:
     """Judge tokenizers on the same documents.
@@ -143,9 +129,11 @@ def compare_contestants(
         reference_group: the language that premiums are taken over; by default English, else the one that is
             the cheapest for the baseline.
         baseline: the name of the tokenizer that differences are taken to; by default the first.
-        times: whether to measure how fast they encode.
+        aggregation: how documents become one figure.
+        times: whether to tell how fast they encode and how long opening them took.
         threads: for encoding.
         seed: draws the resamples.
+        arguments: what was asked for, to be kept with the result.
         progress: told how far it is.
 
     Raises:
@@ -166,7 +154,8 @@ def compare_contestants(
         for name, one in zip(names, contestants, strict=True)
     ]
     base = evaluations[names.index(baseline or names[0])]
-    drawn = resamples(len(base.document_groups), seed=seed)
+    aggregates = [Aggregate(one, seed=seed, aggregation=aggregation) for one in evaluations]
+    base_aggregate = aggregates[names.index(baseline or names[0])]
     # One language for all of them: premiums over several could not stand side by side.
     fairness: list[Fairness | None] = [None] * len(evaluations)
     if not isinstance(alignment, str):
@@ -177,13 +166,19 @@ def compare_contestants(
             name=name,
             contestant=contestant,
             evaluation=evaluation,
-            figures=_figures(evaluation, base, drawn),
-            groups=_groups(evaluation),
+            aggregate=aggregate,
+            figures=figures_of(aggregate, base_aggregate),
+            groups={
+                group: group_figures_of(aggregate, base_aggregate, group=group) for group in evaluation.groups
+            },
             fairness=fair,
             throughput=throughput_of(contestant.tokenizer, documents) if times else None,
+            loading_seconds=_loading_seconds(contestant.tokenizer) if times else None,
             relative_tokens=ratio(evaluation.total["tokens"], base.total["tokens"]),
         )
-        for name, contestant, evaluation, fair in zip(names, contestants, evaluations, fairness, strict=True)
+        for name, contestant, evaluation, aggregate, fair in zip(
+            names, contestants, evaluations, aggregates, fairness, strict=True
+        )
     )
     return Comparison(
         tokenizers=judged,
@@ -191,10 +186,15 @@ def compare_contestants(
         documents=len(base.document_groups),
         num_bytes=base.num_bytes,
         fairness_gap=alignment if isinstance(alignment, str) else None,
-        verdict=verdict_of(judged, drawn),
+        verdict=verdict_of(judged),
+        aggregation=aggregation,
         seed=seed,
         provenance=provenance_of(
-            names, contestants, [evaluation.vocabulary for evaluation in evaluations], documents
+            names,
+            contestants,
+            [evaluation.vocabulary for evaluation in evaluations],
+            documents,
+            arguments=arguments or {},
         ),
     )
 
@@ -215,25 +215,5 @@ def unique_names(names: Sequence[str]) -> list[str]:
     return unique
 
 
-def _figures(evaluation: Evaluation, base: Evaluation, drawn: Resamples | None) -> dict[str, Figure]:
-    total, base_total = evaluation.total, base.total
-    figures: dict[str, Figure] = {}
-    for name, metric in METRICS.items():
-        value = metric.value(total, evaluation.vocabulary)
-        base_value = metric.value(base_total, base.vocabulary)
-        resampled = resampled_values(metric, evaluation, drawn)
-        base_resampled = resampled_values(metric, base, drawn)
-        figures[name] = Figure(
-            value=value,
-            interval=None if resampled is None else interval_of(resampled),
-            difference=difference(value, base_value, share=metric.share),
-            difference_interval=difference_interval(resampled, base_resampled, share=metric.share),
-        )
-    return figures
-
-
-def _groups(evaluation: Evaluation) -> dict[str, dict[str, float | None]]:
-    return {
-        group: {name: metric.value(tally, evaluation.vocabulary) for name, metric in METRICS.items()}
-        for group, tally in evaluation.groups.items()
-    }
+def _loading_seconds(tokenizer: Tokenizer) -> float | None:
+    return tokenizer.loading_seconds if isinstance(tokenizer, KnowsLoadingTime) else None

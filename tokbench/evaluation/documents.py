@@ -10,8 +10,9 @@ from tokbench.metrics.catalogue import METRICS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.evaluation.comparison import Comparison, Figure, Judged
+    from tokbench.evaluation.comparison import Comparison, Judged
     from tokbench.evaluation.fairness import Fairness
+    from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.throughput import Throughput
     from tokbench.metrics.catalogue import Metric
     from tokbench.metrics.intervals import Interval
@@ -23,13 +24,13 @@ SCHEMA = "tokbench.compare/1"
 def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | None = None) -> dict[str, Any]:
     """All of a comparison, or, with `metrics`, the same with these metrics alone.
 
-    Each tokenizer has `metrics` (name → value and intervals, over all text) and `groups` (group → name →
-    value); `counts` and `group_counts` are what their ratios are made of.
+    Each tokenizer has `metrics` (name → value and intervals, over all text) and `groups` (group → the
+    same); `counts` and `group_counts` are what their ratios are made of.
     """
     chosen = list(METRICS.values()) if metrics is None else list(metrics)
     return {
         "schema": SCHEMA,
-        "aggregation": "pooled",
+        "aggregation": comparison.aggregation,
         "baseline": comparison.baseline,
         "seed": comparison.seed,
         "corpus": {
@@ -37,6 +38,7 @@ def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | N
             "bytes": comparison.num_bytes,
             "fingerprint": comparison.provenance.corpus,
         },
+        "arguments": dict(comparison.provenance.arguments),
         "versions": dict(comparison.provenance.versions),
         "warnings": list(comparison.provenance.warnings),
         "metrics": {
@@ -68,13 +70,14 @@ def _tokenizer(judged: Judged, metrics: Sequence[Metric]) -> dict[str, Any]:
         },
         "notes": list(contestant.notes),
         "throughput": _throughput(judged.throughput),
+        "loading_seconds": judged.loading_seconds,
         "relative_tokens": judged.relative_tokens,
         "word_unit": word_unit(evaluation.total),
         "counts": dict(evaluation.total.as_counts()),
         "metrics": {metric.name: _figure(judged.figures[metric.name]) for metric in metrics},
         "groups": {
-            group: {metric.name: {"value": values[metric.name]} for metric in metrics}
-            for group, values in judged.groups.items()
+            group: {metric.name: _figure(figures[metric.name]) for metric in metrics}
+            for group, figures in judged.groups.items()
         },
         "group_word_units": {group: word_unit(tally) for group, tally in evaluation.groups.items()},
         "group_counts": {group: dict(tally.as_counts()) for group, tally in evaluation.groups.items()},

@@ -215,7 +215,7 @@ def _value(gate: Gate, judged: Judged) -> float | None:
         raise ConfigError(
             f"the corpus has no group {gate.group!r}", hint=f"it has {', '.join(sorted(judged.groups))}"
         )
-    return judged.groups[gate.group][gate.metric]
+    return judged.groups[gate.group][gate.metric].value
 
 
 def findings_document(findings: Sequence[Finding]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.errors import TextError
 from tokbench.evaluation.fidelity import Failure, FidelityCheck
 from tokbench.interfaces import Encoded, EncodedSpans, no_progress
 from tokbench.metrics.classes import character_classes
@@ -161,7 +162,7 @@ class _Pass:
         """Encode and count some documents; those of a group stand together from here on."""
         batch = sorted(batch, key=lambda document: document.group)
         started = time.perf_counter()
-        spans = encode_spans(self._tokenizer, [document.text for document in batch], threads=self._threads)
+        spans = self._encoded(batch)
         self._encoding_seconds += time.perf_counter() - started
         self._count_ids(self._frequencies, spans.encoded.ids)
         start = 0
@@ -169,6 +170,14 @@ class _Pass:
             stop = start + sum(1 for _ in documents)
             self._add_group(self._group(group), batch[start:stop], _part(spans, start, stop))
             start = stop
+
+    def _encoded(self, batch: list[Document]) -> EncodedSpans:
+        try:
+            return encode_spans(self._tokenizer, [document.text for document in batch], threads=self._threads)
+        except TextError as error:
+            for document in batch:
+                _check_encodable(self._tokenizer, document)
+            raise error  # not that of any document by itself
 
     def _group(self, name: str) -> _Group:
         if name not in self._groups:
@@ -241,6 +250,14 @@ class _Pass:
             encoding_seconds=self._encoding_seconds,
             seconds=seconds,
         )
+
+
+def _check_encodable(tokenizer: Tokenizer, document: Document) -> None:
+    """Raise `TextError` with the document's name where it cannot be encoded."""
+    try:
+        encode_spans(tokenizer, [document.text])
+    except TextError as error:
+        raise TextError(f"{document.source}: {error.message}", hint=error.hint) from None
 
 
 def _part(spans: EncodedSpans, start: int, stop: int) -> EncodedSpans:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
 from tokbench.corpus import Fingerprint
@@ -30,12 +30,14 @@ class Provenance:
         corpus: the fingerprint of the documents that were judged on, whatever their order.
         vocabularies: tokenizer → sha256 of its entries and special tokens.
         versions: "tokbench", "python" and what runs each tokenizer.
+        arguments: what was asked for that is not so by default.
         warnings: what makes figures look better than they are, a sentence each.
     """
 
     corpus: str
     vocabularies: Mapping[str, str]
     versions: Mapping[str, str]
+    arguments: Mapping[str, Any]
     warnings: tuple[str, ...]
 
 
@@ -44,6 +46,8 @@ def provenance_of(
     contestants: Sequence[Contestant],
     vocabularies: Sequence[Vocabulary],
     documents: Iterable[Document],
+    *,
+    arguments: Mapping[str, Any],
 ) -> Provenance:
     """Identify what was compared, and on what. Reads the documents once more."""
     fingerprint = Fingerprint()
@@ -62,6 +66,7 @@ def provenance_of(
             "tokbench": __version__,
             "python": platform.python_version(),
         },
+        arguments=dict(arguments),
         warnings=tuple(
             f"{name} was trained on {part}: its figures are better than on text it never saw"
             for name, tokenizer in zip(names, tokenizers, strict=True)

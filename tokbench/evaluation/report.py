@@ -54,10 +54,12 @@ class GroupCost:
     Attributes:
         context_chars: characters that fit into the context; None without one.
         price_per_million_chars: None without a price.
+        attention_flops: of attending over a thousand characters; None without width and layers.
     """
 
     context_chars: float | None
     price_per_million_chars: float | None
+    attention_flops: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Cost:
         embedding_bytes: of the embedding, shared with the output matrix.
         untied_bytes: of both, where they are two.
         kv_cache_bytes: of a full context.
+        attention_flops: of attending over a full context.
         groups: group → what its text costs.
     """
 
@@ -76,6 +79,7 @@ class Cost:
     embedding_bytes: float | None
     untied_bytes: float | None
     kv_cache_bytes: float | None
+    attention_flops: float | None
     groups: Mapping[str, GroupCost]
 
 
@@ -179,11 +183,17 @@ def _cost(judged: Judged, model: Model) -> Cost:
         embedding_bytes=cost.embedding_bytes(vocab_size, model, tied=True),
         untied_bytes=cost.embedding_bytes(vocab_size, model, tied=False),
         kv_cache_bytes=None if model.context is None else cost.kv_cache_bytes(model.context, model),
+        attention_flops=None if model.context is None else cost.attention_flops(model.context, model),
         groups={
-            group: GroupCost(
-                context_chars=cost.context_chars(tally["chars"], tally["tokens"], model),
-                price_per_million_chars=cost.price_per_million_chars(tally["chars"], tally["tokens"], model),
-            )
+            group: _group_cost(tally["chars"], tally["tokens"], model)
             for group, tally in judged.evaluation.groups.items()
         },
+    )
+
+
+def _group_cost(chars: int, tokens: int, model: Model) -> GroupCost:
+    return GroupCost(
+        context_chars=cost.context_chars(chars, tokens, model),
+        price_per_million_chars=cost.price_per_million_chars(chars, tokens, model),
+        attention_flops=cost.attention_flops_per_thousand_chars(chars, tokens, model),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.evaluation.resampling import resampled_values
 from tokbench.evaluation.wording import listed, percent
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.intervals import interval_of
@@ -13,22 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.evaluation.comparison import Judged
-    from tokbench.metrics.intervals import Resamples
 
 _HEADLINE = "bytes_per_token"
 
 
-def verdict_of(judged: Sequence[Judged], drawn: Resamples | None) -> tuple[str, ...]:
-    """Sentences for whoever has to choose.
-
-    Args:
-        judged: those that were compared.
-        drawn: the resamples; None where there was one document, which distinguishes nothing.
-    """
-    return (*_compression(judged, drawn), *_losses(judged), *_languages(judged))
+def verdict_of(judged: Sequence[Judged]) -> tuple[str, ...]:
+    """Sentences about those that were compared, for whoever has to choose."""
+    return (*_compression(judged), *_losses(judged), *_languages(judged))
 
 
-def _compression(judged: Sequence[Judged], drawn: Resamples | None) -> Iterator[str]:
+def _compression(judged: Sequence[Judged]) -> Iterator[str]:
     values = {one.name: one.figures[_HEADLINE].value for one in judged}
     ranked = sorted((one for one in judged if values[one.name]), key=lambda one: -(values[one.name] or 0))
     faithful = [one for one in ranked if not _loses(one)]
@@ -37,10 +30,10 @@ def _compression(judged: Sequence[Judged], drawn: Resamples | None) -> Iterator[
     best, *others = faithful if len(faithful) > 1 else ranked
     among = "" if len(faithful) == len(ranked) or len(faithful) < 2 else "of those that keep the text, "
     sentence = f"{among}{best.name} compresses best: {values[best.name]:.3f} bytes per token"
-    if drawn is None:
+    if len(best.evaluation.document_groups) < 2:
         yield f"{sentence}; one document does not tell how sure that is"
         return
-    same = [one.name for one in others if _cannot_be_told_apart(best, one, drawn)]
+    same = [one.name for one in others if _cannot_be_told_apart(best, one)]
     if same:
         yield f"{sentence}; on this text {listed(same)} cannot be told apart from it"
     else:
@@ -49,10 +42,9 @@ def _compression(judged: Sequence[Judged], drawn: Resamples | None) -> Iterator[
         yield f"{sentence}, {more * 100:.1f} % more than {second.name}, which comes next"
 
 
-def _cannot_be_told_apart(best: Judged, other: Judged, drawn: Resamples) -> bool:
-    metric = METRICS[_HEADLINE]
-    values = resampled_values(metric, best.evaluation, drawn)
-    others = resampled_values(metric, other.evaluation, drawn)
+def _cannot_be_told_apart(best: Judged, other: Judged) -> bool:
+    values = best.aggregate.resampled(METRICS[_HEADLINE])
+    others = other.aggregate.resampled(METRICS[_HEADLINE])
     if values is None or others is None:
         return True
     return interval_of(values / others - 1).spans_zero

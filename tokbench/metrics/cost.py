@@ -52,6 +52,30 @@ def kv_cache_bytes(tokens: int, model: Model) -> float | None:
     return 2 * model.layers * model.kv_heads * model.head_dim * tokens * model.bytes_per_parameter
 
 
+def attention_flops(tokens: float, model: Model) -> float | None:
+    """What attending over so many tokens at once takes: queries by keys, then weights by values.
+
+    Two products of tokens × tokens × width in each layer, a multiplication and an addition each;
+    nothing is taken off for a causal mask.
+
+    >>> attention_flops(1000, Model(dim=8, layers=2))
+    64000000.0
+    """
+    if model.dim is None or model.layers is None:
+        return None
+    return 4.0 * model.layers * model.dim * tokens**2
+
+
+def attention_flops_per_thousand_chars(chars: int, tokens: int, model: Model) -> float | None:
+    """The same over a thousand characters of such text: it grows as the square of the tokens.
+
+    >>> attention_flops_per_thousand_chars(300, 100, Model(dim=3, layers=3))
+    4000000.0
+    """
+    tokens_per_char = ratio(tokens, chars)
+    return None if tokens_per_char is None else attention_flops(tokens_per_char * 1000, model)
+
+
 def context_chars(chars: int, tokens: int, model: Model) -> float | None:
     """The characters of such text that fit into the context.
 

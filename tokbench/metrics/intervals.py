@@ -43,24 +43,45 @@ class Resamples:
     units: NDArray[np.int64]
     weights: NDArray[np.float64]
 
-    def ratios(
-        self, numerators: NDArray[np.int64], denominators: NDArray[np.int64]
-    ) -> NDArray[np.float64] | None:
-        """The ratio of sums in every resample.
+    def sums(
+        self,
+        values: NDArray[np.int64] | NDArray[np.float64],
+        *,
+        documents: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.float64]:
+        """The sums of counts in every resample.
 
         Args:
-            numerators: int64[D], of each document.
-            denominators: int64[D].
+            values: [D, K], the counts of each document.
+            documents: int64[D], which documents these are; by default all.
+
+        Returns:
+            float64[R, K].
+        """
+        units, places = np.unique(
+            self.units if documents is None else self.units[documents], return_inverse=True
+        )
+        by_unit = np.stack(
+            [np.bincount(places, weights=column, minlength=len(units)) for column in values.T], axis=1
+        )
+        return np.asarray(self.weights[:, units] @ by_unit, dtype=np.float64)
+
+    def ratios(
+        self,
+        numerators: NDArray[np.int64] | NDArray[np.float64],
+        denominators: NDArray[np.int64] | NDArray[np.float64],
+    ) -> NDArray[np.float64] | None:
+        """The ratio of the sums of two counts in every resample.
+
+        Args:
+            numerators: [D], of each document.
+            denominators: [D].
 
         Returns:
             float64[R]; None where the denominator is 0 in one of them.
         """
-        above = self.weights @ self._of_units(numerators)
-        below = self.weights @ self._of_units(denominators)
+        above, below = self.sums(np.stack([numerators, denominators], axis=1).astype(np.float64)).T
         return above / below if below.all() else None
-
-    def _of_units(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.bincount(self.units, weights=values, minlength=self.weights.shape[1]).astype(np.float64)
 
 
 def resamples(num_documents: int, *, seed: int, num_resamples: int = RESAMPLES) -> Resamples | None:

@@ -31,6 +31,8 @@ HEADLINES = (
 """What is shown where nothing else is asked for."""
 
 BEST = "*"
+AGGREGATED = {"pooled": "on", "macro": "means over the groups of", "per_document": "means over"}
+"""How documents became one figure, before their number."""
 _BAR_WIDTH = 12
 
 
@@ -97,6 +99,7 @@ def _cost_columns(judged: Sequence[Judged]) -> Iterator[Column]:
         return Column(title, tuple(Text(cell(one) or "–") for one in judged))
 
     costs = (
+        column("loading", lambda one: _milliseconds(one.loading_seconds)),
         column("training", lambda one: _seconds(one.contestant.training_seconds)),
         column("peak", lambda one: _megabytes(one.contestant.training_peak_bytes)),
         column("MB/s", lambda one: None if one.throughput is None else f"{one.throughput.median:.1f}"),
@@ -108,6 +111,10 @@ def _seconds(seconds: float | None) -> str | None:
     return None if seconds is None else f"{seconds:.1f} s"
 
 
+def _milliseconds(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{seconds * 1e3:,.0f} ms"
+
+
 def _megabytes(num_bytes: int | None) -> str | None:
     return None if num_bytes is None else f"{num_bytes / 1e6:,.0f} MB"
 
@@ -115,7 +122,7 @@ def _megabytes(num_bytes: int | None) -> str | None:
 def _legend(comparison: Comparison) -> Iterator[str]:
     documents = "one document" if comparison.documents == 1 else f"{comparison.documents:,} documents"
     yield (
-        f"{BEST} best; on {documents}, {comparison.num_bytes:,} bytes; "
+        f"{BEST} best; {AGGREGATED[comparison.aggregation]} {documents}, {comparison.num_bytes:,} bytes; "
         "± 95 % (paired bootstrap), ≈ not distinguishable"
     )
 
@@ -141,7 +148,7 @@ def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -
 def _print_values(comparison: Comparison, metric: Metric, groups: Sequence[str], *, console: Console) -> None:
     """A metric by group, the worst-served ones first, with bars of the baseline."""
     base = _baseline(comparison)
-    values = {group: base.groups[group][metric.name] for group in groups}
+    values = {group: base.groups[group][metric.name].value for group in groups}
     worst_first = sorted(
         groups,
         key=lambda group: (
@@ -152,7 +159,7 @@ def _print_values(comparison: Comparison, metric: Metric, groups: Sequence[str],
     columns = [
         Column(
             visible(one.name),
-            tuple(Text(shown(one.groups[group][metric.name], metric)) for group in worst_first),
+            tuple(Text(shown(one.groups[group][metric.name].value, metric)) for group in worst_first),
         )
         for one in comparison.tokenizers
     ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.figures import Figure
     from tokbench.metrics.catalogue import Metric
 
 Form = Literal["terminal", "json", "csv", "markdown", "latex"]
@@ -70,19 +71,19 @@ def as_csv(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> bytes
 def _csv_rows(comparison: Comparison, metrics: Sequence[Metric]) -> Iterator[list[object]]:
     for one in comparison.tokenizers:
         for metric in metrics:
-            figure = one.figures[metric.name]
-            yield [
-                one.name,
-                "",
-                metric.name,
-                figure.value,
-                *(figure.interval or (None, None)),
-                figure.difference,
-                *(figure.difference_interval or (None, None)),
-            ]
-        for group, values in one.groups.items():
+            yield [one.name, "", metric.name, *_csv_figure(one.figures[metric.name])]
+        for group, figures in one.groups.items():
             for metric in metrics:
-                yield [one.name, group, metric.name, values[metric.name], None, None, None, None, None]
+                yield [one.name, group, metric.name, *_csv_figure(figures[metric.name])]
+
+
+def _csv_figure(figure: Figure) -> list[float | None]:
+    return [
+        figure.value,
+        *(figure.interval or (None, None)),
+        figure.difference,
+        *(figure.difference_interval or (None, None)),
+    ]
 
 
 def as_markdown(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> bytes:

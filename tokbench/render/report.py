@@ -14,12 +14,12 @@ from tokbench.render.layout import Column, grid, plain_table, print_panes, print
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from rich.console import Console
 
     from tokbench.evaluation.comparison import Judged
-    from tokbench.evaluation.report import Report, Use
+    from tokbench.evaluation.report import Cost, Report, Use
 
 _GROUP_FIGURES = (
     "bytes_per_token",
@@ -103,10 +103,13 @@ def _groups(report: Report, *, console: Console) -> None:
         return
     _title("Groups, the worst served first", console=console)
     metrics = [metric_named(name) for name in _GROUP_FIGURES]
-    groups = sorted(judged.groups, key=lambda group: (judged.groups[group]["bytes_per_token"] or 0, group))
+    groups = sorted(
+        judged.groups, key=lambda group: (judged.groups[group]["bytes_per_token"].value or 0, group)
+    )
     columns = [
         Column(
-            metric.title, tuple(Text(shown(judged.groups[group][metric.name], metric)) for group in groups)
+            metric.title,
+            tuple(Text(shown(judged.groups[group][metric.name].value, metric)) for group in groups),
         )
         for metric in metrics
     ]
@@ -230,35 +233,41 @@ def _robustness(report: Report, *, console: Console) -> None:
 
 
 def _cost(report: Report, *, console: Console) -> None:
-    cost = report.cost
-    sizes = {
-        "embedding": cost.embedding_bytes,
-        "embedding and output": cost.untied_bytes,
-        "KV cache of a context": cost.kv_cache_bytes,
-    }
-    known = {label: size for label, size in sizes.items() if size is not None}
-    groups = {
-        group: found
-        for group, found in cost.groups.items()
-        if found.context_chars is not None or found.price_per_million_chars is not None
-    }
-    if not known and not groups:
+    totals = [(label, shown) for label, shown in _totals(report.cost) if shown is not None]
+    columns = [
+        Column(title, tuple(Text(_NONE if cell is None else cell) for cell in cells))
+        for title, cells in _group_costs(report.cost)
+        if any(cell is not None for cell in cells)
+    ]
+    if not totals and not columns:
         return
     _title("What it costs the model", console=console)
-    if known:
+    if totals:
         table = grid("label", "label")
-        for label, size in known.items():
-            table.add_row(Text(label), Text(f"{size / 1e6:,.1f} MB", justify="right"))
+        for label, shown in totals:
+            table.add_row(Text(label), Text(shown, justify="right"))
         print_table(table, console=console)
-    if groups:
-        columns = plain_table("", ("characters in a context", "right"), ("price of a million", "right"))
-        for group, found in groups.items():
-            context = _NONE if found.context_chars is None else f"{found.context_chars:,.0f}"
-            price = (
-                _NONE if found.price_per_million_chars is None else f"{found.price_per_million_chars:,.2f}"
-            )
-            columns.add_row(Text(visible(group)), context, price)
-        print_table(columns, console=console)
+    if columns:
+        groups = [Text(visible(group)) for group in report.cost.groups]
+        print_panes("", groups, columns, console=console)
+
+
+def _totals(cost: Cost) -> Iterator[tuple[str, str | None]]:
+    yield "embedding", _scaled(cost.embedding_bytes, 1e6, "MB")
+    yield "embedding and output", _scaled(cost.untied_bytes, 1e6, "MB")
+    yield "KV cache of a context", _scaled(cost.kv_cache_bytes, 1e6, "MB")
+    yield "attention over a context", _scaled(cost.attention_flops, 1e9, "GFLOP")
+
+
+def _group_costs(cost: Cost) -> Iterator[tuple[str, list[str | None]]]:
+    groups = cost.groups.values()
+    yield "characters in a context", [_scaled(group.context_chars, 1, "", digits=0) for group in groups]
+    yield "price of a million", [_scaled(group.price_per_million_chars, 1, "", digits=2) for group in groups]
+    yield "attention over 1,000", [_scaled(group.attention_flops, 1e9, "GFLOP") for group in groups]
+
+
+def _scaled(value: float | None, unit: float, name: str, *, digits: int = 1) -> str | None:
+    return None if value is None else f"{value / unit:,.{digits}f} {name}".rstrip()
 
 
 def report_json(report: Report) -> bytes:
@@ -309,10 +318,12 @@ def report_document(report: Report) -> dict[str, Any]:
             "embedding_bytes": cost.embedding_bytes,
             "untied_bytes": cost.untied_bytes,
             "kv_cache_bytes": cost.kv_cache_bytes,
+            "attention_flops": cost.attention_flops,
             "groups": {
                 group: {
                     "context_chars": found.context_chars,
                     "price_per_million_chars": found.price_per_million_chars,
+                    "attention_flops_per_thousand_chars": found.attention_flops,
                 }
                 for group, found in cost.groups.items()
             },

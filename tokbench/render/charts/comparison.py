@@ -43,12 +43,12 @@ def compression_chart(
     sizes = {group: tally["bytes"] for group, tally in base.evaluation.groups.items()}
     largest = sorted(base.groups, key=lambda group: (-sizes[group], group))[:MOST_GROUPS]
     sign = 1 if metric.direction == "lower" else -1
-    groups = sorted(largest, key=lambda group: (sign * (base.groups[group][metric.name] or 0), group))
+    groups = sorted(largest, key=lambda group: (sign * (base.groups[group][metric.name].value or 0), group))
     rows = [
         _row(group, one, value)
         for group in groups
         for one in comparison.tokenizers
-        if (value := one.groups.get(group, {}).get(metric.name)) is not None
+        if (value := one.groups[group][metric.name].value) is not None
     ]
     shown = (
         f"the {len(groups)} largest groups" if len(groups) < len(sizes) else _counted(len(groups), "group")

@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 _WIDE, _NARROW = 560, 350
 _HEADLINE = "bytes_per_token"
 
+_AGGREGATED = {
+    "pooled": "Figures are pooled: ratios of sums over all text.",
+    "macro": "Figures are means over groups.",
+    "per_document": "Figures are means over documents.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -109,6 +115,7 @@ def html_report(
     script = _part("report.js")
     page = environment.from_string(_part("report.html.j2")).render(
         comparison=comparison,
+        aggregation=_AGGREGATED[comparison.aggregation],
         heading="Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer judged",
         version=__version__,
         policy=_policy(style=style, script=script),
@@ -201,7 +208,12 @@ def _figures(
         (lambda frame: charts.frequency_chart(comparison, frame=frame), tables.frequencies_table(comparison)),
     ]
     if curve is not None:
-        drawings.append((lambda frame: sweep_chart(curve.points, curve.knee, frame=frame), None))
+        drawings.append(
+            (
+                lambda frame: sweep_chart(curve.points, curve.knee, frame=frame),
+                tables.sweep_table(curve.points, curve.knee),
+            )
+        )
     for draw, table in drawings:
         figure = _figure(draw, table)
         if figure is not None:

@@ -15,10 +15,11 @@ from tokbench.render.figures import shown, shown_difference
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tokbench.evaluation.comparison import Comparison, Judged
     from tokbench.metrics.catalogue import Metric
+    from tokbench.render.charts.sweep import Point
 
 _NONE = "–"
 
@@ -119,6 +120,8 @@ def _cost_columns(judged: Sequence[Judged]) -> Iterator[tuple[Column, list[Cell]
     trained = [(one.contestant.training_seconds, one.contestant.training_peak_bytes) for one in judged]
     speeds = [None if one.throughput is None else one.throughput.median for one in judged]
     costs = (
+        (Column("loading", "milliseconds to open it", first="ascending"), [one.loading_seconds for one in judged],
+         "{:,.0f} ms", 1e-3),
         (Column("training", "seconds to train", first="ascending"), [time for time, _ in trained], "{:.1f} s", 1),
         (Column("peak", "memory of the training at its peak", first="ascending"), [m for _, m in trained],
          "{:,.0f} MB", 1e6),
@@ -189,7 +192,7 @@ def groups_table(comparison: Comparison, metric: Metric) -> Table:
                 _count(sizes[group]["bytes"]),
                 *(
                     Cell(shown(value, metric), value)
-                    for value in (one.groups[group][metric.name] for one in judged)
+                    for value in (one.groups[group][metric.name].value for one in judged)
                 ),
             )
             for group in judged[0].groups
@@ -247,6 +250,24 @@ def frequencies_table(comparison: Comparison) -> Table:
         caption="Share of tokens by rank",
         columns=(Column("rank", first="ascending"), *_tokenizers(comparison)),
         rows=tuple(rows),
+    )
+
+
+def sweep_table(points: Iterable[Point], knee: int | None) -> Table:
+    """A row for each vocabulary size: bytes per token of each group; the knee is marked as the best."""
+    values = {(size, group): value for size, value, group in points}
+    sizes, groups = sorted({size for size, _ in values}), list(dict.fromkeys(group for _, group in values))
+    found = {size: [values.get((size, group)) for group in groups] for size in sizes}
+    return Table(
+        caption="Bytes per token by vocabulary size",
+        columns=(Column("entries", first="ascending"), *(Column(visible(group)) for group in groups)),
+        rows=tuple(
+            (
+                Cell(f"{size:,}{' (knee)' if size == knee else ''}", size, best=size == knee),
+                *(Cell(_ratio(value), value) for value in found[size]),
+            )
+            for size in sizes
+        ),
     )
 
 

@@ -1,0 +1,145 @@
+"""Figures over many documents: each aggregation by hand, and its resamples against resampling documents for real."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.toys import Toy, documents_of
+
+from tokbench.corpus import Document
+from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregate, Aggregation, is_by_document
+from tokbench.evaluation.figures import group_figures_of
+from tokbench.evaluation.measuring import evaluate
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.intervals import RESAMPLES, resamples
+
+if TYPE_CHECKING:
+    from tokbench.evaluation.measuring import Evaluation
+
+BY_DOCUMENT = {
+    "bytes_per_token",
+    "chars_per_token",
+    "tokens_per_word",
+    "tokens_per_line",
+    "split_word_rate",
+    "vocab_coverage",
+    "unk_rate",
+    "byte_fallback_rate",
+}
+TOKENS = METRICS["bytes_per_token"]
+COVERAGE = METRICS["vocab_coverage"]
+WORDS = METRICS["tokens_per_word"]
+
+
+def grouped(**texts: list[str]) -> list[Document]:
+    """Documents of groups, in turns, as a corpus may have them."""
+    found = [
+        Document(text, group, f"{group}:{number}")
+        for group, documents in texts.items()
+        for number, text in enumerate(documents)
+    ]
+    return sorted(found, key=lambda document: document.source.rpartition(":")[2])
+
+
+def three_groups() -> Evaluation:
+    """Bytes over tokens: x 3/2, 4/3; y 9/7; z 5/4, 2/2, 6/5 (an é is two bytes and one token)."""
+    documents = grouped(x=["aé", "ab é"[:3]], y=["aaaaa é b"[:8]], z=["aaaé", "ab", "aaaa é"[:5]])
+    return evaluate(Toy("a", "b"), documents)
+
+
+def test_the_figures_that_have_resamples_are_ratios_of_counts_by_document() -> None:
+    assert {name for name, metric in METRICS.items() if is_by_document(metric)} == BY_DOCUMENT
+    aggregate = Aggregate(three_groups())
+    assert {name for name, one in METRICS.items() if aggregate.resampled(one) is not None} == BY_DOCUMENT
+    one_document = Aggregate(evaluate(Toy("a"), documents_of("aa")))
+    assert all(one_document.resampled(metric) is None for metric in METRICS.values())
+
+
+def test_each_aggregation_by_hand() -> None:
+    evaluation = evaluate(Toy("a"), grouped(x=["aé", "aaa"], y=["é"]))
+    values = {one: Aggregate(evaluation, aggregation=one).value(TOKENS) for one in AGGREGATIONS}
+    assert values == pytest.approx(
+        {"pooled": (3 + 3 + 2) / (2 + 3 + 1), "macro": (6 / 5 + 2) / 2, "per_document": (3 / 2 + 1 + 2) / 3}
+    )
+    in_x = {one: Aggregate(evaluation, aggregation=one).group_value(TOKENS, "x") for one in AGGREGATIONS}
+    assert in_x == pytest.approx({"pooled": 6 / 5, "macro": 6 / 5, "per_document": (3 / 2 + 1) / 2})
+
+
+def test_what_has_no_value_has_no_part_in_a_mean() -> None:
+    evaluation = evaluate(Toy("a"), grouped(x=["a a", "..."], y=["!"]))
+    values = {one: Aggregate(evaluation, aggregation=one).value(WORDS) for one in AGGREGATIONS}
+    assert values == {"pooled": 7 / 2, "macro": 6 / 2, "per_document": 3 / 2}
+    no_words = evaluate(Toy("a"), grouped(x=["."], y=["!"]))
+    assert all(Aggregate(no_words, aggregation=one).value(WORDS) is None for one in AGGREGATIONS)
+
+
+def test_what_is_no_ratio_of_counts_by_document_has_no_mean_over_them() -> None:
+    evaluation = three_groups()
+    for name, metric in METRICS.items():
+        by_document = Aggregate(evaluation, aggregation="per_document").value(metric)
+        assert name in BY_DOCUMENT or by_document is None
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+@pytest.mark.parametrize("metric", [TOKENS, COVERAGE])
+def test_resamples_are_what_the_figure_would_be_of_the_drawn_documents(
+    aggregation: Aggregation, metric: object
+) -> None:
+    evaluation = three_groups()
+    aggregate = Aggregate(evaluation, seed=3, aggregation=aggregation)
+    found = aggregate.resampled(metric)  # type: ignore[arg-type]
+    drawn = resamples(6, seed=3)
+    assert found is not None
+    assert drawn is not None
+    assert len(found) == RESAMPLES
+    for weights, value in zip(drawn.weights[:50], found, strict=False):
+        assert value == pytest.approx(by_hand(evaluation, weights, metric is COVERAGE, aggregation))
+
+
+def by_hand(evaluation: Evaluation, weights: np.ndarray, complement: bool, aggregation: Aggregation) -> float:
+    documents = [place for place, times in enumerate(weights) for _ in range(int(times))]
+    above, below = ("uncovered_bytes", "bytes") if complement else ("bytes", "tokens")
+
+    def ratio(places: list[int]) -> float:
+        value = sum(evaluation.column(above)[places]) / sum(evaluation.column(below)[places])
+        return 1 - value if complement else value
+
+    if aggregation == "pooled":
+        return ratio(documents)
+    if aggregation == "per_document":
+        return float(np.mean([ratio([place]) for place in documents]))
+    groups = evaluation.document_groups
+    return float(
+        np.mean([ratio([at for at in documents if groups[at] == group]) for group in set(groups[documents])])
+    )
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_a_group_is_resampled_by_itself(aggregation: Aggregation) -> None:
+    texts = ["aé", "aaa", "éé", "aaaa é"]
+    among_others = Aggregate(
+        evaluate(Toy("a"), grouped(x=texts, y=["a"], z=["é", "b"])), aggregation=aggregation
+    )
+    alone = Aggregate(evaluate(Toy("a"), grouped(x=texts)), aggregation=aggregation)
+    metrics = [METRICS[name] for name in sorted(BY_DOCUMENT)]
+    for found, expected in zip(
+        among_others.group_resampled(metrics, "x"), alone.group_resampled(metrics, "x"), strict=True
+    ):
+        assert (found is None) == (expected is None)
+        if found is not None and expected is not None:
+            assert found == pytest.approx(expected)
+    assert among_others.group_resampled([TOKENS], "y") == [None]  # one document says nothing
+
+
+def test_a_group_is_compared_with_the_baseline_on_its_own_documents() -> None:
+    documents = grouped(x=["aé", "aab", "ééa", "aaaa é"], y=["ba"])
+    better, worse = (Aggregate(evaluate(toy, documents)) for toy in (Toy("a", "aa"), Toy("a")))
+    found = group_figures_of(better, worse, group="x")["bytes_per_token"]
+    assert found.value is not None
+    assert found.difference == pytest.approx(found.value / (worse.group_value(TOKENS, "x") or 0) - 1)
+    assert found.interval is not None
+    assert found.interval.low <= found.value <= found.interval.high
+    assert found.is_distinguishable is not None
+    assert group_figures_of(better, worse, group="y")["bytes_per_token"].interval is None
