@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import platform
 from abc import ABC, abstractmethod
+from contextlib import suppress
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
     from tokbench.interfaces import TokenizerInfo, TrainingRecord
     from tokbench.store import Manifest
+
+_MANY_IDS = 1024
+"""From so many on, looking them up in a table is worth making it."""
 
 
 class BaseTokenizer(ABC):
@@ -110,7 +115,7 @@ class BaseTokenizer(ABC):
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids. Raises `UnknownIdError`."""
-        return b"".join(self._known_bytes(id, position) for position, id in enumerate(ids))
+        return b"".join(self._pieces_of(ids))
 
     def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
         """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
@@ -126,6 +131,19 @@ class BaseTokenizer(ABC):
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one entry. Raises `UnknownIdError`."""
         return self._known_bytes(id, 0)
+
+    def _pieces_of(self, ids: Sequence[int]) -> list[bytes]:
+        """The bytes of each id. Raises `UnknownIdError`."""
+        if len(ids) >= _MANY_IDS:
+            with suppress(KeyError):  # an unknown id: the loop below tells which
+                return list(map(self._known.__getitem__, ids))
+        return [self._known_bytes(id, position) for position, id in enumerate(ids)]
+
+    @cached_property
+    def _known(self) -> dict[int, bytes]:
+        """The bytes of every id there is."""
+        entries = ((id, self.entry(id)) for id in range(self.info.vocab_size))
+        return {id: data for id, data in entries if data is not None} | self._special_bytes
 
     def _known_bytes(self, id: int, position: int) -> bytes:
         data = self._special_bytes.get(id)

@@ -213,6 +213,22 @@ def test_the_first_id_behind_the_vocabulary_is_unknown(tokenizer: Tokenizer) -> 
         tokenizer.token_bytes(size)
 
 
+@pytest.mark.parametrize("begins", ["", " ", "  a", SPECIAL_TOKENS[0], f" {SPECIAL_TOKENS[0]} b"])
+def test_many_ids_are_decoded_as_few_are(
+    tokenizer: Tokenizer, begins: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = begins + " ".join(sample_texts()[:20] + SPECIAL_TOKENS[:1]) * 3
+    ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    many = ids * (2000 // len(ids) + 1)
+    found = tokenizer.decode_bytes(many)
+    monkeypatch.setattr("tokbench.base._MANY_IDS", len(many) + 1)
+    assert found == tokenizer.decode_bytes(many)
+    monkeypatch.undo()
+    with pytest.raises(UnknownIdError) as caught:
+        tokenizer.decode_bytes([*many, tokenizer.info.vocab_size, *many])
+    assert caught.value.position == len(many)
+
+
 def test_ids_may_be_an_array(tokenizer: Tokenizer) -> None:
     text = "some text\n"
     ids = tokenizer.encode(text)

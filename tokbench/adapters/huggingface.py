@@ -311,7 +311,7 @@ class HuggingFaceTokenizer(BaseTokenizer):
         Raises:
             UnknownIdError: an id that the vocabulary does not have.
         """
-        pieces = [self._known_bytes(id, position) for position, id in enumerate(ids)]
+        pieces = self._pieces_of(ids)
         if self._joined is not None:
             return self._joined.decode(b"".join(pieces))
         with self._library():

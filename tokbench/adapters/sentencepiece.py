@@ -215,17 +215,19 @@ class SentencePieceTokenizer(BaseTokenizer):
         normalizer = self.model.normalizer
         drops_all = normalizer["remove_extra_whitespaces"]
         drops_one = drops_all or normalizer["add_dummy_prefix"]
-        parts: list[bytes] = []
+        parts = self._pieces_of(ids)
+        has_specials = not self._special_bytes.keys().isdisjoint(ids)
         at_start = drops_one
         for position, id in enumerate(ids):
-            data = self._known_bytes(id, position)
             if id in self._special_bytes:
                 at_start = drops_one
             elif at_start:
                 stripped = id in self._strippable
-                data = data[1:] if stripped else data
-                at_start = not data and (drops_all or not stripped)
-            parts.append(data)
+                if stripped:
+                    parts[position] = parts[position][1:]
+                at_start = not parts[position] and (drops_all or not stripped)
+            elif not has_specials:  # nothing begins anew
+                break
         return b"".join(parts)
 
     def entry(self, id: int) -> bytes | None:
