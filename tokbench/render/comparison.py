@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.metrics.catalogue import metric_named
-from tokbench.render.figures import bar, shown, shown_difference
+from tokbench.render.figures import LOSSY, bar, shown, shown_difference, shown_premium
 from tokbench.render.layout import Column, print_panes
 from tokbench.render.tables import visible
 
@@ -170,19 +170,22 @@ def _print_values(comparison: Comparison, metric: Metric, groups: Sequence[str],
 
 def _print_premiums(comparison: Comparison, *, console: Console) -> None:
     """What each language costs over the reference, the dearest first, with bars of the baseline."""
-    found = {one.name: one.fairness for one in comparison.tokenizers if one.fairness is not None}
-    base = found[comparison.baseline]
+    base = _baseline(comparison).fairness
+    if base is None:
+        return
     languages = sorted(base.premiums, key=lambda one: (-(base.premiums[one] or 0), one))
     columns = [
         Column(
-            visible(name),
-            tuple(Text(_premium(value)) for value in (*map(fairness.premiums.get, languages), fairness.gini)),
+            visible(one.name),
+            (*(_premium(one, language) for language in languages), Text(_gini(one))),
         )
-        for name, fairness in found.items()
+        for one in comparison.tokenizers
     ]
     bars = _bars([*map(base.premiums.get, languages), None])
     labels = [*(Text(visible(language)) for language in languages), Text("Gini", style="dim")]
     print_panes(f"tokens over {visible(base.reference)}", labels, columns, bars=bars, console=console)
+    if any(cell.plain.endswith(LOSSY) for column in columns for cell in column.cells):
+        console.print(Text(f"{LOSSY} more than 1 % unknown tokens: cheap because text is lost", style="dim"))
 
 
 def _bars(values: Sequence[float | None]) -> Column:
@@ -191,8 +194,14 @@ def _bars(values: Sequence[float | None]) -> Column:
     return Column("", cells, justify="left")
 
 
-def _premium(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _premium(one: Judged, language: str) -> Text:
+    premium = shown_premium(one, language)
+    return Text(premium, style="dim" if premium.endswith(LOSSY) else "")
+
+
+def _gini(one: Judged) -> str:
+    gini = None if one.fairness is None else one.fairness.gini
+    return "–" if gini is None else f"{gini:.3f}"
 
 
 def _baseline(comparison: Comparison) -> Judged:

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Judged
     from tokbench.metrics.catalogue import Metric
 
+LOSSY = "?"
+_MOST_UNKNOWN = 0.01
+_NONE = "–"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -21,7 +24,7 @@ def shown(value: float | None, metric: Metric) -> str:
     ('99.99 %', '–')
     """
     if value is None:
-        return "–"
+        return _NONE
     return _percent(value) if metric.share else f"{value:,.3f}"
 
 
@@ -34,11 +37,23 @@ def _percent(share: float) -> str:
     return f"{share * 100:.2f} %" if 0 < share < 1 else f"{share * 100:.0f} %"
 
 
+def shown_premium(one: Judged, language: str) -> str:
+    """What a language costs over the reference; with a "?" where it is cheap because text is lost.
+
+    Unknown tokens stand for any number of characters: from one in a hundred on the figure says little.
+    """
+    premium = None if one.fairness is None else one.fairness.premiums.get(language)
+    if premium is None:
+        return _NONE
+    unknown = one.groups[language]["unk_rate"].value or 0
+    return f"{premium:.3f}{LOSSY if unknown > _MOST_UNKNOWN else ''}"
+
+
 def shown_difference(judged: Judged, metric: Metric) -> str:
     """How far a tokenizer is from the baseline, with half the width of the interval: in percent, shares in points."""
     figure = judged.figures[metric.name]
     if figure.difference is None:
-        return "–"
+        return _NONE
     text = f"{figure.difference * 100:+.1f} {'pp' if metric.share else '%'}"
     if figure.difference_interval is None:
         return text

@@ -11,7 +11,7 @@ from tokbench.metrics.catalogue import METRICS, metric_named
 from tokbench.render.charts.comparison import LONGEST_TOKEN, token_lengths
 from tokbench.render.comparison import HEADLINES
 from tokbench.render.exports import best_of
-from tokbench.render.figures import shown, shown_difference
+from tokbench.render.figures import LOSSY, shown, shown_difference, shown_premium
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
@@ -202,19 +202,22 @@ def groups_table(comparison: Comparison, metric: Metric) -> Table:
 
 def premiums_table(comparison: Comparison) -> Table | None:
     """A row for each language: its tokens over those of the reference; None where no lines are aligned."""
-    fair = [(one.name, one.fairness) for one in comparison.tokenizers if one.fairness is not None]
+    fair = [(one, one.fairness) for one in comparison.tokenizers if one.fairness is not None]
     if not fair:
         return None
     languages = dict.fromkeys(language for _, fairness in fair for language in fairness.premiums)
-    found = [[fairness.premiums.get(language) for _, fairness in fair] for language in languages]
     rows = [
-        (_name(language), *(Cell(_ratio(value), value) for value in values))
-        for language, values in zip(languages, found, strict=True)
+        (
+            _name(language),
+            *(Cell(shown_premium(one, language), fairness.premiums.get(language)) for one, fairness in fair),
+        )
+        for language in languages
     ]
     ginis = (Cell(_ratio(fairness.gini), fairness.gini) for _, fairness in fair)
     return Table(
-        caption=f"Tokens over those of {visible(fair[0][1].reference)} on the same lines; Gini: how unequal they are",
-        columns=(Column("language", first="ascending"), *(Column(visible(name)) for name, _ in fair)),
+        caption=f"Tokens over those of {visible(fair[0][1].reference)} on the same lines; {LOSSY}: more than 1 % "
+        "unknown tokens, cheap because text is lost; Gini: how unequal they are",
+        columns=(Column("language", first="ascending"), *(Column(visible(one.name)) for one, _ in fair)),
         rows=(*rows, (Cell("Gini", None), *ginis)),
     )
 
