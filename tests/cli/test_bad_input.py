@@ -159,6 +159,8 @@ def test_a_line_of_100_mb_of_one_word(process, trained, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message", "hint"),
     [
+        (["--pattern", "gpt5"], "there is no split pattern 'gpt5'", "did you mean gpt4 or gpt2? the named"),
+        (["--pattern", "x"], "there is no split pattern 'x'", "the named patterns are gpt2, gpt4"),
         (["--pattern", "("], "does not compile: missing )", "the named patterns are gpt2, gpt4"),
         (["--pattern", "[a-"], "does not compile", "the named patterns are"),
         (["--pattern", ""], "the split pattern is empty", "the named patterns are"),

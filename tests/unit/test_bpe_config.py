@@ -91,5 +91,5 @@ def test_special_tokens_are_checked(tokens: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("pattern", ["", "gpt-4", "(", r"\w*|\W", r"\w+"])
 def test_the_pattern_is_checked(pattern: str) -> None:
-    with pytest.raises(ConfigError, match="the split pattern"):
+    with pytest.raises(ConfigError, match="split pattern"):
         BpeConfig(pattern=pattern)

@@ -194,7 +194,7 @@ def test_a_custom_pattern_splits_by_the_regex_package() -> None:
     ("text", "complaint"),
     [
         ("", "is empty"),
-        ("gpt3", "matches nothing at character 0"),  # a misspelt name is a pattern that fits no text
+        ("gpt3", "there is no split pattern .gpt3."),
         ("(", "is no name and does not compile"),
         (r"\w*|\W", "matches the empty string"),
         (r"(?<=a)|(?s:.)", "matches nothing at character 1"),  # or the empty string, where there is text

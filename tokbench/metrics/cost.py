@@ -69,8 +69,8 @@ def attention_flops(tokens: float, model: Model) -> float | None:
 def attention_flops_per_thousand_chars(chars: int, tokens: int, model: Model) -> float | None:
     """The same over a thousand characters of such text: it grows as the square of the tokens.
 
-    >>> attention_flops_per_thousand_chars(300, 100, Model(dim=3, layers=3))
-    4000000.0
+    >>> attention_flops_per_thousand_chars(200, 100, Model(dim=8, layers=2))
+    16000000.0
     """
     tokens_per_char = ratio(tokens, chars)
     return None if tokens_per_char is None else attention_flops(tokens_per_char * 1000, model)

@@ -7,6 +7,8 @@ is also the definition that the scanners are tested against.
 
 from __future__ import annotations
 
+import difflib
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -57,6 +59,8 @@ _REGEXES: dict[str, str | None] = {
 PATTERN_NAMES = tuple(_REGEXES)
 """Every named pattern, in the order in which they are listed."""
 
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+
 _PROBE_CHARACTERS = "aAǅʰ亜\u0301\u0488٣5Ⅷ½ \t\r\n\v\u0085\u00a0\u3000'ſs.,_/-(€\u200d\x00👩\ue000\U0010ffff"
 
 
@@ -89,7 +93,7 @@ def resolve_pattern(pattern: str) -> SplitPattern:
     r"""The pattern of a name, or of a regular expression, checked.
 
     Raises:
-        ConfigError: it does not compile, matches the empty string, or leaves gaps.
+        ConfigError: it does not compile, matches the empty string, leaves gaps, or looks like a name that nothing has.
 
     >>> resolve_pattern("gpt4").is_custom
     False
@@ -103,6 +107,8 @@ def resolve_pattern(pattern: str) -> SplitPattern:
     for name, text in _REGEXES.items():
         if text == pattern and name != "qwen2":
             return SplitPattern(name=name, regex=text)
+    if _NAME.fullmatch(pattern):
+        raise _no_such_pattern(pattern)
     _check_custom(pattern)
     return SplitPattern(name="custom", regex=pattern)
 
@@ -145,6 +151,16 @@ def _matches(regex_text: str, text: str) -> Iterator[str]:
         yield match.group()
     if position != len(text):
         raise _gap(regex_text, text, position)
+
+
+def _no_such_pattern(name: str) -> ConfigError:
+    """A mistyped name would be a regular expression that matches itself alone."""
+    near = difflib.get_close_matches(name, PATTERN_NAMES, n=2)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return ConfigError(
+        f"there is no split pattern {name!r}",
+        hint=f"{meant}{_named_hint()}; a regular expression works too",
+    )
 
 
 def _gap(regex_text: str, text: str, position: int) -> ConfigError:
