@@ -8,7 +8,7 @@ import tomllib
 import types
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 from tokbench.errors import ConfigError
 from tokbench.resources import configs_directory
@@ -71,6 +71,13 @@ def load_preset(name: str) -> Preset:
     )
 
 
+class PassesOn:
+    """A configuration that hands options to a library, in a field of texts `key=value` that it checks."""
+
+    __slots__ = ()
+    passes_on: ClassVar[str]
+
+
 def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: str) -> Any:
     """Options as a backend's configuration.
 
@@ -95,7 +102,8 @@ def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str,
     """An option written as `key=value`, the value read by the option's type.
 
     Whole numbers may be written with "_" or "k" (32_000, 32k); a list is written with commas, or by
-    giving the option several times; "none" is no value where the option may have none.
+    giving the option several times; "none" is no value where the option may have none. What the
+    backend does not know and its library might goes to the library as it is (`PassesOn`).
 
     Args:
         config_type: a backend's configuration.
@@ -116,7 +124,10 @@ def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str,
     name = name.strip().replace("-", "_")
     if not equals:
         raise ConfigError(f"--option {text!r} has no value", hint="write --option key=value")
-    _check_keys([name], [field.name for field in dataclasses.fields(config_type)], where=where)
+    fields = [field.name for field in dataclasses.fields(config_type)]
+    if name not in fields and issubclass(config_type, PassesOn):
+        return config_type.passes_on, [f"{name}={value.strip()}"]
+    _check_keys([name], fields, where=where)
     hint = get_type_hints(config_type)[name]
     try:
         return name, _read(value.strip(), hint)

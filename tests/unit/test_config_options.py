@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from tokbench import workbench
-from tokbench.config import parse_option, parse_options
+from tokbench.adapters.sentencepiece_config import UnigramConfig
+from tokbench.config import build_config, parse_option, parse_options
 from tokbench.errors import ConfigError, UnknownBackendError
 
 
@@ -72,6 +73,38 @@ def test_what_cannot_be_read_is_refused(text: str, message: str, hint: str | Non
         parse_option(Config, text, where="the backend 'x'")
     assert message in caught.value.message
     assert hint is None or hint in (caught.value.hint or "")
+
+
+def test_what_is_an_option_of_the_library_goes_to_the_library() -> None:
+    where = "the backend 'unigram'"
+    texts = ["vocab-size=8k", "split_by_number=false", "shrinking-factor=0.7", "options=unk_surface=?"]
+    options = parse_options(UnigramConfig, texts, where=where)
+    assert options == {
+        "vocab_size": 8000,
+        "options": ["split_by_number=false", "shrinking_factor=0.7", "unk_surface=?"],
+    }
+    config = build_config(UnigramConfig, options, where=where)
+    assert config.library_options()["shrinking_factor"] == "0.7"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("vocab_sise=3", "SentencePiece has no option 'vocab_sise'", "did you mean 'vocab_size'?"),
+        (
+            "split_by_numbr=true",
+            "SentencePiece has no option 'split_by_numbr'",
+            "did you mean 'split_by_number'?",
+        ),
+        ("num_threads=2", "the library's num_threads is not set by hand", "it follows threads"),
+        ("split_by_number=maybe", "the option split_by_number is 'maybe'", "it needs true or false"),
+    ],
+)
+def test_what_the_library_does_not_take_is_refused(text: str, message: str, hint: str) -> None:
+    options = parse_options(UnigramConfig, [text], where="the backend 'unigram'")
+    with pytest.raises(ConfigError, match=message) as caught:
+        build_config(UnigramConfig, options, where="the backend 'unigram'")
+    assert caught.value.hint == hint
 
 
 def test_lists_are_joined_and_of_others_the_last_counts() -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from tokbench.config import PassesOn
 from tokbench.errors import ConfigError
 from tokbench.formats.sentencepiece_model import NORMALIZER_FIELDS, SPACE, TRAINER_FIELDS, ModelType
 from tokbench.special_tokens import check_special_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NUM_BYTES = 256
 NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
@@ -44,7 +48,7 @@ def _option(*, default: Any, help: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SentencePieceConfig:
+class SentencePieceConfig(PassesOn):
     """What SentencePiece trains BPE with; checked when it is made.
 
     Raises:
@@ -52,6 +56,7 @@ class SentencePieceConfig:
     """
 
     model_type: ClassVar[ModelType] = ModelType.BPE
+    passes_on: ClassVar[str] = "options"
 
     vocab_size: int | None = _option(
         default=None, help="entries, special tokens and bytes included; by default fitted to the text"
@@ -89,7 +94,9 @@ class SentencePieceConfig:
     input_sentence_size: int = _option(default=0, help="train on so many lines, drawn at random; 0 for all")
     threads: int | None = _option(default=None, help="threads; by default all. Never changes the result")
     seed: int = _option(default=0, help="draws the lines and the self-test")
-    options: tuple[str, ...] = _option(default=(), help='any other option of the library, as "key=value"')
+    options: tuple[str, ...] = _option(
+        default=(), help="any other option of the library, as --option key=value"
+    )
 
     def __post_init__(self) -> None:
         self._check_symbols()
@@ -136,7 +143,11 @@ class SentencePieceConfig:
             if key not in known or key in _REFUSED:
                 raise ConfigError(
                     f"SentencePiece has no option {key!r} that can be set here",
-                    hint=_suggestion(key, [name for name in known if name not in named | _REFUSED]),
+                    hint=_suggestion(
+                        key,
+                        [name for name in known if name not in named | _REFUSED],
+                        besides=[name for name in named if name != self.passes_on],
+                    ),
                 )
             chosen[key] = _checked(key, value)
         return chosen
@@ -298,6 +309,6 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
-def _suggestion(name: str, known: list[str] | tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+def _suggestion(name: str, known: Sequence[str], *, besides: Sequence[str] = ()) -> str:
+    close = difflib.get_close_matches(name, [*known, *besides], n=1)
     return f"did you mean {close[0]!r}?" if close else f"choose {', '.join(known)}"

@@ -112,11 +112,11 @@ def _why_early(*, num_learned: int, num_pieces: int, config: WordPieceConfig) ->
 
 
 def _notes(counted: WordCounts, config: WordPieceConfig) -> Iterator[str]:
-    if counted.too_long:
-        yield (
-            f"{counted.too_long:,} words have more than {config.max_characters_per_word} characters: "
-            "they are unknown, and were not trained on"
-        )
+    longest = f"more than {config.max_characters_per_word} characters"
+    if counted.too_long == 1:
+        yield f"one word has {longest}: it is unknown, and was not trained on"
+    elif counted.too_long:
+        yield f"{counted.too_long:,} words have {longest}: they are unknown, and were not trained on"
 
 
 def _count_tokens(tokenizer: WordPieceTokenizer, words: Mapping[str, int]) -> int:
