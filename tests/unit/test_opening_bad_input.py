@@ -109,6 +109,10 @@ def test_a_piece_that_comes_twice_in_the_json(tmp_path: Path) -> None:
         (b'{"model": {"a": "\xff"}}', "expected UTF-8, found 0xFF at byte 17"),
         (b'{"model": {}}', "a vocabulary"),
         (b'  {"model": {"vocab": 3}}', "a vocabulary"),
+        (b'{"model":' + b"[" * 1000 + b"]" * 1000 + b"}", 'a JSON object with "model": .*, found neither'),
+        (b'{"vocab": {"a": 1}}', "or of tokens and ids, found neither"),
+        (b'{"a": 1}', "expected merges.txt or vocab.bpe beside it, found none"),
+        (b"[" * 1000 + b"]" * 1000, "expected a JSON object, found a JSON array"),
     ],
 )
 def test_json_that_is_none(tmp_path: Path, data: bytes, message: str) -> None:

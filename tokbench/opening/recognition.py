@@ -99,8 +99,11 @@ def _recognise_file(path: Path) -> Source:
     for found, tell in _BY_FIRST_BYTES.items():
         if tell(head):
             return Source(found, path, (path,))
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+    text = head.removeprefix(_MARK).lstrip()
+    if text.startswith(b"{"):
         return _recognise_json(path)
+    if text.startswith(b"[") and path.suffix == ".json":
+        raise ModelFormatError(path, "a JSON object", "a JSON array", hint=_KNOWN_FILES)
     return _recognise_lines(path, head)
 
 
@@ -131,6 +134,10 @@ def _recognise_json(path: Path) -> Source:
     if path.name == "tokenizer_config.json":
         raise ModelFormatError(
             path, "a tokenizer", "only its configuration", hint="name the folder that it is in"
+        )
+    if not _VOCAB_JSON.match(head.removeprefix(_MARK)):
+        raise ModelFormatError(
+            path, 'a JSON object with "model": {…}, or of tokens and ids', "neither", hint=_KNOWN_FILES
         )
     return Source(Format.VOCAB_AND_MERGES, path, (path, _sibling(path, _MERGES_NAMES)))
 
@@ -170,6 +177,8 @@ def _is_word_list(head: bytes) -> bool:
 _RANK_LINE = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)? [0-9]+\r?(?:\n|\Z)")
 _MERGE_LINES = re.compile(rb"(?:[^ \n]+ [^ \n]+\n){3}")
 _TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.]+\n)")
+_MARK = b"\xef\xbb\xbf"
+_VOCAB_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*+"\s*:\s*-?[0-9])', re.DOTALL)
 _TOKENIZER_JSON = re.compile(rb'"model"\s*:\s*\{')
 
 _BY_FIRST_BYTES: dict[Format, Callable[[bytes], bool]] = {
