@@ -715,6 +715,20 @@ class TestGroups:
         assert groups("corpora/*/*") == expected
         assert groups(str(Path("corpora/parallel/de.txt").resolve())) == ["de"]
 
+    def test_translations_are_known_by_their_folder_however_they_are_named(self, monkeypatch):
+        for folder in ("parallel", "parallel_news", "other"):
+            write(f"{folder}/de.txt")
+            write(f"{folder}/en.txt")
+        names = ["de.txt", "en.txt"]
+        for folder, expected in ("parallel", {"de", "en"}), ("parallel_news", {"de", "en"}), ("other", set()):
+            assert open_corpus(folder).parallel_groups() == expected
+            assert open_corpus(Path(folder).resolve()).parallel_groups() == expected
+            assert open_corpus(*(Path(folder, name) for name in names)).parallel_groups() == expected
+            assert open_corpus(*(Path(folder, name).resolve() for name in names)).parallel_groups() == expected
+            with monkeypatch.context() as there:
+                there.chdir(folder)
+                assert open_corpus(*names).parallel_groups() == expected
+
     def test_a_project_in_a_folder_code_is_not_one_group(self):
         write("code/project/docs/a.txt")
         assert groups(str(Path("code/project").resolve())) == ["Latin"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from tokbench.corpus.files import printable
@@ -72,10 +72,14 @@ def _bundled_group(file: CorpusFile) -> str | None:
 def _named_parts(file: CorpusFile) -> tuple[str, ...]:
     """The parts of a file's path that count: of an absolute one the folder that was named and what is below it.
 
-    A project that lives in ~/code is not one group.
+    A project that lives in ~/code is not one group. Of a name alone the folder it is in counts where
+    that holds translations.
     """
     parts = file.path.parts
-    return parts[-1 - len(file.below) :] if file.path.is_absolute() else parts
+    if file.path.is_absolute():
+        return parts[-1 - len(file.below) :]
+    here = Path.cwd().name
+    return (here, *parts) if len(parts) == 1 and not file.stream and _is_parallel(here) else parts
 
 
 def _place(file: CorpusFile) -> str:
