@@ -724,7 +724,9 @@ class TestGroups:
             assert open_corpus(folder).parallel_groups() == expected
             assert open_corpus(Path(folder).resolve()).parallel_groups() == expected
             assert open_corpus(*(Path(folder, name) for name in names)).parallel_groups() == expected
-            assert open_corpus(*(Path(folder, name).resolve() for name in names)).parallel_groups() == expected
+            assert (
+                open_corpus(*(Path(folder, name).resolve() for name in names)).parallel_groups() == expected
+            )
             with monkeypatch.context() as there:
                 there.chdir(folder)
                 assert open_corpus(*names).parallel_groups() == expected

@@ -19,7 +19,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.adapters import huggingface_document as reading
+from tokbench.adapters.cutting import are_long, document_cut
 from tokbench.adapters.huggingface_spans import byte_offsets, own_places, own_spans
+from tokbench.adapters.stretches import StretchMemo
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
 from tokbench.interfaces import Encoded, EncodedSpans, TokenizerInfo
@@ -186,6 +188,8 @@ class HuggingFaceTokenizer(BaseTokenizer):
         import numpy as np
 
         engine = self._engine_for(texts, special=special)
+        if engine is self._engine and self._memo is not None and are_long(texts):
+            return self._memo.encode_batch(texts)
         ids = array("I")
         offsets = [0]
         for encoding in self._encodings(engine.encode_batch_fast, texts, threads=threads):
@@ -207,6 +211,16 @@ class HuggingFaceTokenizer(BaseTokenizer):
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        if self._memo is not None and are_long(texts):
+            return self._memo.encode_spans(texts)
+        return self._library_spans(texts, threads=threads)
+
+    @cached_property
+    def _memo(self) -> StretchMemo | None:
+        cut = document_cut(self._parsed)
+        return None if cut is None else StretchMemo(cut=cut, encode=self._library_spans)
+
+    def _library_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         import numpy as np
 
         ids, places = array("I"), array("q")

@@ -24,6 +24,7 @@ from importlib.metadata import version
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
+from tokbench.adapters.cutting import are_long, model_cut
 from tokbench.adapters.sentencepiece_bytes import Found, found_pieces, found_segmentations, own_spans
 from tokbench.adapters.sentencepiece_sampling import Lexicon, bpe_dropout, sampled_index, unigram_sample
 from tokbench.base import BaseTokenizer, utf8
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
     from tokbench.adapters.sentencepiece_spans import SpanFinder
+    from tokbench.adapters.stretches import StretchMemo
     from tokbench.formats.sentencepiece_model import SentencePieceFile
     from tokbench.interfaces import EncodedSpans, TextIdentity, TrainingRecord
     from tokbench.models import SentencePieceModel
@@ -170,6 +172,32 @@ class SentencePieceTokenizer(BaseTokenizer):
         """
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return super().encode_batch(texts, special=special, threads=threads)
+        if self._memo is not None and are_long(texts):
+            prefix = self._prefix
+            return self._memo.encode_batch([prefix + text if text else text for text in texts])
+        return self._library_batch(texts, threads=threads)
+
+    @cached_property
+    def _memo(self) -> StretchMemo | None:
+        from tokbench.adapters.stretches import StretchMemo, without_places
+
+        cut = model_cut(self.model)
+        if cut is None:
+            return None
+        # Each stretch begins with a space where the library would put one in front of it.
+        skipped = len(self._prefix)
+        return StretchMemo(
+            cut=cut,
+            encode=lambda stretches: without_places(
+                self._library_batch([stretch[skipped:] for stretch in stretches])
+            ),
+        )
+
+    @property
+    def _prefix(self) -> str:
+        return " " if self.model.normalizer["add_dummy_prefix"] else ""
+
+    def _library_batch(self, texts: Sequence[str], *, threads: int | None = None) -> Encoded:
         import numpy as np
 
         encoded: list[list[int]] = self._processor.encode(

@@ -1,0 +1,77 @@
+"""Texts encoded stretch by stretch: the arrays are those of whole texts, and the library is asked once."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.toys import Toy
+
+from tokbench.adapters.stretches import StretchMemo
+from tokbench.errors import TextError
+from tokbench.spans import segmented
+
+if TYPE_CHECKING:
+    from tokbench.interfaces import EncodedSpans
+
+TOY = Toy("a", "ab", "é", " b")
+CUT = re.compile("[ ]*[^ ]+|[ ]+").findall
+
+
+class Library:
+    """Encodes, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def encode(self, stretches: list[str]) -> EncodedSpans:
+        self.asked += stretches
+        return segmented(TOY, stretches)
+
+
+def same(one: EncodedSpans, other: EncodedSpans) -> bool:
+    pairs = [
+        (one.encoded.ids, other.encoded.ids),
+        (one.encoded.offsets, other.encoded.offsets),
+        *((getattr(one, name), getattr(other, name)) for name in ("starts", "stops", "kinds")),
+    ]
+    return all(np.array_equal(left, right) and left.dtype == right.dtype for left, right in pairs)
+
+
+@given(
+    batches=st.lists(st.lists(st.text("ab é\n", max_size=12), max_size=6), max_size=4), most=st.integers(0, 9)
+)
+def test_texts_are_as_they_are_without_it(batches: list[list[str]], most: int) -> None:
+    memo = StretchMemo(cut=CUT, encode=Library().encode, most_tokens=most)
+    for texts in batches:
+        assert same(memo.encode_spans(texts), segmented(TOY, texts))
+
+
+def test_the_library_is_asked_for_each_stretch_once_until_all_are_forgotten() -> None:
+    library = Library()
+    memo = StretchMemo(cut=CUT, encode=library.encode, most_tokens=6)
+    memo.encode_spans(["a b", "a b a"])
+    assert library.asked == ["a", " b", " a"]
+    memo.encode_spans(["a a"])
+    assert library.asked == ["a", " b", " a"]
+    memo.encode_spans(["ab b aa"])
+    memo.encode_spans(["a"])
+    assert library.asked == ["a", " b", " a", "ab", " aa", "a"]
+
+
+def test_threads_may_share_it() -> None:
+    memo = StretchMemo(cut=CUT, encode=Library().encode, most_tokens=50)
+    texts = [f"a{'b' * (number % 7)} é{' ' * (number % 3)}b" for number in range(300)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda text: memo.encode_spans([text]), texts))
+    assert all(same(one, segmented(TOY, [text])) for one, text in zip(found, texts, strict=True))
+
+
+def test_a_surrogate_is_an_error_of_its_text() -> None:
+    with pytest.raises(TextError, match=r"U\+D800, at character 3"):
+        StretchMemo(cut=CUT, encode=Library().encode).encode_spans(["a", "ab \ud800"])
