@@ -1,6 +1,6 @@
 """What every test may use: Hypothesis profiles, the kernels, and the material beside the project.
 
-HYPOTHESIS_PROFILE=thorough draws a thousand examples where "fast", the default, draws fifty.
+HYPOTHESIS_PROFILE=thorough draws a thousand examples where "fast", the default, draws thirty.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SHARED = Path(__file__).parents[2] / "shared" / "real"
 
-settings.register_profile("fast", deadline=None, max_examples=50)
+settings.register_profile("fast", deadline=None, max_examples=30)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
