@@ -1,5 +1,5 @@
-// Any bytes: pre-tokens cover the text in order, cutting it at safe places changes none, and what is
-// not UTF-8 is found where it begins.
+// Any bytes: pre-tokens cover the text in order, are the same in every tier and wherever the text begins,
+// cutting it at safe places changes none, and what is not UTF-8 is found where it begins.
 #include "fuzz.hpp"
 #include "naive.hpp"
 
@@ -29,6 +29,39 @@ Ends ends_when_cut(Pattern pattern, Bytes text, const Ends& cuts) {
   return joined;
 }
 
+// Blocks of 64 bytes begin where a text does: each text is tried behind others of all lengths.
+void check_tiers(Pattern pattern, Bytes text, const Ends& ends) {
+  for (const SimdTier tier : {SimdTier::Swar, SimdTier::Avx2}) {
+    if (tier == SimdTier::Avx2 && !has_avx2()) continue;
+    CHECK(naive::pretoken_ends(pattern, text, tier) == ends);
+    for (std::size_t shift = 1; shift < kBlock && text.size() < 200; shift += 3) {
+      std::vector<Byte> shifted(shift, 'a');
+      shifted.back() = ' ';
+      shifted.insert(shifted.end(), text.begin(), text.end());
+      CHECK(naive::pretoken_ends(pattern, shifted, tier) == naive::pretoken_ends(pattern, shifted));
+    }
+  }
+}
+
+void check_classes(Bytes text) {
+  for (std::size_t start = 0; start + kBlock <= text.size(); ++start) {
+    const ByteClasses classes = classify_by_words(text.data() + start);
+    if (has_avx2()) CHECK(classify_of(SimdTier::Avx2)(text.data() + start) == classes);
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const Byte byte = text[start + i];
+      const auto kind = class_of(byte);
+      const auto has = [i](Mask mask) { return (mask >> i & 1) != 0; };
+      CHECK(has(classes.high) == (byte >= 0x80));
+      CHECK(has(classes.upper) == (byte < 0x80 && is_upper(kind)));
+      CHECK(has(classes.lower) == (byte < 0x80 && is_small(kind)));
+      CHECK(has(classes.digits) == (byte < 0x80 && is_number(kind)));
+      CHECK(has(classes.white) == (byte < 0x80 && is_space(kind)));
+      CHECK(has(classes.spaces) == (byte == ' ') && has(classes.newlines) == is_newline(byte));
+      CHECK(has(classes.apostrophes) == (byte == '\'') && has(classes.slashes) == (byte == '/'));
+    }
+  }
+}
+
 void check_safe_cuts(Pattern pattern, Bytes text, const Ends& ends) {
   Ends safe;
   for (std::size_t cut = 1; cut < text.size(); ++cut) {
@@ -47,10 +80,12 @@ void check_safe_cuts(Pattern pattern, Bytes text, const Ends& ends) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Bytes text(data, size);
   CHECK(first_invalid(text) == naive::first_invalid(text));
+  check_classes(text);
   for (const std::string_view name : kPatternNames) {
     const Pattern pattern = pattern_named(name);
     const Ends ends = naive::pretoken_ends(pattern, text);
     check_cover(ends, text);
+    check_tiers(pattern, text, ends);
     if (pattern == Pattern::None) {
       CHECK(ends.size() == (text.empty() ? 0 : 1));
     } else {

@@ -22,15 +22,14 @@ inline Bytes to_bytes(const std::string& text) {
   return {reinterpret_cast<const Byte*>(text.data()), text.size()};
 }
 
-// Where pre-tokens end. The text is copied to a block of its own size, so that a sanitizer sees every step beyond it.
-inline std::vector<std::size_t> pretoken_ends(Pattern pattern, Bytes text) {
+// Where pre-tokens end, from character to character unless another tier is asked for. The text is copied to a
+// block of its own size, so that a sanitizer sees every step beyond it.
+inline std::vector<std::size_t> pretoken_ends(Pattern pattern, Bytes text, SimdTier tier = SimdTier::Scalar) {
   std::vector<Byte> copy(text.begin(), text.end());
   copy.shrink_to_fit();
   std::vector<std::size_t> ends;
-  with_scanner(pattern, [&](auto scanner) {
-    for_each_pretoken(scanner, Bytes(copy),
-                      [&](const Byte*, const Byte* stop) { ends.push_back(static_cast<std::size_t>(stop - copy.data())); });
-  });
+  const auto sink = [&](const Byte*, const Byte* stop) { ends.push_back(static_cast<std::size_t>(stop - copy.data())); };
+  with_scanner(pattern, [&](auto scanner) { for_each_pretoken(scanner, Bytes(copy), sink, tier); });
   return ends;
 }
 

@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "block_scanner.hpp"
 #include "scanner.hpp"
 
 namespace tokbench {
@@ -33,10 +35,15 @@ inline constexpr Rules kCode{Contraction::IgnoreCase, WordRule::CamelCase, 3, tr
 
 template <Rules R>
 struct RuleScanner {
+  static constexpr bool kHasBlocks = has_blocks(R.word);
   static const Byte* next(const Byte* p, const Byte* end) { return next_pretoken<R>(p, end); }
+  static Mask starts(const ByteClasses& classes, const Byte* p, std::size_t size, const Byte* end) {
+    return block_starts<R>(classes, p, size, end);
+  }
 };
 
 struct WholeScanner {
+  static constexpr bool kHasBlocks = false;
   static const Byte* next(const Byte*, const Byte* end) { return end; }
 };
 
@@ -65,16 +72,58 @@ decltype(auto) with_scanner(Pattern pattern, Use use) {
   return use(WholeScanner{});
 }
 
-// Calls sink(start, stop) for each pre-token of the text, in order.
+// From character to character: what defines the pre-tokens of a text.
 template <class Scanner, class Sink>
-inline void for_each_pretoken(Scanner, Bytes text, Sink sink) {
-  const Byte* p = text.data();
-  const Byte* const end = p + text.size();
+inline Sink for_each_pretoken_by_scanner(const Byte* p, const Byte* end, Sink sink) {
   while (p < end) {
-    const Byte* const stop = Scanner::next(p, end);
-    sink(p, stop);
-    p = stop;
+    const Byte* const behind = Scanner::next(p, end);
+    sink(p, behind);
+    p = behind;
   }
+  return sink;
+}
+
+// Block by block, and by the scanner where a block does not tell.
+template <class Scanner, class Sink>
+inline Sink for_each_pretoken_by_blocks(Classify classify, const Byte* p, const Byte* end, Sink sink) {
+  constexpr std::size_t kPoor = 16;  // a block that tells less is followed by a block's worth of scanning
+  const auto sink_starts = [&](Mask starts, const Byte* block) {
+    const Byte* start = block;
+    for (starts &= ~Mask{1}; starts != 0; starts &= starts - 1) {
+      const Byte* const stop = block + std::countr_zero(starts);
+      sink(start, stop);
+      start = stop;
+    }
+    return start;
+  };
+  while (static_cast<std::size_t>(end - p) >= kBlock) {
+    const Byte* const block = p;
+    p = sink_starts(Scanner::starts(classify(p), p, kBlock, end), p);
+    if (p >= block + kPoor) continue;
+    while (p < end && p < block + kBlock) {
+      const Byte* const stop = Scanner::next(p, end);
+      sink(p, stop);
+      p = stop;
+    }
+  }
+  if (static_cast<std::size_t>(end - p) >= kPoor) {
+    Byte padded[kBlock] = {};
+    std::copy(p, end, padded);
+    p = sink_starts(Scanner::starts(classify(padded), p, static_cast<std::size_t>(end - p), end), p);
+  }
+  return for_each_pretoken_by_scanner<Scanner>(p, end, std::move(sink));
+}
+
+// Calls sink(start, stop) for each pre-token of the text, in order, and returns the sink.
+template <class Scanner, class Sink>
+inline Sink for_each_pretoken(Scanner, Bytes text, Sink sink, SimdTier tier = simd_tier()) {
+  const Byte* const end = text.data() + text.size();
+  if constexpr (Scanner::kHasBlocks) {
+    if (const Classify classify = classify_of(tier)) {
+      return for_each_pretoken_by_blocks<Scanner>(classify, text.data(), end, std::move(sink));
+    }
+  }
+  return for_each_pretoken_by_scanner<Scanner>(text.data(), end, std::move(sink));
 }
 
 // Whether the pre-tokens on each side of `cut` do not depend on the other side. True for every pattern but

@@ -1,0 +1,168 @@
+// Which bytes of a block of 64 are letters, digits, white space …: one bit a byte, in three tiers that
+// agree. "scalar" has no blocks at all (the scanners go from character to character, which defines
+// what is right), "swar" classifies eight bytes in a word, "avx2" thirty-two in a register.
+//
+// The best tier of the processor runs, or the one that the environment variable TOKBENCH_SIMD names.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "utf8.hpp"
+
+#if (defined(__x86_64__) || defined(__amd64__)) && defined(__GNUC__)
+#define TOKBENCH_HAS_AVX2 1
+#include <immintrin.h>
+#else
+#define TOKBENCH_HAS_AVX2 0
+#endif
+
+namespace tokbench {
+
+inline constexpr std::size_t kBlock = 64;  // bytes, one for each bit of a mask
+
+using Mask = std::uint64_t;
+
+// The bits of the first `count` <= 64 bytes.
+inline Mask first_bits(std::size_t count) { return count >= kBlock ? ~Mask{0} : (Mask{1} << count) - 1; }
+
+struct ByteClasses {
+  Mask upper;       // A to Z
+  Mask lower;       // a to z
+  Mask digits;      // 0 to 9
+  Mask spaces;      // " " alone
+  Mask white;       // and all other ASCII white space
+  Mask newlines;    // "\n" and "\r"
+  Mask apostrophes;
+  Mask slashes;
+  Mask high;        // 0x80 and above: parts of other characters
+  friend bool operator==(const ByteClasses&, const ByteClasses&) = default;
+};
+
+using Classify = ByteClasses (*)(const Byte*);  // reads kBlock bytes
+
+enum class SimdTier : std::uint8_t { Scalar, Swar, Avx2 };
+
+inline constexpr const char* kSimdTierNames[] = {"scalar", "swar", "avx2"};
+
+// --- eight bytes in a word ------------------------------------------------------------------------
+
+inline constexpr std::uint64_t kEachByte = 0x0101010101010101u;
+inline constexpr std::uint64_t kHighBits = 0x8080808080808080u;
+
+// The high bit of each byte that is in [low, high], of bytes below 0x80; `ascii` has their high bits cleared.
+inline std::uint64_t bytes_between(std::uint64_t ascii, Byte low, Byte high) {
+  const std::uint64_t at_least_low = ascii + kEachByte * (0x80u - low);
+  const std::uint64_t above_high = ascii + kEachByte * (0x7Fu - high);
+  return at_least_low & ~above_high & kHighBits;
+}
+
+// The high bits of eight bytes as eight bits, the first byte's lowest.
+inline Mask gathered(std::uint64_t high_bits) { return ((high_bits >> 7) * 0x0102040810204080u) >> 56; }
+
+inline ByteClasses classify_by_words(const Byte* block) {
+  static_assert(std::endian::native == std::endian::little, "the first byte of a word is its lowest");
+  ByteClasses classes{};
+  for (unsigned i = 0; i < kBlock; i += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, block + i, 8);
+    const std::uint64_t ascii = word & ~kHighBits, low = ~word;
+    const std::uint64_t space = bytes_between(ascii, ' ', ' ') & low;
+    const std::uint64_t newline = (bytes_between(ascii, '\n', '\n') | bytes_between(ascii, '\r', '\r')) & low;
+    classes.upper |= gathered(bytes_between(ascii, 'A', 'Z') & low) << i;
+    classes.lower |= gathered(bytes_between(ascii, 'a', 'z') & low) << i;
+    classes.digits |= gathered(bytes_between(ascii, '0', '9') & low) << i;
+    classes.spaces |= gathered(space) << i;
+    classes.white |= gathered(space | (bytes_between(ascii, '\t', '\r') & low)) << i;
+    classes.newlines |= gathered(newline) << i;
+    classes.apostrophes |= gathered(bytes_between(ascii, '\'', '\'') & low) << i;
+    classes.slashes |= gathered(bytes_between(ascii, '/', '/') & low) << i;
+    classes.high |= gathered(word & kHighBits) << i;
+  }
+  return classes;
+}
+
+// --- thirty-two in a register ---------------------------------------------------------------------
+
+#if TOKBENCH_HAS_AVX2
+// No lambda and no helper without the attribute: what is not compiled for AVX2 cannot be inlined here.
+__attribute__((target("avx2"))) inline __m256i avx2_between(__m256i bytes, char low, char high) {
+  const __m256i offset = _mm256_sub_epi8(bytes, _mm256_set1_epi8(low));
+  const __m256i span = _mm256_set1_epi8(static_cast<char>(high - low));
+  return _mm256_cmpeq_epi8(_mm256_min_epu8(offset, span), offset);
+}
+
+__attribute__((target("avx2"))) inline Mask avx2_bits(__m256i first, __m256i second) {
+  return static_cast<std::uint32_t>(_mm256_movemask_epi8(first)) |
+         static_cast<Mask>(static_cast<std::uint32_t>(_mm256_movemask_epi8(second))) << 32;
+}
+
+__attribute__((target("avx2"))) inline Mask avx2_bits_between(__m256i first, __m256i second, char low, char high) {
+  return avx2_bits(avx2_between(first, low, high), avx2_between(second, low, high));
+}
+
+__attribute__((target("avx2"))) inline Mask avx2_bits_of(__m256i first, __m256i second, char byte) {
+  const __m256i wanted = _mm256_set1_epi8(byte);
+  return avx2_bits(_mm256_cmpeq_epi8(first, wanted), _mm256_cmpeq_epi8(second, wanted));
+}
+
+__attribute__((target("avx2"))) inline ByteClasses classify_by_registers(const Byte* block) {
+  const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
+  const __m256i second = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 32));
+  ByteClasses classes;
+  classes.upper = avx2_bits_between(first, second, 'A', 'Z');
+  classes.lower = avx2_bits_between(first, second, 'a', 'z');
+  classes.digits = avx2_bits_between(first, second, '0', '9');
+  classes.spaces = avx2_bits_of(first, second, ' ');
+  classes.white = classes.spaces | avx2_bits_between(first, second, '\t', '\r');
+  classes.newlines = avx2_bits_of(first, second, '\n') | avx2_bits_of(first, second, '\r');
+  classes.apostrophes = avx2_bits_of(first, second, '\'');
+  classes.slashes = avx2_bits_of(first, second, '/');
+  classes.high = avx2_bits(first, second);
+  return classes;
+}
+#endif
+
+// --- which one ------------------------------------------------------------------------------------
+
+inline bool has_avx2() {
+#if TOKBENCH_HAS_AVX2
+  return __builtin_cpu_supports("avx2") != 0;
+#else
+  return false;
+#endif
+}
+
+// How a tier classifies; nullptr where it does not.
+inline Classify classify_of(SimdTier tier) {
+#if TOKBENCH_HAS_AVX2
+  if (tier == SimdTier::Avx2) return &classify_by_registers;
+#endif
+  return tier == SimdTier::Scalar ? nullptr : &classify_by_words;
+}
+
+// The tier that TOKBENCH_SIMD names; empty is the best there is.
+inline SimdTier simd_tier_named(std::string_view name) {
+  if (name.empty()) return has_avx2() ? SimdTier::Avx2 : SimdTier::Swar;
+  if (name == "scalar") return SimdTier::Scalar;
+  if (name == "swar") return SimdTier::Swar;
+  if (name == "avx2" && has_avx2()) return SimdTier::Avx2;
+  if (name == "avx2") throw std::invalid_argument("TOKBENCH_SIMD is \"avx2\", which this processor does not have");
+  throw std::invalid_argument("TOKBENCH_SIMD is \"" + std::string(name) + "\"; it may be scalar, swar or avx2");
+}
+
+// The tier of this process. Throws where the environment asks for one that cannot be.
+inline SimdTier simd_tier() {
+  static const SimdTier tier = [] {
+    const char* const name = std::getenv("TOKBENCH_SIMD");
+    return simd_tier_named(name == nullptr ? "" : name);
+  }();
+  return tier;
+}
+
+}  // namespace tokbench
