@@ -52,6 +52,11 @@ class Encoded:
     ids: NDArray[np.uint32]
     offsets: NDArray[np.int64]
 
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many ids each text has."""
+        return self.offsets[1:] - self.offsets[:-1]
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -287,6 +292,16 @@ class SupportsSpans(Protocol):
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts in arrays: the ids, places and kinds that `segment` gives."""
+
+
+@runtime_checkable
+class SupportsCounts(Protocol):
+    """A tokenizer that counts the tokens of texts faster than it encodes them."""
+
+    def count_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> NDArray[np.int64]:
+        """How many ids `encode_batch` would give for each text: int64[len(texts)]."""
 
 
 @runtime_checkable

@@ -16,6 +16,7 @@ from tokbench.interfaces import (
     BackendOption,
     KnowsLoadingTime,
     RecordsTraining,
+    SupportsCounts,
     TrainingRecord,
     no_progress,
 )
@@ -343,13 +344,19 @@ def count(
     counts = tuple(
         Count(
             source=item.source,
-            tokens=len(tokenizer.encode_batch([item.text], special=special, threads=1).ids),
+            tokens=_count(tokenizer, item.text, special=special),
             num_bytes=len(item.text.encode()),
             characters=len(item.text),
         )
         for item in inputs
     )
     return CountResult(info=tokenizer.info, counts=counts)
+
+
+def _count(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy) -> int:
+    if isinstance(tokenizer, SupportsCounts):
+        return int(tokenizer.count_batch([text], special=special, threads=1)[0])
+    return len(tokenizer.encode_batch([text], special=special, threads=1).ids)
 
 
 def viz(

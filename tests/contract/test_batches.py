@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.subjects import sample_texts, texts_with_specials
 
+from tokbench.interfaces import SupportsCounts
 from tokbench.spans import KIND_NUMBERS, encode_spans
 from tokbench.tokens import SpecialPolicy
 
@@ -32,6 +33,11 @@ def test_a_batch_has_the_ids_of_its_texts_on_any_number_of_threads(
         assert [ids.tolist() for ids in encoded] == expected
         assert encoded.ids.dtype == np.uint32
         assert encoded.offsets.dtype == np.int64
+        assert encoded.counts.tolist() == [len(ids) for ids in expected]
+        if isinstance(tokenizer, SupportsCounts):
+            counts = tokenizer.count_batch(sample_texts(), special=special, threads=threads)
+            assert counts.dtype == np.int64
+            assert counts.tolist() == encoded.counts.tolist()
 
 
 @given(batch=st.lists(texts_with_specials, max_size=4), threads=st.integers(1, 4))
@@ -39,6 +45,10 @@ def test_any_batch_has_the_ids_of_its_texts(tokenizer: Tokenizer, batch: list[st
     encoded = tokenizer.encode_batch(batch, threads=threads)
     assert len(encoded) == len(batch)
     assert [ids.tolist() for ids in encoded] == [tokenizer.encode(text) for text in batch]
+    if isinstance(tokenizer, SupportsCounts):
+        assert tokenizer.count_batch(batch, threads=threads).tolist() == encoded.counts.tolist()
+    for ids, text in zip(encoded, batch, strict=True):
+        assert tokenizer.decode(ids) == tokenizer.decode(tokenizer.encode(text))  # type: ignore[arg-type]
 
 
 def test_a_batch_may_be_empty(tokenizer: Tokenizer) -> None:

@@ -88,6 +88,55 @@ def test_strings_of_five_of_the_kinds_that_matter_most(native: Kernel, name: str
     assert first_difference(native, name, some(strings(FEW_REPRESENTATIVES, 5))) is None
 
 
+# The tiers: "scalar" goes from character to character, the others by blocks of 64 bytes where they can
+
+TIERS = ["swar", "avx2"]
+
+
+def split_in(tier: str, name: str, data: bytes) -> list[int]:
+    from tokbench.backends.bpe import _native
+
+    try:
+        ends: list[int] = _native.split(name, data, tier).tolist()
+    except ValueError as error:
+        pytest.skip(str(error))
+    return ends
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+@pytest.mark.parametrize("name", SPLITTING)
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_tier_splits_short_strings_anywhere_in_a_block(
+    native: Kernel, tier: str, name: str, length: int
+) -> None:
+    before = "".join("wo rd's, 12345!\n  "[number % 18] for number in range(64))
+    for number, string in enumerate(strings(REPRESENTATIVES, length)):
+        data = f"{before[: number % 64]}{string}x {string}{before[::-1]}".encode()
+        assert split_in(tier, name, data) == split_in("scalar", name, data), data
+
+
+@pytest.mark.parametrize("name", PATTERN_NAMES)
+@pytest.mark.parametrize("tier", TIERS)
+@given(parts=st.lists(texts, max_size=8))
+def test_a_tier_splits_any_text(native: Kernel, tier: str, name: str, parts: list[str]) -> None:
+    data = " word".join(parts).encode()
+    assert split_in(tier, name, data) == split_in("scalar", name, data)
+
+
+@pytest.mark.parametrize("name", PATTERN_NAMES)
+@pytest.mark.parametrize("tier", TIERS)
+@given(data=st.binary(max_size=300))
+def test_a_tier_splits_any_bytes(native: Kernel, tier: str, name: str, data: bytes) -> None:
+    assert split_in(tier, name, data) == split_in("scalar", name, data)
+
+
+@pytest.mark.parametrize("name", PATTERN_NAMES)
+@pytest.mark.parametrize("tier", ["scalar", *TIERS])
+def test_a_tier_splits_the_bundled_texts(native: Kernel, tier: str, name: str) -> None:
+    for text in bundled_texts().values():
+        assert split_in(tier, name, text.encode()) == split_offsets(resolve_pattern(name), text)
+
+
 # Every code point
 
 

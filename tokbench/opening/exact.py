@@ -13,6 +13,9 @@ from tokbench.tokens import SpecialPolicy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tokbench.backends.bpe.kernel import Kernel
     from tokbench.interfaces import Encoded, EncodedSpans
     from tokbench.models import ByteLevelBpe
@@ -78,6 +81,14 @@ class ExactBpe(BpeTokenizer):
             then=partial(super().encode_batch, special=special, threads=threads),
             otherwise=partial(BaseTokenizer.encode_batch, self, special=special, threads=threads),
         )
+
+    def count_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> NDArray[np.int64]:
+        """How many ids `encode_batch` would give for each text."""
+        if all(map(self._covers, texts)):
+            return super().count_batch(texts, special=special, threads=threads)
+        return self.encode_batch(texts, special=special, threads=threads).counts
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""

@@ -1,7 +1,9 @@
 """Which kernel runs: the compiled one, or its twin in Python.
 
 Both offer the same four things: a counter of pre-tokens, `train`, an encoder, `split`;
-`tokbench.compiled` chooses.
+`tokbench.compiled` chooses. TOKBENCH_SIMD
+names the tier in which the compiled one reads text, "scalar", "swar" or "avx2", all of the same results;
+unset, it is the best.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from tokbench.compiled import chosen_module, is_installed
+from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -85,6 +88,9 @@ class Encoder(Protocol):
     def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of many texts, and int64[len(texts) + 1] offsets."""
 
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """How many ids each text has, without making them."""
+
     def encode_split(self, text: str, ends: list[int]) -> NDArray[np.uint32]:
         """The ids of a text that was split elsewhere; `ends` in bytes."""
 
@@ -129,15 +135,28 @@ def current_kernel() -> Kernel:
     """The kernel that TOKBENCH_KERNEL asks for.
 
     Raises:
-        ConfigError: the variable holds another word.
+        ConfigError: the variable holds another word, or TOKBENCH_SIMD does.
         BackendUnavailableError: the native kernel is demanded and not installed.
     """
-    return _kernel(*chosen_module(compiled=_COMPILED, fallback="tokbench.backends.bpe.fallback"))
+    name, module = chosen_module(compiled=_COMPILED, fallback="tokbench.backends.bpe.fallback")
+    if name == "native":
+        _check_simd_tier(module)
+    return _kernel(name, module)
 
 
 def has_native_kernel() -> bool:
     """Whether the compiled kernel is installed."""
     return is_installed(_COMPILED)
+
+
+@cache
+def _check_simd_tier(module: ModuleType) -> None:
+    try:
+        module.simd_tier()
+    except ValueError as error:
+        raise ConfigError(
+            str(error), hint="unset it: the best one of the processor is the default"
+        ) from None
 
 
 @cache

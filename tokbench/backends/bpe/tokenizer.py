@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
@@ -150,14 +151,29 @@ class BpeTokenizer(BaseTokenizer):
         """
         if self.pattern.is_custom or (special is not SpecialPolicy.TEXT and self._special_ids):
             return super().encode_batch(texts, special=special, threads=threads)
-        prepared = [normalize(text, self.pattern.normalization) for text in texts]
-        try:
-            ids, offsets = self._encoder.encode_batch(prepared, threads or os.cpu_count() or 1)
-        except UnicodeEncodeError:
-            for text in texts:
-                utf8(text)  # raises with the place in the text itself
-            raise
+        with _named_surrogates(texts):
+            ids, offsets = self._encoder.encode_batch(self._prepared(texts), threads or os.cpu_count() or 1)
         return Encoded(ids=ids, offsets=offsets)
+
+    def count_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> NDArray[np.int64]:
+        """How many ids `encode_batch` would give for each text; the ids are not made where they need not be.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        if self.pattern.is_custom or (special is not SpecialPolicy.TEXT and self._special_ids):
+            return self.encode_batch(texts, special=special, threads=threads).counts
+        with _named_surrogates(texts):
+            return self._encoder.count_batch(self._prepared(texts), threads or os.cpu_count() or 1)
+
+    def _prepared(self, texts: Sequence[str]) -> list[str]:
+        """The texts as the pattern wants them."""
+        if self.pattern.normalization is None:
+            return list(texts)
+        return [normalize(text, self.pattern.normalization) for text in texts]
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
         """The tokens of a text in which nothing is a special token; spans count from its beginning."""
@@ -229,6 +245,15 @@ class BpeTokenizer(BaseTokenizer):
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids. Raises `UnknownIdError`."""
+        bulk: object = ids  # an array, as encode_batch gives it
+        if (
+            isinstance(bulk, np.ndarray)
+            and bulk.dtype == np.uint32
+            and bulk.ndim == 1
+            and self._has_plain_ids
+        ):
+            with suppress(ValueError):  # a special token, or an unknown id: looked at one by one below
+                return self._encoder.decode(np.ascontiguousarray(bulk))
         array = self._checked(ids)
         parts, start = [], 0
         for position in np.flatnonzero(self._is_special[array]).tolist():
@@ -274,6 +299,11 @@ class BpeTokenizer(BaseTokenizer):
         special = np.zeros(self.info.vocab_size, np.bool_)
         special[list(self._special_bytes)] = True
         return special
+
+    @cached_property
+    def _has_plain_ids(self) -> bool:
+        """Whether every id of the encoder is an entry that is no special token."""
+        return not self._gaps and all(id >= self._num_ordinary for id in self._special_bytes)
 
     def _decode_ordinary(self, ids: NDArray[np.int64]) -> bytes:
         return self._encoder.decode(ids.astype(np.uint32)) if ids.size else b""
@@ -350,6 +380,17 @@ class BpeTokenizer(BaseTokenizer):
             ranks=[(token, rank) for rank, token in enumerate(self._tokens) if rank not in self._gaps],
             special_tokens=self._special_ids,
         )
+
+
+@contextmanager
+def _named_surrogates(texts: Sequence[str]) -> Iterator[None]:
+    """Raise what is said of a lone surrogate with its place in the text itself, which may have been normalised."""
+    try:
+        yield
+    except UnicodeEncodeError:
+        for text in texts:
+            utf8(text)
+        raise
 
 
 def _encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) -> Encoder:

@@ -40,6 +40,13 @@ Array<T> to_array(std::vector<T>&& values, std::initializer_list<std::size_t> sh
   return Array<T>(data, shape, owner);
 }
 
+Array<Id> to_array(Ids&& ids) {
+  const std::size_t size = ids.size();
+  Id* const data = ids.release();
+  const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return Array<Id>(data, {size}, owner);
+}
+
 template <class T>
 Array<T> to_array(std::vector<T>&& values) {
   const std::size_t size = values.size();
@@ -54,6 +61,46 @@ Bytes utf8_view(nb::handle text) {
   const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (data == nullptr) throw nb::python_error();
   return {reinterpret_cast<const Byte*>(data), static_cast<std::size_t>(size)};
+}
+
+// A Python string as it lies in memory, so that any thread can read it without the interpreter's lock; and
+// without the UTF-8 that Python would keep beside it from then on.
+Text text_of(nb::handle text) {
+  if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text is not a string");
+#if PY_VERSION_HEX < 0x030C0000
+  if (PyUnicode_READY(text.ptr()) != 0) throw nb::python_error();
+#endif
+  const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr()));
+  const void* const data = PyUnicode_DATA(text.ptr());
+  if (PyUnicode_IS_ASCII(text.ptr())) return {data, size, Units::Utf8};
+  switch (PyUnicode_KIND(text.ptr())) {
+    case PyUnicode_1BYTE_KIND:
+      return {data, size, Units::Latin1};
+    case PyUnicode_2BYTE_KIND:
+      return {data, size, Units::Ucs2};
+    default:
+      return {data, size, Units::Ucs4};
+  }
+}
+
+std::vector<Text> texts_of(const nb::tuple& strings) {
+  std::vector<Text> texts;
+  texts.reserve(strings.size());
+  for (const nb::handle string : strings) texts.push_back(text_of(string));
+  return texts;
+}
+
+// What work() returns, which runs without the interpreter's lock; for lone surrogates, what Python says of the
+// first string that has one.
+template <class Strings, class Work>
+auto without_lock(const Strings& strings, const Work& work) {
+  try {
+    const nb::gil_scoped_release unlocked;
+    return work();
+  } catch (const LoneSurrogate&) {
+    for (const nb::handle string : strings) utf8_view(string);
+    throw;
+  }
 }
 
 std::vector<Bytes> utf8_views(const nb::tuple& texts) {
@@ -178,15 +225,15 @@ nb::tuple train(const PretokenCounter& counter, std::size_t num_merges, std::int
   return nb::make_tuple(to_array(std::move(pairs), {learned, 2}), to_array(std::move(counts)), num_tokens);
 }
 
-Array<std::int64_t> split(const std::string& pattern, const nb::bytes& text) {
+Array<std::int64_t> split(const std::string& pattern, const nb::bytes& text, const std::optional<std::string>& simd) {
   std::vector<std::int64_t> ends;
   const Bytes bytes = view(text);
   const Pattern named = pattern_named(pattern);
+  const SimdTier tier = simd ? simd_tier_named(*simd) : simd_tier();
   {
     const nb::gil_scoped_release unlocked;
-    with_scanner(named, [&](auto scanner) {
-      for_each_pretoken(scanner, bytes, [&](const Byte*, const Byte* stop) { ends.push_back(stop - bytes.data()); });
-    });
+    const auto sink = [&](const Byte*, const Byte* stop) { ends.push_back(stop - bytes.data()); };
+    with_scanner(named, [&](auto scanner) { for_each_pretoken(scanner, bytes, sink, tier); });
   }
   return to_array(std::move(ends));
 }
@@ -222,31 +269,43 @@ Encoder* encoder_from_parts(const nb::list& tokens, const nb::ndarray<const Id, 
                      pattern_or_none(pattern));
 }
 
-std::vector<Id> encode_view(const Encoder& encoder, Bytes text) {
-  const nb::gil_scoped_release unlocked;
-  return encoder.encode(text);
-}
-
-nb::list to_list(const std::vector<Id>& ids) {
-  nb::list list;
-  for (const Id id : ids) list.append(id);
+nb::list to_list(const Ids& ids) {
+  const auto list = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(ids.size())));
+  if (!list.is_valid()) throw nb::python_error();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    PyObject* const id = PyLong_FromUnsignedLong(ids[i]);
+    if (id == nullptr) throw nb::python_error();
+    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), id);
+  }
   return list;
 }
 
-nb::tuple encode_batch(const Encoder& encoder, const nb::list& texts, unsigned threads) {
-  const nb::tuple kept(texts);  // other threads may change the list meanwhile
-  const std::vector<Bytes> views = utf8_views(kept);
-  Encoder::Batch batch;
-  {
-    const nb::gil_scoped_release unlocked;
-    batch = encoder.encode_batch(views, threads);
-  }
+nb::list encode(const Encoder& encoder, nb::handle string) {
+  const Text text = text_of(string);
+  return to_list(without_lock(std::array{string}, [&] { return encoder.encode(text); }));
+}
+
+nb::list encode_bytes(const Encoder& encoder, const nb::bytes& bytes) {
+  const Text text = view(bytes);
+  return to_list(without_lock(std::array<nb::handle, 0>{}, [&] { return encoder.encode(text); }));
+}
+
+nb::tuple encode_batch(const Encoder& encoder, const nb::list& strings, unsigned threads) {
+  const nb::tuple kept(strings);  // other threads may change the list meanwhile
+  const std::vector<Text> texts = texts_of(kept);
+  Encoder::Batch batch = without_lock(kept, [&] { return encoder.encode_batch(texts, threads); });
   return nb::make_tuple(to_array(std::move(batch.ids)), to_array(std::move(batch.offsets)));
+}
+
+Array<std::int64_t> count_batch(const Encoder& encoder, const nb::list& strings, unsigned threads) {
+  const nb::tuple kept(strings);
+  const std::vector<Text> texts = texts_of(kept);
+  return to_array(without_lock(kept, [&] { return encoder.count_batch(texts, threads); }));
 }
 
 Array<Id> encode_split(const Encoder& encoder, nb::handle text, const std::vector<std::size_t>& ends) {
   const Bytes bytes = utf8_view(text);
-  std::vector<Id> ids;
+  Ids ids;
   {
     const nb::gil_scoped_release unlocked;
     ids = encoder.encode_split(bytes, ends);
@@ -264,7 +323,7 @@ nb::bytes decode_ids(const Encoder& encoder, const InputArray<Id>& ids) {
   const std::size_t size = decoded_size(vocabulary, known);
   const auto decoded = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
   if (!decoded.is_valid()) throw std::bad_alloc();
-  decode(vocabulary, known, reinterpret_cast<Byte*>(PyBytes_AS_STRING(decoded.ptr())));
+  decode(vocabulary, known, reinterpret_cast<Byte*>(PyBytes_AS_STRING(decoded.ptr())), size);
   return decoded;
 }
 
@@ -281,7 +340,10 @@ nb::list token_list(const Encoder& encoder) {
 
 NB_MODULE(_native, module) {
   module.attr("UNICODE_TABLES") = kUnicodeTablesVersion;
-  module.def("split", &split, "pattern"_a, "text"_a, "Where the pre-tokens of a text end, in bytes: int64[n].");
+  module.def("split", &split, "pattern"_a, "text"_a, "simd"_a = nb::none(),
+             "Where the pre-tokens of a text end, in bytes: int64[n]. `simd` names a tier, as TOKBENCH_SIMD does.");
+  module.def("simd_tier", [] { return kSimdTierNames[static_cast<std::size_t>(simd_tier())]; },
+             "The tier that runs. Raises ValueError where TOKBENCH_SIMD names one that cannot.");
   module.def(
       "class_of", [](std::uint32_t code_point) {
         if (code_point > 0x10FFFF) throw std::invalid_argument("no such code point");
@@ -339,13 +401,10 @@ NB_MODULE(_native, module) {
       .def_static("from_ranks", &encoder_from_ranks, "tokens"_a, "pattern"_a.none())
       .def_static("from_parts", &encoder_from_parts, "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a,
                   "pattern"_a.none())
-      .def(
-          "encode", [](const Encoder& self, nb::handle text) { return to_list(encode_view(self, utf8_view(text))); },
-          "text"_a)
-      .def(
-          "encode_bytes", [](const Encoder& self, const nb::bytes& text) { return to_list(encode_view(self, view(text))); },
-          "text"_a, "The ids of any bytes, UTF-8 or not.")
+      .def("encode", &encode, "text"_a)
+      .def("encode_bytes", &encode_bytes, "text"_a, "The ids of any bytes, UTF-8 or not.")
       .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("count_batch", &count_batch, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].")
       .def("encode_split", &encode_split, "text"_a, "ends"_a, "The ids of a text that was split elsewhere: uint32[N].")
       .def("decode", &decode_ids, "ids"_a.noconvert())
       .def("tokens", &token_list, "The bytes of each id.")

@@ -1,41 +1,224 @@
-// Text → ids: split, look the pre-token up among those seen before, else merge.
+// Text → ids: split into pre-tokens, look each up among those seen before, else merge.
+//
+// Pre-tokens go through in batches: while a batch is collected, the places where its words may be
+// remembered are fetched into the cache of the processor.
 #pragma once
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "ids.hpp"
 #include "merger.hpp"
 #include "patterns.hpp"
+#include "reachable.hpp"
+#include "texts.hpp"
 #include "word_cache.hpp"
 
 namespace tokbench {
 
+// Encodes on one thread, with what that needs: scratch space, and the words it has seen.
+class Worker {
+ public:
+  explicit Worker(const Vocabulary& vocabulary) : vocabulary_(vocabulary), merger_(vocabulary) {}
+
+  // Gives the ids of a text to `output`, which is one of the two classes below.
+  template <class Output>
+  void encode(Pattern pattern, const Text& text, Output& output) {
+    const Bytes utf8 = utf8_of(text, utf8_);
+    with_scanner(pattern, [&](auto scanner) {
+      const auto collected = for_each_pretoken(scanner, utf8, Collecting<Output>{*this, output, utf8.data() + utf8.size(), words_});
+      encode_words({words_, collected.next}, output);
+    });
+  }
+
+  // The ids of one pre-token, written to `out`, which has room for one a byte; their number.
+  std::size_t encode_unseen(Bytes pretoken, std::uint64_t hash, Id* out) {
+    if (const auto whole = vocabulary_.whole_token(pretoken, hash)) {
+      *out = *whole;
+      return 1;
+    }
+    return merger_.merge(pretoken, out);
+  }
+
+  // Writes ids behind one another. Words are given to a copy, which the compiler keeps in registers.
+  struct WritingIds {
+    Ids* ids;
+    Id* out = nullptr;
+    void begin(std::size_t most) { out = ids->prepare(most + WordCache::kMaxIds); }
+    void put(const WordCache::Entry& entry) {
+      std::memcpy(out, entry.ids, sizeof entry.ids);
+      out += entry.count();
+    }
+    Id* room(Worker&, std::size_t) const { return out; }
+    void use(std::size_t count) { out += count; }
+    void end() { ids->commit(out); }
+  };
+
+  struct CountingIds {
+    std::uint64_t total = 0;
+    void begin(std::size_t) {}
+    void put(const WordCache::Entry& entry) { total += entry.count(); }
+    Id* room(Worker& worker, std::size_t size) const {
+      if (worker.scratch_.size() < size) worker.scratch_.resize(size);
+      return worker.scratch_.data();
+    }
+    void use(std::size_t count) { total += count; }
+    void end() {}
+  };
+
+ private:
+  static constexpr std::size_t kBatch = 64;
+
+  // A short one is its key, and has a place where it may be remembered. A longer one has length 0 in its
+  // key, and its own length and hash there.
+  struct Word {
+    WordKey key;
+    WordCache::Set* set;
+    const Byte* start;
+
+    std::size_t short_length() const { return key.high >> 56; }
+    Bytes bytes() const { return {start, short_length() != 0 ? short_length() : key.high}; }
+    std::uint64_t hash() const { return short_length() != 0 ? hash_of(key) : key.low; }
+  };
+
+  // Takes pre-tokens into the batch; a full one is encoded.
+  template <class Output>
+  struct Collecting {
+    Worker& worker;
+    Output& output;
+    const Byte* end;
+    Word* next;
+
+    void operator()(const Byte* start, const Byte* stop) {
+      const auto length = static_cast<std::size_t>(stop - start);
+      next->start = start;
+      if (length <= kShortWord) [[likely]] {
+        next->key = key_of(start, length, end);
+        next->set = &worker.cache_.set_of(hash_of(next->key));
+        prefetch(next->set);
+      } else {
+        next->key = {hash_of_long({start, length}), length};
+        worker.prefetch_long(next->key.low);
+      }
+      if (++next == worker.words_ + kBatch) {
+        worker.encode_words({worker.words_, kBatch}, output);
+        next = worker.words_;
+      }
+    }
+  };
+
+  // Texts come from outside without padding: near their end the key is read from a copy.
+  static WordKey key_of(const Byte* start, std::size_t length, const Byte* end) {
+    if (static_cast<std::size_t>(end - start) >= kKeyPadding) [[likely]] return short_key(start, length);
+    Byte padded[kKeyPadding] = {};
+    std::copy(start, start + length, padded);
+    return short_key(padded, length);
+  }
+
+  static void prefetch(const void* p) {
+#if defined(__GNUC__)
+    __builtin_prefetch(p);
+#else
+    (void)p;
+#endif
+  }
+
+  void prefetch_long(std::uint64_t hash) {
+    const LongWordCache::Entry& entry = long_cache_.entry_of(hash);
+    prefetch(&entry);
+    prefetch(&entry + 1);  // it may reach into a second line
+  }
+
+  // Encodes words that stand side by side.
+  template <class Output>
+  void encode_words(std::span<const Word> words, Output& shared_output) {
+    if (words.empty()) return;
+    Output output = shared_output;
+    const Bytes last = words.back().bytes();
+    output.begin(static_cast<std::size_t>(last.data() + last.size() - words.front().start));
+    for (const Word& word : words) {
+      if (word.short_length() == 0) [[unlikely]] {
+        encode_long(word, output);
+      } else if (const auto* const entry = WordCache::find(*word.set, word.key); entry == nullptr) [[unlikely]] {
+        encode_new(word, output);
+      } else if (entry->count() == WordCache::kElsewhere) [[unlikely]] {
+        encode_long(word, output);
+      } else {
+        output.put(*entry);
+      }
+    }
+    output.end();
+    shared_output = output;
+    cache_.grow_if_crowded();
+    long_cache_.grow_if_crowded();
+  }
+
+  template <class Output>
+  void encode_new(const Word& word, Output& output) {
+    const Bytes bytes = word.bytes();
+    const std::uint64_t hash = word.hash();
+    Id* const ids = output.room(*this, bytes.size());
+    const std::size_t count = encode_unseen(bytes, hash, ids);
+    cache_.remember(*word.set, word.key, {ids, count});
+    if (count > WordCache::kMaxIds) long_cache_.remember(long_cache_.entry_of(hash), bytes, {ids, count});
+    output.use(count);
+  }
+
+  // What is long, or has many ids.
+  template <class Output>
+  void encode_long(const Word& word, Output& output) {
+    const Bytes bytes = word.bytes();
+    const std::uint64_t hash = word.hash();
+    LongWordCache::Entry& entry = long_cache_.entry_of(hash);
+    Id* const ids = output.room(*this, bytes.size());
+    if (LongWordCache::holds(entry, bytes)) return output.use(LongWordCache::read(entry, ids));
+    const std::size_t count = encode_unseen(bytes, hash, ids);
+    if (LongWordCache::has_room(bytes.size(), count)) long_cache_.remember(entry, bytes, {ids, count});
+    output.use(count);
+  }
+
+  const Vocabulary& vocabulary_;
+  Merger merger_;
+  WordCache cache_;
+  LongWordCache long_cache_;
+  std::vector<Byte> utf8_;
+  std::vector<Id> scratch_;
+  Word words_[kBatch];
+};
+
 class Encoder {
  public:
-  Encoder(Vocabulary vocabulary, Pattern pattern) : vocabulary_(std::move(vocabulary)), pattern_(pattern) {}
+  Encoder(Vocabulary vocabulary, Pattern pattern) : vocabulary_(std::move(vocabulary)), pattern_(pattern) {
+    simd_tier();
+    simplify(vocabulary_);
+  }
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
-  // The ids of a text of any bytes.
-  std::vector<Id> encode(Bytes text) const {
-    std::vector<Id> ids;
+  // The ids of a text of any bytes. Throws LoneSurrogate, as all that takes a Text does.
+  Ids encode(const Text& text) const {
+    Ids ids;
     const Borrowed worker(*this);
-    encode_into(*worker, text, ids);
+    Worker::WritingIds output{&ids};
+    worker->encode(pattern_, text, output);
     return ids;
   }
 
   // The ids of a text that was split elsewhere: ends[i] is where pre-token i ends.
-  std::vector<Id> encode_split(Bytes text, std::span<const std::size_t> ends) const {
-    std::vector<Id> ids;
+  Ids encode_split(Bytes text, std::span<const std::size_t> ends) const {
+    Ids ids;
     const Borrowed worker(*this);
     std::size_t start = 0;
     for (const std::size_t end : ends) {
       if (end <= start || end > text.size()) throw std::invalid_argument("pre-tokens must be ascending and inside the text");
-      worker->merger.append(text.subspan(start, end - start), ids);
+      const Bytes pretoken = text.subspan(start, end - start);
+      Id* const out = ids.prepare(pretoken.size());
+      ids.commit(out + worker->encode_unseen(pretoken, hash_of(pretoken), out));
       start = end;
     }
     if (start != text.size()) throw std::invalid_argument("the pre-tokens do not cover the text");
@@ -43,46 +226,44 @@ class Encoder {
   }
 
   struct Batch {
-    std::vector<Id> ids;
+    Ids ids;
     std::vector<std::int64_t> offsets;
   };
 
   // The ids of many texts on `threads` threads; the result does not depend on how many.
-  Batch encode_batch(std::span<const Bytes> texts, unsigned threads) const {
-    const std::vector<std::size_t> chunks = chunk_starts(texts);
-    std::vector<std::vector<Id>> chunk_ids(chunks.size() - 1);
-    std::vector<std::int64_t> counts(texts.size());
-    std::atomic<std::size_t> next_chunk{0};
-    std::exception_ptr failure;
-    std::mutex failure_mutex;
-    const auto work = [&] {
-      try {
-        const Borrowed worker(*this);
-        for (std::size_t chunk; (chunk = next_chunk.fetch_add(1)) + 1 < chunks.size();) {
-          for (std::size_t i = chunks[chunk]; i < chunks[chunk + 1]; ++i) {
-            const std::size_t before = chunk_ids[chunk].size();
-            encode_into(*worker, texts[i], chunk_ids[chunk]);
-            counts[i] = static_cast<std::int64_t>(chunk_ids[chunk].size() - before);
-          }
-        }
-      } catch (...) {
-        const std::lock_guard lock(failure_mutex);
-        failure = std::current_exception();
+  Batch encode_batch(std::span<const Text> texts, unsigned threads) const {
+    Batch batch;
+    batch.offsets.resize(texts.size() + 1);
+    Joining joining(batch.ids);
+    on_chunks(texts, threads, [&](Worker& worker, std::size_t chunk, std::size_t first, std::size_t behind) {
+      Ids ids = joining.spare();
+      Worker::WritingIds output{&ids};
+      for (std::size_t i = first; i < behind; ++i) {
+        const std::size_t before = ids.size();
+        worker.encode(pattern_, texts[i], output);
+        batch.offsets[i + 1] = static_cast<std::int64_t>(ids.size() - before);
       }
-    };
-    run_on(static_cast<unsigned>(std::min<std::size_t>(threads, chunks.size() - 1)), work);
-    if (failure) std::rethrow_exception(failure);
-    return joined(chunk_ids, counts);
+      joining.add(chunk, std::move(ids));
+    });
+    for (std::size_t i = 0; i < texts.size(); ++i) batch.offsets[i + 1] += batch.offsets[i];
+    return batch;
+  }
+
+  // How many ids each of many texts has.
+  std::vector<std::int64_t> count_batch(std::span<const Text> texts, unsigned threads) const {
+    std::vector<std::int64_t> counts(texts.size());
+    on_chunks(texts, threads, [&](Worker& worker, std::size_t, std::size_t first, std::size_t behind) {
+      Worker::CountingIds output;
+      for (std::size_t i = first; i < behind; ++i) {
+        const std::uint64_t before = output.total;
+        worker.encode(pattern_, texts[i], output);
+        counts[i] = static_cast<std::int64_t>(output.total - before);
+      }
+    });
+    return counts;
   }
 
  private:
-  // What one thread needs to encode: scratch space, and the words it has seen.
-  struct Worker {
-    explicit Worker(const Vocabulary& vocabulary) : merger(vocabulary) {}
-    Merger merger;
-    WordCache cache;
-  };
-
   // A worker of the encoder's, given back at the end of the scope: as many exist as threads ever met here.
   class Borrowed {
    public:
@@ -109,46 +290,68 @@ class Encoder {
     std::unique_ptr<Worker> worker_;
   };
 
+  // Puts the ids of chunks behind one another while they are still in the processor's cache.
+  class Joining {
+   public:
+    explicit Joining(Ids& all) : all_(all) {}
+
+    void add(std::size_t chunk, Ids ids) {
+      const std::lock_guard lock(mutex_);
+      if (waiting_.size() <= chunk) waiting_.resize(chunk + 1);
+      waiting_[chunk] = std::move(ids);
+      for (; next_ < waiting_.size() && waiting_[next_]; ++next_) {
+        all_.append(waiting_[next_]->view());
+        waiting_[next_]->clear();
+        spare_.push_back(std::move(*waiting_[next_]));
+      }
+    }
+
+    Ids spare() {
+      const std::lock_guard lock(mutex_);
+      if (spare_.empty()) return {};
+      Ids ids = std::move(spare_.back());
+      spare_.pop_back();
+      return ids;
+    }
+
+   private:
+    Ids& all_;
+    std::mutex mutex_;
+    std::size_t next_ = 0;
+    std::vector<std::optional<Ids>> waiting_;
+    std::vector<Ids> spare_;
+  };
+
   static constexpr std::size_t kChunkBytes = 1 << 16;
 
-  void encode_into(Worker& worker, Bytes text, std::vector<Id>& ids) const {
-    const Byte* const end = text.data() + text.size();
-    with_scanner(pattern_, [&](auto scanner) {
-      for_each_pretoken(scanner, text, [&](const Byte* start, const Byte* stop) {
-        const auto length = static_cast<std::size_t>(stop - start);
-        if (length == 1) {
-          ids.push_back(vocabulary_.byte_id(*start));
-        } else if (length > kShortWord) {
-          worker.merger.append({start, length}, ids);
-        } else {
-          append_short(worker, key_of(start, length, end), {start, length}, ids);
+  // Calls work(worker, number, first text, one behind the last) for each chunk of the texts, on threads.
+  template <class Work>
+  void on_chunks(std::span<const Text> texts, unsigned threads, const Work& work) const {
+    const std::vector<std::size_t> starts = chunk_starts(texts);
+    std::atomic<std::size_t> next_chunk{0};
+    std::exception_ptr failure;
+    std::mutex failure_mutex;
+    const auto work_on_some = [&] {
+      try {
+        const Borrowed worker(*this);
+        for (std::size_t chunk; (chunk = next_chunk.fetch_add(1)) + 1 < starts.size();) {
+          work(*worker, chunk, starts[chunk], starts[chunk + 1]);
         }
-      });
-    });
-  }
-
-  // Texts come from outside without padding: near their end the key is read from a copy.
-  static WordKey key_of(const Byte* start, std::size_t length, const Byte* end) {
-    if (static_cast<std::size_t>(end - start) >= kKeyPadding) return short_key(start, length);
-    Byte padded[kKeyPadding] = {};
-    std::copy(start, start + length, padded);
-    return short_key(padded, length);
-  }
-
-  void append_short(Worker& worker, const WordKey& key, Bytes word, std::vector<Id>& ids) const {
-    if (worker.cache.append(key, ids)) return;
-    const std::size_t before = ids.size();
-    worker.merger.append(word, ids);
-    const std::size_t count = ids.size() - before;
-    if (count <= WordCache::kMaxIds) worker.cache.remember(key, {ids.data() + before, count});
+      } catch (...) {
+        const std::lock_guard lock(failure_mutex);
+        failure = std::current_exception();
+      }
+    };
+    run_on(static_cast<unsigned>(std::min<std::size_t>(threads, starts.size() - 1)), work_on_some);
+    if (failure) std::rethrow_exception(failure);
   }
 
   // Where chunks of about kChunkBytes begin among the texts, and their number behind them.
-  static std::vector<std::size_t> chunk_starts(std::span<const Bytes> texts) {
+  static std::vector<std::size_t> chunk_starts(std::span<const Text> texts) {
     std::vector<std::size_t> starts{0};
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      bytes += texts[i].size();
+      bytes += texts[i].least_bytes();
       if (bytes >= kChunkBytes || i + 1 == texts.size()) {
         starts.push_back(i + 1);
         bytes = 0;
@@ -162,23 +365,11 @@ class Encoder {
     std::vector<std::thread> others;
     others.reserve(threads);
     try {
-      for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
+      for (unsigned i = 1; i < threads; ++i) others.emplace_back(std::cref(work));
     } catch (const std::system_error&) {  // the system grants no more: those there are do the work
     }
     work();
     for (std::thread& other : others) other.join();
-  }
-
-  static Batch joined(const std::vector<std::vector<Id>>& chunk_ids, const std::vector<std::int64_t>& counts) {
-    Batch batch;
-    std::size_t total = 0;
-    for (const auto& ids : chunk_ids) total += ids.size();
-    batch.ids.reserve(total);
-    for (const auto& ids : chunk_ids) batch.ids.insert(batch.ids.end(), ids.begin(), ids.end());
-    batch.offsets.reserve(counts.size() + 1);
-    batch.offsets.push_back(0);
-    for (const std::int64_t count : counts) batch.offsets.push_back(batch.offsets.back() + count);
-    return batch;
   }
 
   Vocabulary vocabulary_;

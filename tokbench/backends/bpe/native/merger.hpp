@@ -1,5 +1,6 @@
 // Encodes one pre-token: merges neighbours, the smallest rank first and of equal ones the leftmost,
-// until no pair merges. Short ones by scanning an array, longer ones by a heap: n log n at any length.
+// until no pair merges. Up to 256 bytes by minima of groups of eight pairs, beyond that by a heap: n log n
+// at any length.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +13,20 @@ class Merger {
  public:
   explicit Merger(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
-  // Appends the ids of a pre-token (not empty) to `ids`.
-  void append(Bytes pretoken, std::vector<Id>& ids) {
-    if (const auto whole = vocabulary_.whole_token(pretoken)) {
-      ids.push_back(*whole);
-    } else if (pretoken.size() <= kScanLimit) {
-      append_scanning(pretoken, ids);
-    } else {
-      append_by_heap(pretoken, ids);
-    }
+  // Writes the ids of a pre-token (not empty) to `out`, which has room for an id a byte; returns how many.
+  std::size_t merge(Bytes pretoken, Id* out) {
+    if (pretoken.size() > kMostGrouped || vocabulary_.num_ranks() >= kMostRanks) return merge_by_heap(pretoken, out);
+    return pretoken.size() <= kMostShort ? merge_short(pretoken, out) : merge_by_groups(pretoken, out);
   }
 
+  // The pair that the last merge of the last pre-token took, where there was a merge.
+  std::array<Id, 2> last_pair() const { return last_pair_; }
+
  private:
-  static constexpr std::size_t kScanLimit = 48;
+  static constexpr std::size_t kMostShort = 16;
+  static constexpr std::size_t kMostGrouped = 256;
+  static constexpr std::size_t kGroup = 8;
+  static constexpr Rank kMostRanks = 0xFFFFFFu;  // a rank and a place fit into 32 bits
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
   static constexpr Id kTaken = 0xFFFFFFFFu;  // the id of a node that was merged into its left neighbour
 
@@ -45,26 +47,90 @@ class Merger {
     std::uint32_t next;
   };
 
-  void append_scanning(Bytes pretoken, std::vector<Id>& ids) {
-    Id symbols[kScanLimit];
-    Rank ranks[kScanLimit];  // of each symbol with its right neighbour
-    std::size_t size = pretoken.size();
-    for (std::size_t i = 0; i < size; ++i) symbols[i] = vocabulary_.byte_id(pretoken[i]);
-    for (std::size_t i = 0; i + 1 < size; ++i) ranks[i] = vocabulary_.rank(symbols[i], symbols[i + 1]);
-    while (size > 1) {
-      const std::size_t best = static_cast<std::size_t>(std::min_element(ranks, ranks + size - 1) - ranks);
-      if (ranks[best] == Vocabulary::kNoRank) break;
-      symbols[best] = vocabulary_.made(ranks[best]);
-      std::copy(symbols + best + 2, symbols + size, symbols + best + 1);
-      if (best + 2 < size) std::copy(ranks + best + 2, ranks + size - 1, ranks + best + 1);
-      --size;
-      if (best > 0) ranks[best - 1] = vocabulary_.rank(symbols[best - 1], symbols[best]);
-      if (best + 1 < size) ranks[best] = vocabulary_.rank(symbols[best], symbols[best + 1]);
-    }
-    ids.insert(ids.end(), symbols, symbols + size);
+  // A pair at a place as a number: the smallest is the next to merge. Those that do not merge are not below kNever.
+  static std::uint32_t order(Rank rank, std::size_t place) { return rank << 8 | static_cast<std::uint32_t>(place); }
+  static constexpr std::uint32_t kNever = Vocabulary::kNoRank << 8;
+
+  static std::uint32_t smallest(const std::uint32_t* group) {
+    std::uint32_t best = group[0];
+    for (std::size_t i = 1; i < kGroup; ++i) best = std::min(best, group[i]);
+    return best;
   }
 
-  void append_by_heap(Bytes pretoken, std::vector<Id>& ids) {
+  // The same without groups of groups, and with a bit for each symbol that is left instead of links.
+  std::size_t merge_short(Bytes pretoken, Id* out) {
+    const std::size_t size = pretoken.size();
+    Id symbols[kMostShort];
+    std::uint32_t pairs[kMostShort];
+    std::uint32_t left = (1u << size) - 1;
+    for (std::size_t i = 0; i < size; ++i) symbols[i] = vocabulary_.byte_id(pretoken[i]);
+    std::fill(pairs, pairs + kMostShort, kNever);
+    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(vocabulary_.rank_of_bytes(pretoken[i], pretoken[i + 1]), i);
+    for (;;) {
+      const std::uint32_t best = size <= kGroup ? smallest(pairs) : std::min(smallest(pairs), smallest(pairs + kGroup));
+      if (best >= kNever) break;
+      const std::uint32_t place = best & 0xFF;
+      const std::uint32_t behind = left & (~1u << place), before = left & ((1u << place) - 1);
+      const auto taken = static_cast<std::uint32_t>(std::countr_zero(behind));
+      last_pair_ = {symbols[place], symbols[taken]};
+      const Id made = vocabulary_.made(best >> 8);
+      symbols[place] = made;
+      left &= ~(1u << taken);
+      pairs[taken] = kNever;
+      pairs[place] = kNever;
+      if (const std::uint32_t next = behind & (behind - 1); next != 0) {
+        pairs[place] = order(vocabulary_.rank(made, symbols[std::countr_zero(next)]), place);
+      }
+      if (before != 0) {
+        const auto previous = static_cast<std::uint32_t>(std::bit_width(before) - 1);
+        pairs[previous] = order(vocabulary_.rank(symbols[previous], made), previous);
+      }
+    }
+    std::size_t count = 0;
+    for (; left != 0; left &= left - 1) out[count++] = symbols[std::countr_zero(left)];
+    return count;
+  }
+
+  std::size_t merge_by_groups(Bytes pretoken, Id* out) {
+    const std::size_t size = pretoken.size(), num_groups = (size + kGroup - 1) / kGroup;
+    Id symbols[kMostGrouped];
+    std::uint32_t pairs[kMostGrouped];              // order() of each symbol with the next one
+    std::uint32_t minima[kMostGrouped / kGroup];    // of each group of them
+    std::uint16_t previous[kMostGrouped + 1], next[kMostGrouped];
+    for (std::size_t i = 0; i < size; ++i) {
+      symbols[i] = vocabulary_.byte_id(pretoken[i]);
+      previous[i] = static_cast<std::uint16_t>(i - 1);
+      next[i] = static_cast<std::uint16_t>(i + 1);
+    }
+    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(vocabulary_.rank_of_bytes(pretoken[i], pretoken[i + 1]), i);
+    std::fill(pairs + size - 1, pairs + num_groups * kGroup, kNever);
+    for (std::size_t i = 0; i < num_groups; ++i) minima[i] = smallest(pairs + i * kGroup);
+    const auto update = [&](std::size_t place) { minima[place / kGroup] = smallest(pairs + place / kGroup * kGroup); };
+    for (;;) {
+      const std::uint32_t best = *std::min_element(minima, minima + num_groups);
+      if (best >= kNever) break;
+      const std::size_t place = best & 0xFF, taken = next[place], behind = next[taken];
+      last_pair_ = {symbols[place], symbols[taken]};
+      const Id made = vocabulary_.made(best >> 8);
+      symbols[place] = made;
+      next[place] = static_cast<std::uint16_t>(behind);
+      previous[behind] = static_cast<std::uint16_t>(place);
+      pairs[taken] = kNever;
+      pairs[place] = behind < size ? order(vocabulary_.rank(made, symbols[behind]), place) : kNever;
+      if (place != 0) {
+        const std::size_t before = previous[place];
+        pairs[before] = order(vocabulary_.rank(symbols[before], made), before);
+        update(before);
+      }
+      update(place);
+      update(taken);
+    }
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < size; i = next[i]) out[count++] = symbols[i];
+    return count;
+  }
+
+  std::size_t merge_by_heap(Bytes pretoken, Id* out) {
     if (pretoken.size() >= kNowhere) throw std::length_error("a pre-token of more than 4 GB");
     const auto size = static_cast<std::uint32_t>(pretoken.size());
     nodes_.resize(size);
@@ -81,6 +147,7 @@ class Merger {
       Node& node = nodes_[top.place];
       if (node.id != top.left || node.next == kNowhere || nodes_[node.next].id != top.right) continue;
       const std::uint32_t taken = node.next;
+      last_pair_ = {top.left, top.right};
       node.id = vocabulary_.made(top.rank);
       node.next = nodes_[taken].next;
       nodes_[taken].id = kTaken;
@@ -90,7 +157,9 @@ class Merger {
       }
       if (node.previous != kNowhere && collect(node.previous)) std::push_heap(heap_.begin(), heap_.end());
     }
-    for (std::uint32_t i = 0; i != kNowhere; i = nodes_[i].next) ids.push_back(nodes_[i].id);
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i != kNowhere; i = nodes_[i].next) out[count++] = nodes_[i].id;
+    return count;
   }
 
   // Adds the pair that begins at `place` to the end of the heap's array, if it merges.
@@ -103,6 +172,7 @@ class Merger {
   }
 
   const Vocabulary& vocabulary_;
+  std::array<Id, 2> last_pair_{};
   std::vector<Node> nodes_;
   std::vector<Candidate> heap_;
 };

@@ -7,28 +7,30 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
-#include "pair_map.hpp"
+#include "pair_ranks.hpp"
 #include "utf8.hpp"
+#include "whole_tokens.hpp"
 
 namespace tokbench {
-
-// The place of a merge in the order in which merges are applied: smaller ranks first.
-using Rank = std::uint32_t;
 
 class Vocabulary {
  public:
   static constexpr std::size_t kNumBytes = 256;
-  static constexpr Rank kNoRank = PairMap::kAbsent;
+  static constexpr std::size_t kPadding = 16;  // bytes that are readable behind the last token
+  static constexpr Rank kNoRank = PairRanks::kNone;
 
   // The 256 bytes, then one token for each merge; a pair merges only as it was learned.
   static Vocabulary from_merges(std::span<const std::array<Id, 2>> merges) {
-    Vocabulary made(merges.size());
+    Vocabulary made;
     for (std::size_t value = 0; value < kNumBytes; ++value) {
       const Byte byte = static_cast<Byte>(value);
       made.byte_ids_[value] = static_cast<Id>(value);
       made.add_token({&byte, 1});
     }
+    std::vector<PairRank> pairs;
+    pairs.reserve(merges.size());
     for (const auto& [left, right] : merges) {
       const Id id = static_cast<Id>(made.size());
       if (left >= id || right >= id) {
@@ -37,8 +39,9 @@ class Vocabulary {
       std::vector<Byte> joined(made.token(left).begin(), made.token(left).end());
       joined.insert(joined.end(), made.token(right).begin(), made.token(right).end());
       made.add_token(joined);
-      made.add_merge(left, right, id);
+      made.add_merge(pairs, left, right, id);
     }
+    made.finish(pairs);
     return made;
   }
 
@@ -47,13 +50,15 @@ class Vocabulary {
   // (gaps). With `whole_tokens_first`, a pre-token that is an entry becomes that entry.
   static Vocabulary from_parts(std::span<const std::string_view> tokens, std::span<const std::array<Id, 3>> merges,
                                bool whole_tokens_first) {
-    Vocabulary made(merges.size());
+    Vocabulary made;
     std::unordered_map<std::string_view, Id> ids;
     for (const std::string_view token : tokens) {
       if (!token.empty()) ids.emplace(token, static_cast<Id>(made.size()));
       made.add_token({reinterpret_cast<const Byte*>(token.data()), token.size()});
     }
     made.find_bytes(ids);
+    std::vector<PairRank> pairs;
+    pairs.reserve(merges.size());
     for (const auto& [left, right, id] : merges) {
       if (left >= tokens.size() || right >= tokens.size() || id >= tokens.size()) {
         throw std::invalid_argument("merge " + std::to_string(made.made_.size()) + " refers to an id that does not exist");
@@ -61,9 +66,10 @@ class Vocabulary {
       if (std::string(tokens[left]).append(tokens[right]) != tokens[id]) {
         throw std::invalid_argument("merge " + std::to_string(made.made_.size()) + " does not make its token");
       }
-      made.add_merge(left, right, id);
+      made.add_merge(pairs, left, right, id);
     }
-    if (whole_tokens_first) made.whole_tokens_ = made.tokens_by_text();
+    made.whole_tokens_first_ = whole_tokens_first;
+    made.finish(pairs);
     return made;
   }
 
@@ -71,7 +77,7 @@ class Vocabulary {
   // neighbours merge when their bytes together are a token, the smallest rank first. So each token is
   // entered under every way to cut it into two tokens.
   static Vocabulary from_ranks(std::span<const std::string_view> tokens) {
-    Vocabulary made(tokens.size() * 2);
+    Vocabulary made;
     std::unordered_map<std::string_view, Id> ids;
     ids.reserve(tokens.size());
     for (const std::string_view token : tokens) {
@@ -81,6 +87,8 @@ class Vocabulary {
       made.add_token({reinterpret_cast<const Byte*>(token.data()), token.size()});
     }
     made.find_bytes(ids);
+    std::vector<PairRank> pairs;
+    pairs.reserve(tokens.size() * 2);
     for (Id id = 0; id < tokens.size(); ++id) {
       const std::string_view token = tokens[id];
       made.made_.push_back(id);  // the rank of a token is its id
@@ -88,10 +96,11 @@ class Vocabulary {
         const auto left = ids.find(token.substr(0, cut));
         if (left == ids.end()) continue;
         const auto right = ids.find(token.substr(cut));
-        if (right != ids.end()) made.pairs_.insert(left->second, right->second, id);
+        if (right != ids.end()) pairs.push_back({left->second, right->second, id});
       }
     }
-    made.whole_tokens_ = made.tokens_by_text();
+    made.whole_tokens_first_ = true;
+    made.finish(pairs);
     return made;
   }
 
@@ -102,23 +111,25 @@ class Vocabulary {
 
   // The rank of the merge of a pair, or kNoRank.
   Rank rank(Id left, Id right) const { return pairs_.find(left, right); }
+  Rank rank_of_bytes(Byte left, Byte right) const { return byte_pairs_[left * kNumBytes + right]; }
+  std::size_t num_ranks() const { return made_.size(); }
 
   // The id that the merge of a rank makes.
-  Id made(Rank rank) const { return made_[rank]; }
+  Id made(Rank rank) const { return made_in_order_ ? rank + first_made_ : made_[rank]; }
 
-  // The entry that a whole pre-token becomes before any merge, where there is one.
-  std::optional<Id> whole_token(Bytes pretoken) const {
-    if (whole_tokens_.empty()) return std::nullopt;
-    const auto found = whole_tokens_.find(std::string(reinterpret_cast<const char*>(pretoken.data()), pretoken.size()));
-    return found == whole_tokens_.end() ? std::nullopt : std::optional(found->second);
+  // Leaves out all pairs but these, and has the bytes of tokens[i] become ids[i] at once: both must change nothing.
+  void simplify(std::span<const PairRank> pairs, std::span<const Id> tokens, std::span<const Id> ids) {
+    set_pairs(pairs);
+    if (!whole_tokens_first_) set_whole_tokens(tokens, ids);
+  }
+
+  // The entry that a whole pre-token becomes, where it is known to; `hash` is hash_of() it.
+  std::optional<Id> whole_token(Bytes pretoken, std::uint64_t hash) const {
+    return whole_tokens_.find(pretoken, hash, [this](Id id) { return token(id); });
   }
 
  private:
-  using TokensByText = std::unordered_map<std::string, Id>;
-
   static constexpr std::size_t kMostBytes = std::size_t{1} << 28;
-
-  explicit Vocabulary(std::size_t expected_pairs) : pairs_(expected_pairs) {}
 
   void find_bytes(const std::unordered_map<std::string_view, Id>& ids) {
     for (std::size_t value = 0; value < kNumBytes; ++value) {
@@ -129,34 +140,61 @@ class Vocabulary {
     }
   }
 
-  void add_merge(Id left, Id right, Id id) {
-    pairs_.insert(left, right, static_cast<Rank>(made_.size()));
+  void add_merge(std::vector<PairRank>& pairs, Id left, Id right, Id id) {
+    pairs.push_back({left, right, static_cast<Rank>(made_.size())});
     made_.push_back(id);
-  }
-
-  TokensByText tokens_by_text() const {
-    TokensByText found;
-    found.reserve(size());
-    for (Id id = 0; id < size(); ++id) {
-      const Bytes text = token(id);
-      if (text.size() > 1) found.emplace(std::string(reinterpret_cast<const char*>(text.data()), text.size()), id);
-    }
-    return found;
   }
 
   void add_token(Bytes token) {
     // A handful of merges can double a token to any size.
     if (token.size() > kMostBytes - bytes_.size()) throw std::length_error("the tokens together have more than 256 MB");
     bytes_.insert(bytes_.end(), token.begin(), token.end());
-    starts_.push_back(bytes_.size());
+    starts_.push_back(static_cast<std::uint32_t>(bytes_.size()));
+  }
+
+  void finish(std::span<const PairRank> pairs) {
+    bytes_.insert(bytes_.end(), kPadding, 0);
+    std::vector<Id> all;
+    for (Id id = 0; whole_tokens_first_ && id < size(); ++id) {
+      if (token_length(id) != 0) all.push_back(id);
+    }
+    set_whole_tokens(all, all);
+    set_pairs(pairs);
+    first_made_ = made_.empty() ? 0 : made_.front();
+    made_in_order_ = true;
+    for (Rank rank = 0; rank < made_.size(); ++rank) made_in_order_ &= made_[rank] == rank + first_made_;
+  }
+
+  void set_pairs(std::span<const PairRank> pairs) {
+    pairs_ = PairRanks(pairs);
+    std::vector<std::uint16_t> byte_of(size(), kNumBytes);
+    for (std::size_t value = 0; value < kNumBytes; ++value) byte_of[byte_ids_[value]] = static_cast<std::uint16_t>(value);
+    byte_pairs_.assign(kNumBytes * kNumBytes, kNoRank);
+    for (const auto& [left, right, rank] : pairs) {
+      const std::size_t a = byte_of[left], b = byte_of[right];
+      if (a == kNumBytes || b == kNumBytes) continue;
+      byte_pairs_[a * kNumBytes + b] = std::min(byte_pairs_[a * kNumBytes + b], rank);
+    }
+  }
+
+  // The bytes of tokens[i] become ids[i].
+  void set_whole_tokens(std::span<const Id> tokens, std::span<const Id> ids) {
+    whole_tokens_ = WholeTokens(tokens.size());
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      whole_tokens_.insert(token(tokens[i]), ids[i], [this](Id id) { return token(id); });
+    }
   }
 
   std::vector<Byte> bytes_;
-  std::vector<std::size_t> starts_{0};
+  std::vector<std::uint32_t> starts_{0};
   std::array<Id, kNumBytes> byte_ids_{};
-  PairMap pairs_;  // → rank
+  PairRanks pairs_;
+  std::vector<Rank> byte_pairs_;  // the same for two bytes, as a grid
   std::vector<Id> made_;
-  TokensByText whole_tokens_;
+  bool made_in_order_ = false;  // as a rule they are, and need not be looked up
+  Id first_made_ = 0;
+  bool whole_tokens_first_ = false;
+  WholeTokens whole_tokens_;
 };
 
 }  // namespace tokbench

@@ -1,58 +1,138 @@
-// The ids of short pre-tokens seen before: a bounded table, 32 bytes an entry, two entries a cache line.
+// The ids of pre-tokens seen before: short ones of few ids in entries of 32 bytes, two a cache line, the others
+// in entries of a line and a half. Both tables grow while words come that they have no room for, up to
+// 28 MiB together; the memory beyond what the processor's own caches hold is slow, but slower still is merging.
 #pragma once
 
-#include <memory>
-#include <vector>
+#include <algorithm>
+#include <cstring>
+#include <utility>
 
-#include "hashing.hpp"
 #include "pair_map.hpp"
+#include "whole_tokens.hpp"
 #include "word_key.hpp"
+#include "zeroed_table.hpp"
 
 namespace tokbench {
 
 class WordCache {
  public:
   static constexpr std::size_t kMaxIds = 4;
-
-  WordCache() : sets_(kNumSets) {}
-
-  // Appends the ids of the word and returns true, or returns false where it is not known.
-  bool append(const WordKey& key, std::vector<Id>& ids) {
-    Set& set = sets_[place(key)];
-    for (const Entry& entry : set.entries) {
-      if (entry.key != key) continue;
-      for (std::size_t i = 0; i < kMaxIds && entry.ids[i] != kNoId; ++i) ids.push_back(entry.ids[i]);
-      return true;
-    }
-    return false;
-  }
-
-  // Remembers a word of at most kMaxIds ids; the older entry of its set makes room.
-  void remember(const WordKey& key, std::span<const Id> ids) {
-    Set& set = sets_[place(key)];
-    set.entries[1] = set.entries[0];
-    Entry& entry = set.entries[0];
-    entry.key = key;
-    for (std::size_t i = 0; i < kMaxIds; ++i) entry.ids[i] = i < ids.size() ? ids[i] : kNoId;
-  }
-
- private:
-  static constexpr std::size_t kNumSets = 1 << 15;  // 2 MiB
-  static constexpr Id kNoId = 0xFFFFFFFFu;
+  static constexpr std::size_t kElsewhere = 15;
 
   struct Entry {
-    WordKey key;  // no word has the key of length 0
+    std::uint64_t low;
+    std::uint64_t high;  // its top byte: the length, and above it the number of ids
     Id ids[kMaxIds];
+    std::size_t count() const { return high >> kCountShift; }  // kElsewhere: look into the other table
   };
   struct alignas(64) Set {
     Entry entries[2];
   };
 
-  static std::size_t place(const WordKey& key) {
-    return static_cast<std::size_t>(hash_words(key.low, key.high, 0)) & (kNumSets - 1);
+  Set& set_of(std::uint64_t hash) { return sets_[(hash >> 16) & (sets_.size() - 1)]; }
+
+  // The entry of a key in its set, or nullptr. No key is zero. Which of the two it is cannot be foretold, so
+  // that a branch on it would cost more than all the rest: only whether it is one of them is branched on.
+  static const Entry* find(const Set& set, const WordKey& key) {
+    const std::uint64_t first = difference(set.entries[0], key), second = difference(set.entries[1], key);
+    const std::uint64_t is_not_first = first | (0 - first), is_not_second = second | (0 - second);  // the top bit tells
+    if (static_cast<std::int64_t>(is_not_first & is_not_second) < 0) [[unlikely]] return nullptr;
+    return &set.entries[is_not_first >> 63];
   }
 
-  std::vector<Set> sets_;
+  // Remembers a word, or that it has more than kMaxIds ids; the older entry of its set makes room.
+  void remember(Set& set, const WordKey& key, std::span<const Id> ids) {
+    const bool fits = ids.size() <= kMaxIds;
+    Entry entry{key.low, key.high | (fits ? ids.size() : kElsewhere) << kCountShift, {}};
+    if (fits) std::copy(ids.begin(), ids.end(), entry.ids);
+    enter(set, entry);
+    ++num_new_;
+  }
+
+  // Takes more room, if it is needed and allowed. Sets move.
+  void grow_if_crowded() {
+    if (num_new_ < sets_.size() || sets_.size() >= kMostSets) [[likely]] return;
+    ZeroedTable<Set> old(sets_.size() * 2);
+    std::swap(old, sets_);
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      for (const Entry& entry : {old[i].entries[1], old[i].entries[0]}) {
+        if (entry.high != 0) enter(set_of(hash_of(WordKey{entry.low, entry.high & kKeyMask})), entry);
+      }
+    }
+    num_new_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kFirstSets = 1 << 15;  // 2 MiB
+  static constexpr std::size_t kMostSets = 1 << 18;   // 16 MiB
+  static constexpr unsigned kCountShift = 60;
+  static constexpr std::uint64_t kKeyMask = (std::uint64_t{1} << kCountShift) - 1;
+
+  static void enter(Set& set, const Entry& entry) {
+    set.entries[1] = set.entries[0];
+    set.entries[0] = entry;
+  }
+
+  static std::uint64_t difference(const Entry& entry, const WordKey& key) {
+    return (entry.low ^ key.low) | ((entry.high ^ key.high) & kKeyMask);
+  }
+
+  ZeroedTable<Set> sets_{kFirstSets};
+  std::size_t num_new_ = 0;  // words since it grew
+};
+
+class LongWordCache {
+ public:
+  struct alignas(32) Entry {
+    std::uint16_t length;
+    std::uint16_t count;
+    Byte bytes_and_ids[92];  // the ids behind as many whole words as the bytes take
+
+    std::size_t room_for_bytes() const { return (std::size_t{length} + 3) / 4 * 4; }
+  };
+
+  static bool has_room(std::size_t length, std::size_t count) {
+    return (length + 3) / 4 * 4 + count * sizeof(Id) <= sizeof Entry::bytes_and_ids;
+  }
+
+  Entry& entry_of(std::uint64_t hash) { return entries_[(hash >> 16) & (entries_.size() - 1)]; }
+
+  static bool holds(const Entry& entry, Bytes word) {
+    return entry.length == word.size() && std::memcmp(entry.bytes_and_ids, word.data(), word.size()) == 0;
+  }
+
+  // Writes the ids of an entry to `out`; their number.
+  static std::size_t read(const Entry& entry, Id* out) {
+    std::memcpy(out, entry.bytes_and_ids + entry.room_for_bytes(), entry.count * sizeof(Id));
+    return entry.count;
+  }
+
+  // Remembers a word for which there is room.
+  void remember(Entry& entry, Bytes word, std::span<const Id> ids) {
+    entry.length = static_cast<std::uint16_t>(word.size());
+    entry.count = static_cast<std::uint16_t>(ids.size());
+    std::memcpy(entry.bytes_and_ids, word.data(), word.size());
+    std::memcpy(entry.bytes_and_ids + entry.room_for_bytes(), ids.data(), ids.size_bytes());
+    ++num_new_;
+  }
+
+  // Takes more room, if it is needed and allowed. Entries move.
+  void grow_if_crowded() {
+    if (num_new_ < entries_.size() || entries_.size() >= kMostEntries) [[likely]] return;
+    ZeroedTable<Entry> old(entries_.size() * 2);
+    std::swap(old, entries_);
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      if (old[i].length != 0) entry_of(hash_of(Bytes(old[i].bytes_and_ids, old[i].length))) = old[i];
+    }
+    num_new_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kFirstEntries = 1 << 13;  // 0.75 MiB
+  static constexpr std::size_t kMostEntries = 1 << 17;   // 12 MiB
+
+  ZeroedTable<Entry> entries_{kFirstEntries};
+  std::size_t num_new_ = 0;  // words since it grew
 };
 
 }  // namespace tokbench

@@ -1,6 +1,7 @@
 // Up to 15 bytes and their length in 16 bytes: the key of short pre-tokens in every table.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -17,14 +18,26 @@ struct WordKey {
   friend bool operator==(const WordKey&, const WordKey&) = default;
 };
 
+// Which bits of two words belong to so many bytes. A table: lengths come in no order that branches could follow.
+struct KeyMask {
+  std::uint64_t low, high;
+};
+inline constexpr auto kKeyMasks = [] {
+  std::array<KeyMask, kShortWord + 1> masks{};
+  for (std::size_t length = 0; length <= kShortWord; ++length) {
+    masks[length].low = length >= 8 ? ~0ull : (1ull << (8 * length)) - 1;
+    masks[length].high = length <= 8 ? 0 : (1ull << (8 * (length - 8))) - 1;
+  }
+  return masks;
+}();
+
 // The key of `length` <= kShortWord bytes; reads 16 bytes whatever the length.
 inline WordKey short_key(const Byte* p, std::size_t length) {
   static_assert(std::endian::native == std::endian::little, "keys are masked as little-endian words");
   std::uint64_t words[2];
   std::memcpy(words, p, 16);
-  const std::uint64_t keep_low = length >= 8 ? ~0ull : (1ull << (8 * length)) - 1;
-  const std::uint64_t keep_high = length <= 8 ? 0 : (1ull << (8 * (length - 8))) - 1;
-  return {words[0] & keep_low, (words[1] & keep_high) | static_cast<std::uint64_t>(length) << 56};
+  const KeyMask& keep = kKeyMasks[length];
+  return {words[0] & keep.low, (words[1] & keep.high) | static_cast<std::uint64_t>(length) << 56};
 }
 
 }  // namespace tokbench

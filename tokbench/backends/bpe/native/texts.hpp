@@ -1,0 +1,113 @@
+// Text as it comes from outside, in units of one, two or four bytes; as UTF-8 it is encoded.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "utf8.hpp"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace tokbench {
+
+enum class Units : std::uint8_t { Utf8, Latin1, Ucs2, Ucs4 };  // the last three: one code point a unit
+
+struct Text {
+  Text(Bytes utf8) : data(utf8.data()), size(utf8.size()) {}  // NOLINT: bytes are a text
+  Text(const void* first, std::size_t count, Units kind) : data(first), size(count), units(kind) {}
+
+  const void* data;
+  std::size_t size;  // units
+  Units units = Units::Utf8;
+
+  // As many bytes as its UTF-8 has at least.
+  std::size_t least_bytes() const { return size; }
+};
+
+// A text has a lone surrogate, and so no UTF-8.
+struct LoneSurrogate : std::invalid_argument {
+  LoneSurrogate() : std::invalid_argument("a text has a lone surrogate") {}
+};
+
+// The most bytes that a unit becomes.
+inline std::size_t most_bytes(Units units) {
+  return units == Units::Utf8 ? 1 : units == Units::Latin1 ? 2 : units == Units::Ucs2 ? 3 : 4;
+}
+
+inline Byte* write_character(std::uint32_t code_point, Byte* out) {
+  const auto continuation = [&](unsigned shift) { return static_cast<Byte>(0x80 | (code_point >> shift & 0x3F)); };
+  if (code_point < 0x80) {
+    *out++ = static_cast<Byte>(code_point);
+  } else if (code_point < 0x800) {
+    *out++ = static_cast<Byte>(0xC0 | code_point >> 6);
+    *out++ = continuation(0);
+  } else if (code_point < 0x10000) {
+    if (code_point >= 0xD800 && code_point < 0xE000) throw LoneSurrogate();
+    *out++ = static_cast<Byte>(0xE0 | code_point >> 12);
+    *out++ = continuation(6);
+    *out++ = continuation(0);
+  } else {
+    *out++ = static_cast<Byte>(0xF0 | code_point >> 18);
+    *out++ = continuation(12);
+    *out++ = continuation(6);
+    *out++ = continuation(0);
+  }
+  return out;
+}
+
+// Writes as many of the next 16 units as are ASCII together: all or none. Returns whether it did.
+template <class Unit>
+inline bool write_ascii(const Unit* units, Byte* out) {
+#if defined(__SSE2__)
+  const auto* const p = reinterpret_cast<const __m128i*>(units);
+  if constexpr (sizeof(Unit) == 1) {
+    const __m128i all = _mm_loadu_si128(p);
+    if (_mm_movemask_epi8(all) != 0) return false;
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), all);
+    return true;
+  } else if constexpr (sizeof(Unit) == 2) {
+    const __m128i a = _mm_loadu_si128(p), b = _mm_loadu_si128(p + 1);
+    const __m128i high = _mm_and_si128(_mm_or_si128(a, b), _mm_set1_epi16(static_cast<short>(0xFF80)));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(high, _mm_setzero_si128())) != 0xFFFF) return false;
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_packus_epi16(a, b));
+    return true;
+  }
+#endif
+  Unit together = 0;
+  for (std::size_t i = 0; i < 16; ++i) together = static_cast<Unit>(together | units[i]);
+  if (together >= 0x80) return false;
+  for (std::size_t i = 0; i < 16; ++i) out[i] = static_cast<Byte>(units[i]);
+  return true;
+}
+
+template <class Unit>
+inline Byte* write_utf8(const Unit* units, std::size_t size, Byte* out) {
+  std::size_t i = 0;
+  while (i < size) {
+    if (units[i] < 0x80 && size - i >= 16 && units[i + 1] < 0x80 && write_ascii(units + i, out)) {
+      i += 16;
+      out += 16;
+    } else {
+      out = write_character(units[i++], out);
+    }
+  }
+  return out;
+}
+
+// The UTF-8 of a text: itself, or written to `buffer`. Throws LoneSurrogate.
+inline Bytes utf8_of(const Text& text, std::vector<Byte>& buffer) {
+  if (text.units == Units::Utf8) return {static_cast<const Byte*>(text.data), text.size};
+  const std::size_t most = text.size * most_bytes(text.units);
+  if (buffer.size() < most) buffer.resize(most);
+  Byte* end = buffer.data();
+  if (text.units == Units::Latin1) end = write_utf8(static_cast<const std::uint8_t*>(text.data), text.size, end);
+  if (text.units == Units::Ucs2) end = write_utf8(static_cast<const std::uint16_t*>(text.data), text.size, end);
+  if (text.units == Units::Ucs4) end = write_utf8(static_cast<const std::uint32_t*>(text.data), text.size, end);
+  return {buffer.data(), static_cast<std::size_t>(end - buffer.data())};
+}
+
+}  // namespace tokbench

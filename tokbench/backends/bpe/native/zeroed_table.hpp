@@ -1,0 +1,53 @@
+// A table of zeroes: pages that are never used cost nothing, and those of a large table are large ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace tokbench {
+
+template <class T>
+class ZeroedTable {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+ public:
+  ZeroedTable() : first_(nullptr) {}
+  explicit ZeroedTable(std::size_t size) : size_(size), block_(std::calloc(size * sizeof(T) + alignment_of(size), 1)) {
+    if (block_ == nullptr) throw std::bad_alloc();
+    const std::size_t alignment = alignment_of(size);
+    const auto address = reinterpret_cast<std::uintptr_t>(block_.get());
+    first_ = reinterpret_cast<T*>((address + alignment - 1) / alignment * alignment);
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    // Lookups are at random: with small pages, most would miss the processor's table of pages too.
+    if (alignment == kLargePage) madvise(first_, size * sizeof(T), MADV_HUGEPAGE);
+#endif
+  }
+
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) { return first_[i]; }
+  const T& operator[](std::size_t i) const { return first_[i]; }
+
+ private:
+  static constexpr std::size_t kLargePage = std::size_t{1} << 21;
+  static constexpr std::size_t kCacheLine = 64;
+
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+
+  static std::size_t alignment_of(std::size_t size) { return size * sizeof(T) >= kLargePage ? kLargePage : kCacheLine; }
+
+  std::size_t size_ = 0;
+  std::unique_ptr<void, Free> block_;
+  T* first_;
+};
+
+}  // namespace tokbench
