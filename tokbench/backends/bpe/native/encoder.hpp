@@ -129,27 +129,35 @@ class Worker {
   }
 
   void prefetch_long(std::uint64_t hash) {
-    const LongWordCache::Entry& entry = long_cache_.entry_of(hash);
-    prefetch(&entry);
-    prefetch(&entry + 1);  // it may reach into a second line
+    const auto* const lines = reinterpret_cast<const Byte*>(&long_cache_.set_of(hash));
+    for (std::size_t i = 0; i < sizeof(LongWordCache::Set); i += 64) prefetch(lines + i);
   }
 
-  // Encodes words that stand side by side.
+  // Encodes words that stand side by side. All are looked up before the first is written, so that what the new
+  // ones need of the vocabulary is on its way while the others are written.
   template <class Output>
   void encode_words(std::span<const Word> words, Output& shared_output) {
     if (words.empty()) return;
+    const WordCache::Entry* entries[kBatch];
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      entries[i] = words[i].short_length() != 0 ? WordCache::find(*words[i].set, words[i].key) : nullptr;
+      if (entries[i] == nullptr) [[unlikely]] prefetch(vocabulary_.place_of_whole_token(words[i].hash()));
+    }
     Output output = shared_output;
     const Bytes last = words.back().bytes();
     output.begin(static_cast<std::size_t>(last.data() + last.size() - words.front().start));
-    for (const Word& word : words) {
-      if (word.short_length() == 0) [[unlikely]] {
-        encode_long(word, output);
-      } else if (const auto* const entry = WordCache::find(*word.set, word.key); entry == nullptr) [[unlikely]] {
-        encode_new(word, output);
-      } else if (entry->count() == WordCache::kElsewhere) [[unlikely]] {
+    bool has_moved = false;  // entries move when new ones come
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const Word& word = words[i];
+      const WordCache::Entry* entry = entries[i];
+      if (has_moved && word.short_length() != 0) entry = WordCache::find(*word.set, word.key);
+      if (entry != nullptr && entry->count() != WordCache::kElsewhere) [[likely]] {
+        output.put(*entry);
+      } else if (entry != nullptr || word.short_length() == 0) {
         encode_long(word, output);
       } else {
-        output.put(*entry);
+        encode_new(word, output);
+        has_moved = true;
       }
     }
     output.end();
@@ -165,7 +173,7 @@ class Worker {
     Id* const ids = output.room(*this, bytes.size());
     const std::size_t count = encode_unseen(bytes, hash, ids);
     cache_.remember(*word.set, word.key, {ids, count});
-    if (count > WordCache::kMaxIds) long_cache_.remember(long_cache_.entry_of(hash), bytes, {ids, count});
+    if (count > WordCache::kMaxIds) long_cache_.remember(long_cache_.set_of(hash), bytes, {ids, count});
     output.use(count);
   }
 
@@ -174,11 +182,11 @@ class Worker {
   void encode_long(const Word& word, Output& output) {
     const Bytes bytes = word.bytes();
     const std::uint64_t hash = word.hash();
-    LongWordCache::Entry& entry = long_cache_.entry_of(hash);
+    LongWordCache::Set& set = long_cache_.set_of(hash);
     Id* const ids = output.room(*this, bytes.size());
-    if (LongWordCache::holds(entry, bytes)) return output.use(LongWordCache::read(entry, ids));
+    if (const auto* const entry = LongWordCache::find(set, bytes)) return output.use(entry->read(ids));
     const std::size_t count = encode_unseen(bytes, hash, ids);
-    if (LongWordCache::has_room(bytes.size(), count)) long_cache_.remember(entry, bytes, {ids, count});
+    long_cache_.remember(set, bytes, {ids, count});
     output.use(count);
   }
 
@@ -234,6 +242,15 @@ class Encoder {
   Batch encode_batch(std::span<const Text> texts, unsigned threads) const {
     Batch batch;
     batch.offsets.resize(texts.size() + 1);
+    if (threads <= 1) {
+      const Borrowed worker(*this);
+      Worker::WritingIds output{&batch.ids};
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        worker->encode(pattern_, texts[i], output);
+        batch.offsets[i + 1] = static_cast<std::int64_t>(batch.ids.size());
+      }
+      return batch;
+    }
     Joining joining(batch.ids);
     on_chunks(texts, threads, [&](Worker& worker, std::size_t chunk, std::size_t first, std::size_t behind) {
       Ids ids = joining.spare();

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "pair_map.hpp"
+#include "zeroed_table.hpp"
 
 namespace tokbench {
 
@@ -55,6 +56,7 @@ class Ids {
     if (moved == nullptr) throw std::bad_alloc();
     (void)data_.release();
     data_.reset(static_cast<Id*>(moved));
+    if (capacity > capacity_) prefer_large_pages(moved, capacity * sizeof(Id));
     capacity_ = capacity;
   }
 

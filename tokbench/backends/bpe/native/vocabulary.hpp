@@ -128,6 +128,9 @@ class Vocabulary {
     return whole_tokens_.find(pretoken, hash, [this](Id id) { return token(id); });
   }
 
+  // Where that is looked up, to be fetched beforehand.
+  const void* place_of_whole_token(std::uint64_t hash) const { return whole_tokens_.place_of(hash); }
+
  private:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 28;
 

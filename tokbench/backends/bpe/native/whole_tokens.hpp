@@ -60,6 +60,8 @@ class WholeTokens {
     return std::nullopt;
   }
 
+  const void* place_of(std::uint64_t hash) const { return slots_.size() == 0 ? nullptr : &slots_[place(hash)]; }
+
  private:
   struct Slot {
     std::uint32_t tag;

@@ -14,6 +14,19 @@
 
 namespace tokbench {
 
+inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
+
+// Asks for large pages where whole ones fit into a block: a fault for each small one would cost more than
+// filling it, and of a table that is read at random they would not fit into the processor's table of pages.
+inline void prefer_large_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t size) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  const std::uintptr_t first = (address + kLargePage - 1) / kLargePage * kLargePage;
+  const std::uintptr_t behind = (address + size) / kLargePage * kLargePage;
+  if (first < behind) madvise(reinterpret_cast<void*>(first), behind - first, MADV_HUGEPAGE);
+#endif
+}
+
 template <class T>
 class ZeroedTable {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -25,10 +38,7 @@ class ZeroedTable {
     const std::size_t alignment = alignment_of(size);
     const auto address = reinterpret_cast<std::uintptr_t>(block_.get());
     first_ = reinterpret_cast<T*>((address + alignment - 1) / alignment * alignment);
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    // Lookups are at random: with small pages, most would miss the processor's table of pages too.
-    if (alignment == kLargePage) madvise(first_, size * sizeof(T), MADV_HUGEPAGE);
-#endif
+    prefer_large_pages(first_, size * sizeof(T));
   }
 
   std::size_t size() const { return size_; }
@@ -36,7 +46,6 @@ class ZeroedTable {
   const T& operator[](std::size_t i) const { return first_[i]; }
 
  private:
-  static constexpr std::size_t kLargePage = std::size_t{1} << 21;
   static constexpr std::size_t kCacheLine = 64;
 
   struct Free {
