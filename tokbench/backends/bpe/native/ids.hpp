@@ -37,7 +37,7 @@ class Ids {
 
   // Gives the array away, without what it has too much; free() ends it. Never null.
   Id* release() {
-    if (capacity_ != size_) resize(std::max<std::size_t>(size_, 1));
+    if (data_ == nullptr || capacity_ != size_) resize(std::max<std::size_t>(size_, 1));
     size_ = capacity_ = 0;
     return data_.release();
   }
