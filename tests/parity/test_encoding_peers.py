@@ -55,7 +55,7 @@ def learned(kernel: Kernel, corpus: dict[str, int]) -> list[Merge]:
 
 corpora = st.dictionaries(words | texts.filter(bool), st.integers(1, 5), min_size=1, max_size=5)
 long_words = st.lists(words, max_size=30).map("".join)
-"""Up to some hundred bytes: the native kernel merges more than 48 by a heap."""
+"""Up to some hundred bytes: the native kernel merges more than 16 by groups, more than 256 by a heap."""
 
 
 @given(corpus=corpora, word=words | long_words | texts)
@@ -94,11 +94,11 @@ def test_parts_that_do_not_make_the_text_are_refused(kernel: Kernel, ends: list[
         encoder_of(kernel, []).encode_split("abc", ends)
 
 
-@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 47, 48, 49, 50, 100])
+@pytest.mark.parametrize("size", [1, 2, 8, 9, 15, 16, 17, 60, 61, 92, 100, 255, 256, 257])
 @pytest.mark.parametrize("letters", ["a", "ab", "aab", "abcab"])
 def test_lengths_around_the_borders_between_methods(kernel: Kernel, letters: str, size: int) -> None:
     merges = learned(kernel, {letters * 40: 1, "ba" * 20: 2, "a" * 33: 1})
-    word = (letters * 100)[:size]
+    word = (letters * 300)[:size]
     encoder = encoder_of(kernel, merges, "gpt4")
     expected = reference.encode(word.encode(), pairs_of(merges))
     for _ in range(2):  # the second time it may be remembered
