@@ -1,9 +1,8 @@
 """Which kernel runs: the compiled one, or its twin in Python.
 
 Both offer the same four things: a counter of pre-tokens, `train`, an encoder, `split`;
-`tokbench.compiled` chooses. TOKBENCH_SIMD
-names the tier in which the compiled one reads text, "scalar", "swar" or "avx2", all of the same results;
-unset, it is the best.
+`tokbench.compiled` chooses. TOKBENCH_SIMD names the tier in which the compiled one reads text,
+"scalar", "swar" or "avx2", all of the same results; unset, it is the best.
 """
 
 from __future__ import annotations
@@ -154,9 +153,7 @@ def _check_simd_tier(module: ModuleType) -> None:
     try:
         module.simd_tier()
     except ValueError as error:
-        raise ConfigError(
-            str(error), hint="unset it: the best one of the processor is the default"
-        ) from None
+        raise ConfigError(str(error), hint="unset it: the best one of the processor is the default") from None
 
 
 @cache
