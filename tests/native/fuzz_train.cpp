@@ -1,4 +1,4 @@
-// The trainer learns what the textbook learns, whatever the seed of its tables.
+// The trainer learns what the textbook learns, whatever the seed of its tables and the width of its symbols.
 #include "counter.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
@@ -17,6 +17,19 @@ std::string with_few_letters(Bytes text, std::size_t letters) {
     if (c != ' ') c = static_cast<char>('a' + static_cast<Byte>(c) % letters);
   }
   return folded;
+}
+
+template <class Trainer>
+void check(Trainer trainer, const naive::Learned& expected) {
+  while (trainer.step()) {
+  }
+  CHECK(trainer.merges().size() == expected.pairs.size());
+  for (std::size_t i = 0; i < expected.pairs.size(); ++i) {
+    CHECK(trainer.merges()[i].left == expected.pairs[i].first);
+    CHECK(trainer.merges()[i].right == expected.pairs[i].second);
+    CHECK(trainer.merges()[i].count == expected.counts[i]);
+  }
+  CHECK(trainer.num_tokens() == expected.num_tokens);
 }
 
 }  // namespace
@@ -43,16 +56,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   counter.finish();
 
-  Trainer trainer(counter.table(), {num_merges, min_frequency, max_token_length, seed});
-  while (trainer.step()) {
-  }
+  const TrainerOptions options{num_merges, min_frequency, max_token_length, seed};
   const naive::Learned expected = naive::train(counts, num_merges, min_frequency, max_token_length);
-  CHECK(trainer.merges().size() == expected.pairs.size());
-  for (std::size_t i = 0; i < expected.pairs.size(); ++i) {
-    CHECK(trainer.merges()[i].left == expected.pairs[i].first);
-    CHECK(trainer.merges()[i].right == expected.pairs[i].second);
-    CHECK(trainer.merges()[i].count == expected.counts[i]);
-  }
-  CHECK(trainer.num_tokens() == expected.num_tokens);
+  check(TrainerOf<std::uint16_t>(counter.table(), options), expected);
+  check(TrainerOf<std::uint32_t>(counter.table(), options), expected);
+  check(Trainer(counter.table(), options), expected);
   return 0;
 }

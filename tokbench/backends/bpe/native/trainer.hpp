@@ -1,20 +1,23 @@
 // Learns merges from pre-token counts: the highest count first, ties to the smallest (left, right).
 //
-// The symbols of all distinct pre-tokens stand in one array, each knowing its neighbours. Every
-// occurrence of a pair comes into being in the one merge that makes its younger symbol, so the
-// pair's postings (the places of its left symbol, ascending) are written once, at exact size. From
-// then on its count can only fall: a heap whose entries may be too high, and are pushed again with
-// their true count when they come up, gives exactly the order of the law. Pairs that begin below
-// the minimum frequency can never be merged and get neither postings nor an entry.
+// Every occurrence of a pair comes into being in the one merge that makes its younger symbol, so the
+// pair's postings are written once, at exact size. From then on its count can only fall: a heap whose
+// entries may be too high, and are pushed again with their true count when they come up, gives exactly
+// the order of the law.
+//
+// Nine pairs of ten are too rare ever to be merged. Those below a threshold get neither postings nor
+// an entry; when none above it is left, it falls, and all pairs are counted anew. It changes how long
+// training takes, never what is learned: whatever is known occurs more often than all that is not.
 #pragma once
 
 #include <algorithm>
-#include <functional>
-#include <limits>
+#include <numeric>
 #include <stdexcept>
+#include <variant>
 
-#include "pair_map.hpp"
+#include "long_words.hpp"
 #include "pretoken_table.hpp"
+#include "short_words.hpp"
 
 namespace tokbench {
 
@@ -31,30 +34,36 @@ struct TrainerOptions {
   std::uint64_t seed;
 };
 
-class Trainer {
+// Symbol holds the id of every merge that is asked for.
+template <class Symbol>
+class TrainerOf {
  public:
-  Trainer(const PretokenTable& pretokens, const TrainerOptions& options)
-      : options_(options), pairs_(1 << 16, options.seed), token_lengths_(kNumBytes, 1) {
+  TrainerOf(const PretokenTable& pretokens, const TrainerOptions& options)
+      : options_(options), pairs_(options.seed), token_lengths_(kNumBytes, 1) {
     lay_out(pretokens);
-    post_byte_pairs();
+    threshold_ = std::max(options_.min_frequency, first_threshold());
+    post_pairs();
   }
 
   // Learns the next merge; false when no pair is left that may be merged.
   bool step() {
     if (merges_.size() >= options_.num_merges) return false;
-    while (!heap_.empty()) {
-      const Candidate top = heap_.front();
-      std::pop_heap(heap_.begin(), heap_.end());
-      heap_.pop_back();
-      Pair& pair = pair_entries_[top.entry];
-      if (pair.count < top.count) {
-        if (pair.count >= options_.min_frequency) push(top.entry);
-        continue;
+    for (;;) {
+      while (!heap_.empty()) {
+        const Candidate top = heap_.front();
+        std::pop_heap(heap_.begin(), heap_.end());
+        heap_.pop_back();
+        const std::int64_t count = pairs_[top.entry].count;
+        if (count == top.count) {
+          merge(top.entry);
+          return true;
+        }
+        if (count >= threshold_) push(top.entry);
       }
-      merge(top.entry);
-      return true;
+      if (threshold_ == options_.min_frequency) return false;
+      threshold_ = std::max(options_.min_frequency, next_threshold());
+      post_pairs();
     }
-    return false;
   }
 
   const std::vector<Merge>& merges() const { return merges_; }
@@ -64,17 +73,7 @@ class Trainer {
 
  private:
   static constexpr std::size_t kNumBytes = 256;
-  using Place = std::uint32_t;
-  static constexpr Place kNowhere = 0xFFFFFFFFu;
-  static constexpr Id kMerged = 0xFFFFFFFFu;  // the symbol of a place whose left neighbour took it in
-
-  struct Pair {
-    Id left;
-    Id right;
-    std::int64_t count;
-    std::size_t first_posting;
-    std::size_t num_postings;
-  };
+  static constexpr Posting kLongMark = ShortWords<Symbol>::kPostingsEnd;  // on postings of long words
 
   struct Candidate {
     std::int64_t count;
@@ -89,217 +88,214 @@ class Trainer {
     }
   };
 
-  // What one merge changes about the pairs with one neighbouring symbol.
-  struct Change {
-    std::int64_t lost = 0;    // of the old pair
-    std::int64_t gained = 0;  // of the new one
-    std::size_t num_postings = 0;
-    std::size_t next_posting = 0;
-    bool wanted = false;  // whether the new pair gets postings
-    bool touched = false;
-  };
-
-  // The changes of one side, indexed by symbol, and which symbols have some.
-  struct Side {
-    std::vector<Change> changes;
-    std::vector<Id> symbols;
-
-    Change& at(Id symbol) {
-      Change& change = changes[symbol];
-      if (!change.touched) {
-        change.touched = true;
-        symbols.push_back(symbol);
-      }
-      return change;
-    }
-    void clear() {
-      for (const Id symbol : symbols) changes[symbol] = {};
-      symbols.clear();
-    }
-  };
-
   void lay_out(const PretokenTable& pretokens) {
-    std::size_t num_symbols = 0;
-    pretokens.for_each([&](Bytes text, std::int64_t) { num_symbols += text.size() > 1 ? text.size() : 0; });
-    if (num_symbols >= kNowhere) throw std::length_error("more than 4 GB of distinct pre-tokens");
-    symbols_.reserve(num_symbols);
-    word_of_.reserve(num_symbols);
-    previous_.reserve(num_symbols);
-    next_.reserve(num_symbols);
+    std::size_t num_words = 0, num_bytes = 0;
+    pretokens.for_each([&](Bytes text, std::int64_t) {
+      if (text.size() < 2 || text.size() > kLongestShortWord) return;
+      num_words += 1;
+      num_bytes += text.size();
+    });
+    short_words_.reserve(num_words, num_bytes);
     pretokens.for_each([&](Bytes text, std::int64_t count) {
       num_tokens_ += count * static_cast<std::int64_t>(text.size());
-      if (text.size() < 2) return;
-      const Place start = static_cast<Place>(symbols_.size());
-      for (const Byte byte : text) {
-        const Place here = static_cast<Place>(symbols_.size());
-        symbols_.push_back(byte);
-        word_of_.push_back(static_cast<std::uint32_t>(counts_.size()));
-        previous_.push_back(here == start ? kNowhere : here - 1);
-        next_.push_back(here + 1);
+      if (text.size() > kLongestShortWord) {
+        long_words_.add(text, count);
+      } else if (text.size() > 1) {
+        short_words_.add(text, count);
       }
-      next_.back() = kNowhere;
-      counts_.push_back(count);
+    });
+  }
+
+  // Guesses of the count of the last merge, rather too low: counts fall about as 1 / rank.
+  std::int64_t first_threshold() const {
+    return num_tokens_ / static_cast<std::int64_t>(std::max<std::size_t>(options_.num_merges, 1) * kFirstGuess);
+  }
+  std::int64_t next_threshold() const {
+    const double learned = static_cast<double>(merges_.size()) / static_cast<double>(options_.num_merges);
+    const double share = std::clamp(learned / 2, 1.0 / 16, 1.0 / 2);
+    return static_cast<std::int64_t>(static_cast<double>(threshold_) * share);
+  }
+
+  // Finds all pairs that occur as often as the threshold demands, and where.
+  void post_pairs() {
+    pairs_.clear();
+    heap_.clear();
+    postings_.clear();
+    short_words_.compact();
+    if (merges_.empty()) {
+      post_byte_pairs();
+    } else {
+      post_by_left_symbol();
+    }
+  }
+
+  // Calls sink(left, right, count, posting) for each pair of neighbours; words in order, a word's pairs in order.
+  template <class Sink>
+  void for_each_neighbours(Sink sink) const {
+    short_words_.for_each([&](std::span<const Symbol> symbols, std::int64_t count, Posting posting) {
+      for (std::size_t i = 0; i + 1 < symbols.size(); ++i) sink(symbols[i], symbols[i + 1], count, posting);
+    });
+    long_words_.for_each_pair([&](Symbol left, Symbol right, std::int64_t count, Posting place) {
+      sink(left, right, count, kLongMark + place);
     });
   }
 
   void post_byte_pairs() {
-    struct BytePair {
-      std::int64_t count = 0;
-      std::size_t num_postings = 0;
-      std::uint32_t entry = PairMap::kAbsent;
-      std::size_t next_posting = 0;
-    };
-    std::vector<BytePair> table(kNumBytes * kNumBytes);
-    const auto at = [&](Place place) -> BytePair& { return table[symbols_[place] * kNumBytes + symbols_[next_[place]]]; };
-    for (Place place = 0; place < symbols_.size(); ++place) {
-      if (next_[place] == kNowhere) continue;
-      at(place).count += counts_[word_of_[place]];
-      at(place).num_postings += 1;
-    }
+    std::vector<Change> changes(kNumBytes * kNumBytes);
+    for_each_neighbours([&](Symbol left, Symbol right, std::int64_t count, Posting) {
+      Change& change = changes[left * kNumBytes + right];
+      change.count += count;
+      change.postings += 1;
+    });
     for (Id left = 0; left < kNumBytes; ++left) {
-      for (Id right = 0; right < kNumBytes; ++right) {
-        BytePair& pair = table[left * kNumBytes + right];
-        if (!may_be_merged(left, right, pair.count)) continue;
-        pair.entry = add_pair(left, right, pair.count, pair.num_postings);
-        pair.next_posting = pair_entries_[pair.entry].first_posting;
-      }
+      for (Id right = 0; right < kNumBytes; ++right) add_pair(left, right, changes[left * kNumBytes + right]);
     }
-    for (Place place = 0; place < symbols_.size(); ++place) {
-      if (next_[place] == kNowhere) continue;
-      BytePair& pair = at(place);
-      if (pair.entry != PairMap::kAbsent) postings_[pair.next_posting++] = place;
+    for_each_neighbours([&](Symbol left, Symbol right, std::int64_t, Posting posting) {
+      Posting*& next = changes[left * kNumBytes + right].next;
+      if (next != nullptr) *next++ = posting;
+    });
+  }
+
+  // There are too many pairs of symbols for a table of all: they are sorted by their left one first.
+  void post_by_left_symbol() {
+    struct Right {
+      Symbol symbol;
+      Posting posting;
+    };
+    const std::size_t num_symbols = kNumBytes + merges_.size();
+    std::vector<std::int64_t> as_left(num_symbols), as_right(num_symbols);
+    std::vector<std::size_t> sizes(num_symbols);
+    for_each_neighbours([&](Symbol left, Symbol right, std::int64_t count, Posting) {
+      as_left[left] += count;
+      as_right[right] += count;
+      sizes[left] += 1;
+    });
+    std::vector<std::size_t> ends(num_symbols);
+    std::size_t total = 0;
+    for (std::size_t left = 0; left < num_symbols; ++left) {
+      ends[left] = total;
+      if (as_left[left] >= threshold_) total += sizes[left];
+    }
+    std::vector<Right> rights(total);
+    for_each_neighbours([&](Symbol left, Symbol right, std::int64_t, Posting posting) {
+      if (as_left[left] >= threshold_ && as_right[right] >= threshold_) rights[ends[left]++] = {right, posting};
+    });
+    right_side_.reset(num_symbols);
+    std::size_t start = 0;
+    for (std::size_t left = 0; left < num_symbols; ++left) {
+      if (as_left[left] < threshold_) continue;
+      for (std::size_t i = start; i < ends[left]; ++i) right_side_.note(rights[i].symbol, count_of(rights[i].posting), rights[i].posting);
+      right_side_.for_each([&](Symbol right, Change& change) { add_pair(static_cast<Id>(left), right, change); });
+      right_side_.write_postings();
+      right_side_.reset(num_symbols);
+      start += sizes[left];
     }
   }
 
-  bool may_be_merged(Id left, Id right, std::int64_t count) const {
-    return count >= options_.min_frequency && count > 0 &&
-           (options_.max_token_length == 0 ||
-            token_lengths_[left] + token_lengths_[right] <= options_.max_token_length);
+  std::int64_t count_of(Posting posting) const {
+    return posting < kLongMark ? short_words_.count_of(posting) : long_words_.count_of(posting - kLongMark);
   }
 
-  std::uint32_t add_pair(Id left, Id right, std::int64_t count, std::size_t num_postings) {
-    const auto entry = static_cast<std::uint32_t>(pair_entries_.size());
-    pair_entries_.push_back({left, right, count, postings_.size(), num_postings});
-    postings_.resize(postings_.size() + num_postings);
-    pairs_.insert(left, right, entry);
-    push(entry);
-    return entry;
+  using Change = typename Neighbours<Symbol>::Change;
+
+  void add_pair(Id left, Id right, Change& change) {
+    if (change.count < threshold_) return;
+    if (options_.max_token_length != 0 && token_lengths_[left] + token_lengths_[right] > options_.max_token_length) return;
+    const std::span<Posting> postings = postings_.allocate(change.postings);
+    change.next = postings.data();
+    push(pairs_.insert({left, right, change.count, postings}));
   }
 
   void push(std::uint32_t entry) {
-    const Pair& pair = pair_entries_[entry];
-    heap_.push_back({pair.count, pair.left, pair.right, entry});
+    heap_.push_back({pairs_[entry].count, pairs_[entry].left, pairs_[entry].right, entry});
     std::push_heap(heap_.begin(), heap_.end());
   }
 
   void merge(std::uint32_t entry) {
-    const Pair pair = pair_entries_[entry];
-    const Id made = static_cast<Id>(kNumBytes + merges_.size());
-    merges_.push_back({pair.left, pair.right, pair.count});
-    token_lengths_.push_back(token_lengths_[pair.left] + token_lengths_[pair.right]);
-    left_side_.changes.resize(made + std::size_t{1});
-    right_side_.changes.resize(made + std::size_t{1});
+    const PairCounts::Entry pair = pairs_[entry];
+    const auto left = static_cast<Symbol>(pair.left), right = static_cast<Symbol>(pair.right);
+    const auto made = static_cast<Symbol>(kNumBytes + merges_.size());
+    merges_.push_back({left, right, pair.count});
+    token_lengths_.push_back(token_lengths_[left] + token_lengths_[right]);
+    left_side_.reset(made + std::size_t{1});
+    right_side_.reset(made + std::size_t{1});
 
-    replace_occurrences(pair, made);
-    count_new_neighbours(made);
-    lower_old_pairs(pair);
-    add_new_pairs(made);
-    write_postings(made);
-    pair_entries_[entry].count = 0;
-    left_side_.clear();
-    right_side_.clear();
-  }
+    const auto first_long = std::find_if(pair.postings.rbegin(), pair.postings.rend(),
+                                         [](Posting posting) { return posting < kLongMark; }).base();
+    const auto num_short = static_cast<std::size_t>(first_long - pair.postings.begin());
+    num_tokens_ -= short_words_.merge(left, right, made, pair.postings.first(num_short), left_side_, right_side_);
+    num_tokens_ -= long_words_.merge(left, right, made, pair.postings.subspan(num_short), kLongMark, left_side_, right_side_);
 
-  // Merges every occurrence, left to right, and notes what the pairs around it lose. A symbol `made`
-  // on the left was merged a moment ago, and the pair between the two is counted already.
-  void replace_occurrences(const Pair& pair, Id made) {
-    merged_places_.clear();
-    for (std::size_t i = pair.first_posting; i < pair.first_posting + pair.num_postings; ++i) {
-      const Place place = postings_[i];
-      const Place behind = next_[place];
-      if (symbols_[place] != pair.left || behind == kNowhere || symbols_[behind] != pair.right) continue;
-      const std::int64_t count = counts_[word_of_[place]];
-      const Place before = previous_[place];
-      const Place after = next_[behind];
-      if (before != kNowhere && symbols_[before] != made) left_side_.at(symbols_[before]).lost += count;
-      if (after != kNowhere) {
-        right_side_.at(symbols_[after]).lost += count;
-        previous_[after] = place;
-      }
-      symbols_[place] = made;
-      symbols_[behind] = kMerged;
-      next_[place] = after;
-      num_tokens_ -= count;
-      merged_places_.push_back(place);
-    }
-  }
-
-  // Calls sink(change, place of the new pair's left symbol, count) for each pair that now stands around
-  // a merged place; the one between two merged places belongs to the right one.
-  template <class Sink>
-  void for_each_new_neighbour(Id made, Sink sink) {
-    for (const Place place : merged_places_) {
-      const std::int64_t count = counts_[word_of_[place]];
-      const Place before = previous_[place];
-      const Place after = next_[place];
-      if (before != kNowhere) sink(left_side_.at(symbols_[before]), before, count);
-      if (after != kNowhere && symbols_[after] != made) sink(right_side_.at(symbols_[after]), place, count);
-    }
-  }
-
-  void count_new_neighbours(Id made) {
-    for_each_new_neighbour(made, [](Change& change, Place, std::int64_t count) {
-      change.gained += count;
-      change.num_postings += 1;
+    left_side_.for_each([&](Symbol before, Change& change) {
+      // Two that were merged side by side were joined by (right, left).
+      lower(before == made ? right : before, left, change.count);
+      add_pair(before, made, change);
     });
-  }
-
-  void lower_old_pairs(const Pair& pair) {
-    const auto lower = [&](Id left, Id right, std::int64_t lost) {
-      const std::uint32_t entry = lost == 0 ? PairMap::kAbsent : pairs_.find(left, right);
-      if (entry != PairMap::kAbsent) pair_entries_[entry].count -= lost;
-    };
-    for (const Id symbol : left_side_.symbols) lower(symbol, pair.left, left_side_.changes[symbol].lost);
-    for (const Id symbol : right_side_.symbols) lower(pair.right, symbol, right_side_.changes[symbol].lost);
-  }
-
-  void add_new_pairs(Id made) {
-    const auto add = [&](Id left, Id right, Change& change) {
-      change.wanted = may_be_merged(left, right, change.gained);
-      if (!change.wanted) return;
-      const std::uint32_t entry = add_pair(left, right, change.gained, change.num_postings);
-      change.next_posting = pair_entries_[entry].first_posting;
-    };
-    for (const Id symbol : left_side_.symbols) add(symbol, made, left_side_.changes[symbol]);
-    for (const Id symbol : right_side_.symbols) add(made, symbol, right_side_.changes[symbol]);
-  }
-
-  void write_postings(Id made) {
-    for_each_new_neighbour(made, [this](Change& change, Place place, std::int64_t) {
-      if (change.wanted) postings_[change.next_posting++] = place;
+    right_side_.for_each([&](Symbol after, Change& change) {
+      lower(right, after, change.count);
+      add_pair(made, after, change);
     });
+    left_side_.write_postings();
+    right_side_.write_postings();
+    pairs_[entry].count = 0;
   }
+
+  void lower(Id left, Id right, std::int64_t lost) {
+    const std::uint32_t entry = pairs_.find(left, right);
+    if (entry != PairCounts::kAbsent) pairs_[entry].count -= lost;
+  }
+
+  static constexpr std::size_t kLongestShortWord = 100;
+  static constexpr std::size_t kFirstGuess = 64;
 
   TrainerOptions options_;
+  std::int64_t threshold_ = 0;  // of the count of a pair that is known
 
-  std::vector<Id> symbols_;
-  std::vector<std::uint32_t> word_of_;  // place → which distinct pre-token
-  std::vector<Place> previous_;
-  std::vector<Place> next_;
-  std::vector<std::int64_t> counts_;  // of each distinct pre-token
+  ShortWords<Symbol> short_words_;
+  LongWords<Symbol> long_words_;
 
-  PairMap pairs_;
-  std::vector<Pair> pair_entries_;
-  std::vector<Place> postings_;
+  PairCounts pairs_;
+  PostingArena postings_;
   std::vector<Candidate> heap_;
 
   std::vector<std::size_t> token_lengths_;
   std::vector<Merge> merges_;
   std::int64_t num_tokens_ = 0;
 
-  std::vector<Place> merged_places_;
-  Side left_side_;
-  Side right_side_;
+  Neighbours<Symbol> left_side_;
+  Neighbours<Symbol> right_side_;
+};
+
+// With symbols of 16 bits as long as they hold every id: half the memory, and more words in a cache line.
+class Trainer {
+ public:
+  Trainer(const PretokenTable& pretokens, const TrainerOptions& options) {
+    if (options.num_merges <= kMostSmallMerges) {
+      trainer_.emplace<Small>(pretokens, options);
+    } else {
+      trainer_.emplace<Large>(pretokens, options);
+    }
+  }
+
+  bool step() {
+    return small() ? small()->step() : large().step();
+  }
+  const std::vector<Merge>& merges() {
+    return small() ? small()->merges() : large().merges();
+  }
+  std::int64_t num_tokens() {
+    return small() ? small()->num_tokens() : large().num_tokens();
+  }
+
+ private:
+  using Small = TrainerOf<std::uint16_t>;
+  using Large = TrainerOf<std::uint32_t>;
+  static constexpr std::size_t kMostSmallMerges = (1 << 16) - 256;
+
+  Small* small() { return std::get_if<Small>(&trainer_); }
+  Large& large() { return std::get<Large>(trainer_); }
+
+  std::variant<std::monostate, Small, Large> trainer_;
 };
 
 }  // namespace tokbench
