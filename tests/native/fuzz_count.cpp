@@ -64,7 +64,7 @@ void feed(PretokenCounter& counter, const std::string& source, Random& random) {
     } else {  // as a read does that brings less than there is room for
       const std::size_t prepared = size + random.below(20);
       std::copy(block.begin(), block.end(), counter.prepare(prepared).begin());
-      counter.commit(prepared, size);
+      counter.commit(size);
     }
     start += size;
   }
@@ -111,11 +111,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(counter.invalid() == expected.invalid);
   if (expected.invalid) return 0;  // what was counted is thrown away then
   naive::Counts counts;
-  counter.table().for_each([&](Bytes pretoken, std::int64_t count) {
+  counter.counts().for_each([&](Bytes pretoken, std::int64_t count) {
     CHECK(counts.emplace(naive::to_string(pretoken), count).second);
   });
   CHECK(counts == expected.counts);
-  CHECK(counter.table().size() == expected.counts.size());
+  CHECK(counter.counts().size() == expected.counts.size());
   CHECK(counter.totals().documents == expected.totals.documents);
   CHECK(counter.totals().bytes == expected.totals.bytes);
   CHECK(counter.totals().pretokens == expected.totals.pretokens);

@@ -58,8 +58,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const TrainerOptions options{num_merges, min_frequency, max_token_length, seed};
   const naive::Learned expected = naive::train(counts, num_merges, min_frequency, max_token_length);
-  check(TrainerOf<std::uint16_t>(counter.table(), options), expected);
-  check(TrainerOf<std::uint32_t>(counter.table(), options), expected);
-  check(Trainer(counter.table(), options), expected);
+  check(TrainerOf<std::uint16_t>(counter.counts(), options), expected);
+  check(TrainerOf<std::uint32_t>(counter.counts(), options), expected);
+  check(Trainer(counter.counts(), options), expected);
   return 0;
 }

@@ -173,7 +173,7 @@ std::uint64_t add_file(PretokenCounter& counter, int fd, const std::string& docu
   std::uint64_t total = 0;
   for (;;) {
     const std::size_t used = read_some(fd, counter.prepare(kBlock));
-    counter.commit(kBlock, used);
+    counter.commit(used);
     if (used == 0) break;
     total += used;
     if (counter.invalid()) return total;
@@ -189,14 +189,14 @@ nb::object invalid_place(PretokenCounter& counter) {
 }
 
 // The counts of a finished counter; before that, they are spread over threads.
-const PretokenTable& table_of(const PretokenCounter& counter) {
+const PretokenCounts& counts_of(const PretokenCounter& counter) {
   if (!counter.is_finished()) throw std::invalid_argument("the counter is not finished");
-  return counter.table();
+  return counter.counts();
 }
 
 nb::list counted_items(const PretokenCounter& counter) {
   nb::list items;
-  table_of(counter).for_each([&](Bytes text, std::int64_t count) {
+  counts_of(counter).for_each([&](Bytes text, std::int64_t count) {
     items.append(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(text.data()), text.size()), count));
   });
   return items;
@@ -205,14 +205,14 @@ nb::list counted_items(const PretokenCounter& counter) {
 nb::tuple train(const PretokenCounter& counter, std::size_t num_merges, std::int64_t min_frequency,
                 std::size_t max_token_length, std::uint64_t seed, nb::object progress) {
   if (min_frequency < 1) throw std::invalid_argument("min_frequency must be at least 1");
-  const PretokenTable& table = table_of(counter);
+  const PretokenCounts& pretokens = counts_of(counter);
   std::vector<Id> pairs;
   std::vector<std::int64_t> counts;
   std::int64_t num_tokens = 0;
   {
     Reporter report(std::move(progress));
     const nb::gil_scoped_release unlocked;
-    Trainer trainer(table, {num_merges, min_frequency, max_token_length, seed});
+    Trainer trainer(pretokens, {num_merges, min_frequency, max_token_length, seed});
     while (trainer.step()) report(trainer.merges().size());
     for (const Merge& merge : trainer.merges()) {
       pairs.push_back(merge.left);
@@ -394,7 +394,7 @@ NB_MODULE(_native, module) {
       .def_prop_ro("documents", [](const PretokenCounter& self) { return self.totals().documents; })
       .def_prop_ro("num_bytes", [](const PretokenCounter& self) { return self.totals().bytes; })
       .def_prop_ro("pretokens", [](const PretokenCounter& self) { return self.totals().pretokens; })
-      .def_prop_ro("distinct_pretokens", [](const PretokenCounter& self) { return table_of(self).size(); });
+      .def_prop_ro("distinct_pretokens", [](const PretokenCounter& self) { return counts_of(self).size(); });
 
   nb::class_<Encoder>(module, "Encoder")
       .def("__init__", &construct_from_merges, "merges"_a.noconvert(), "pattern"_a.none())

@@ -1,7 +1,8 @@
 // Counts pre-tokens while documents arrive, on worker threads.
 //
 // The caller's thread collects bytes into batches that end at safe places; a worker checks a batch,
-// cuts it at special tokens, splits it and counts into a table of its own. finish() joins the tables.
+// cuts it at special tokens, splits it and counts into a small table of its own, which it empties into
+// the counts of all when it is full. Batches are read in place, and their memory is used again.
 // The counts depend on the documents alone: not on threads, on batches or on the hash seed.
 #pragma once
 
@@ -14,8 +15,9 @@
 #include <thread>
 
 #include "patterns.hpp"
-#include "pretoken_table.hpp"
+#include "pretoken_counts.hpp"
 #include "special_tokens.hpp"
+#include "text_buffer.hpp"
 
 namespace tokbench {
 
@@ -42,7 +44,7 @@ struct InvalidPlace {
 class PretokenCounter {
  public:
   PretokenCounter(Pattern pattern, SpecialTokens special_tokens, unsigned threads, std::uint64_t seed)
-      : pattern_(pattern), special_tokens_(std::move(special_tokens)) {
+      : pattern_(pattern), special_tokens_(std::move(special_tokens)), counts_(seed), counted_(seed) {
     states_.reserve(std::max(threads, 1u));
     for (unsigned i = 0; i < std::max(threads, 1u); ++i) states_.push_back({PretokenTable(seed), {}});
     if (states_.size() > 1) start_workers();
@@ -63,9 +65,9 @@ class PretokenCounter {
   // One whole document of valid UTF-8.
   void add_document(Bytes text) {
     if (text.empty()) return;
-    documents_.bytes.insert(documents_.bytes.end(), text.begin(), text.end());
+    documents_.bytes.append(text);
     documents_.ends.push_back(documents_.bytes.size());
-    if (documents_.bytes.size() >= kBatchBytes) submit(std::exchange(documents_, {}));
+    if (documents_.bytes.size() >= kBatchBytes) submit_documents();
   }
 
   // `count` > 0 occurrences of one pre-token that was split off elsewhere.
@@ -85,21 +87,18 @@ class PretokenCounter {
     mode_ = mode;
     ++source_;
     source_offset_ = searched_ = 0;
-    source_bytes_.clear();
+    source_bytes_.cut(0);
   }
 
   void feed(Bytes block) {
-    source_bytes_.insert(source_bytes_.end(), block.begin(), block.end());
+    source_bytes_.append(block);
     submit_safe_part();
   }
 
-  // Room for the next block of the source, to be read into and then committed.
-  std::span<Byte> prepare(std::size_t size) {
-    source_bytes_.resize(source_bytes_.size() + size);
-    return {source_bytes_.end() - static_cast<std::ptrdiff_t>(size), source_bytes_.end()};
-  }
-  void commit(std::size_t prepared, std::size_t used) {
-    source_bytes_.resize(source_bytes_.size() - prepared + used);
+  // Room for the next block of the source, to be read into; what was read is then committed.
+  std::span<Byte> prepare(std::size_t size) { return source_bytes_.prepare(size); }
+  void commit(std::size_t used) {
+    source_bytes_.commit(used);
     submit_safe_part();
   }
 
@@ -109,11 +108,11 @@ class PretokenCounter {
     submit_source_part(source_bytes_.size());
   }
 
-  // Waits for the workers and joins their tables; once more, it does nothing. Nothing is added behind it.
+  // Waits for the workers; once more, it does nothing. Nothing is added behind it.
   void finish() {
     if (finished_) return;
     finished_ = true;
-    if (!documents_.bytes.empty()) submit(std::exchange(documents_, {}));
+    if (!documents_.bytes.empty()) submit_documents();
     {
       const std::lock_guard lock(mutex_);
       closed_ = true;
@@ -122,11 +121,9 @@ class PretokenCounter {
     rethrow_failure();
     for (State& state : states_) {
       extra_.add(state.totals);
-      if (&state == &states_.front()) continue;
-      states_.front().table.add_all(state.table);
-      state.table = PretokenTable(0);
+      counts_.take(state.table);
     }
-    states_.front().table.add_all(counted_);
+    counts_.take(counted_);
   }
 
   // The first place of the first source that is not UTF-8; final behind finish().
@@ -139,11 +136,11 @@ class PretokenCounter {
 
   void add_totals(const CounterTotals& totals) { extra_.add(totals); }
   const CounterTotals& totals() const { return extra_; }
-  const PretokenTable& table() const { return states_.front().table; }
+  const PretokenCounts& counts() const { return counts_; }
 
  private:
   struct Batch {
-    std::vector<Byte> bytes;
+    TextBuffer bytes;
     std::vector<std::size_t> ends;  // of documents; empty for a part of a source
     DocumentMode mode = DocumentMode::File;
     std::size_t source = 0;
@@ -151,11 +148,12 @@ class PretokenCounter {
   };
 
   struct State {
-    PretokenTable table;
+    PretokenTable table;  // what is not in counts_ yet
     CounterTotals totals;
   };
 
   static constexpr std::size_t kBatchBytes = 1 << 20;
+  static constexpr std::size_t kTableEntries = 1 << 14;  // of a thread: what stays in its cache
   static constexpr std::int64_t kMostCountedBytes = std::int64_t{1} << 62;
 
   // The system may grant fewer threads than asked for: the counts are the same.
@@ -171,12 +169,12 @@ class PretokenCounter {
     // A special token may still be cut at the end of what has arrived: its reach is kept back.
     const std::size_t reach = special_tokens_.longest();
     if (source_bytes_.size() < kBatchBytes + reach) return;
-    const Bytes arrived(source_bytes_.data(), source_bytes_.size() - reach);
+    const Bytes arrived = source_bytes_.text().first(source_bytes_.size() - reach);
     std::size_t cut = arrived.size();
     do {
       cut = mode_ == DocumentMode::Lines ? last_line_end(arrived.first(cut))
                                          : last_safe_cut(pattern_, arrived.first(cut), searched_);
-    } while (cut != 0 && mode_ == DocumentMode::File && special_tokens_.straddles(source_bytes_, cut));
+    } while (cut != 0 && mode_ == DocumentMode::File && special_tokens_.straddles(source_bytes_.text(), cut));
     if (cut != 0) {
       submit_source_part(cut);
     } else {
@@ -196,20 +194,42 @@ class PretokenCounter {
     batch.mode = mode_;
     batch.source = source_;
     batch.offset = source_offset_;
-    const auto cut = source_bytes_.begin() + static_cast<std::ptrdiff_t>(size);
-    std::vector<Byte> rest;
-    rest.reserve(kBatchBytes * 2);
-    rest.assign(cut, source_bytes_.end());
-    source_bytes_.resize(size);
+    TextBuffer rest = free_buffer();
+    rest.append(source_bytes_.text().subspan(size));
+    source_bytes_.cut(size);
     batch.bytes = std::exchange(source_bytes_, std::move(rest));
     source_offset_ += size;
     searched_ = 0;
     submit(std::move(batch));
   }
 
+  void submit_documents() {
+    Batch next;
+    next.bytes = free_buffer();
+    submit(std::exchange(documents_, std::move(next)));
+  }
+
+  TextBuffer free_buffer() {
+    const std::lock_guard lock(mutex_);
+    TextBuffer buffer;
+    if (free_buffers_.empty()) return buffer;
+    buffer = std::move(free_buffers_.back());
+    free_buffers_.pop_back();
+    return buffer;
+  }
+
+  // The room of a batch is used again, if it is an ordinary one.
+  void free(TextBuffer buffer) {
+    if (buffer.capacity() > kBatchBytes * 4) return;
+    buffer.cut(0);
+    const std::lock_guard lock(mutex_);
+    free_buffers_.push_back(std::move(buffer));
+  }
+
   void submit(Batch batch) {
     if (workers_.empty()) {
       count(states_.front(), batch);
+      free(std::move(batch.bytes));
       return;
     }
     std::unique_lock lock(mutex_);
@@ -220,25 +240,28 @@ class PretokenCounter {
   }
 
   void work(State& state) {
-    for (;;) {
-      Batch batch;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return !queue_.empty() || closed_; });
-        if (queue_.empty()) return;
-        batch = std::move(queue_.front());
-        queue_.pop_front();
-        changed_.notify_all();
+    try {
+      while (std::optional<Batch> batch = next_batch()) {
+        count(state, *batch);
+        free(std::move(batch->bytes));
       }
-      try {
-        count(state, batch);
-      } catch (...) {
-        const std::lock_guard lock(mutex_);
-        failure_ = std::current_exception();
-        changed_.notify_all();
-        return;
-      }
+      counts_.take(state.table);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      changed_.notify_all();
     }
+  }
+
+  // Waits for one; nothing when there will be none.
+  std::optional<Batch> next_batch() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !queue_.empty() || closed_; });
+    if (queue_.empty()) return std::nullopt;
+    Batch batch = std::move(queue_.front());
+    queue_.pop_front();
+    changed_.notify_all();
+    return batch;
   }
 
   void stop_workers() {
@@ -251,10 +274,8 @@ class PretokenCounter {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  void count(State& state, Batch& batch) {
-    const std::size_t size = batch.bytes.size();
-    batch.bytes.resize(size + kKeyPadding);  // keys are read in one piece
-    const Bytes text(batch.bytes.data(), size);
+  void count(State& state, const Batch& batch) {
+    const Bytes text = batch.bytes.text();
     if (!batch.ends.empty()) {
       std::size_t start = 0;
       for (const std::size_t end : batch.ends) {
@@ -307,6 +328,7 @@ class PretokenCounter {
         for_each_pretoken(scanner, part, [&](const Byte* start, const Byte* stop) {
           state.table.add(start, static_cast<std::size_t>(stop - start), 1);
           state.totals.pretokens += 1;
+          if (state.table.size() >= kTableEntries) counts_.take(state.table);
         });
       });
     });
@@ -320,14 +342,15 @@ class PretokenCounter {
   Pattern pattern_;
   SpecialTokens special_tokens_;
   std::vector<State> states_;  // one for each worker; one without workers
-  PretokenTable counted_{0};
+  PretokenCounts counts_;
+  PretokenTable counted_;
   std::int64_t counted_bytes_ = 0;
   CounterTotals extra_;
   bool finished_ = false;
 
   Batch documents_;  // whole documents that wait to fill a batch
 
-  std::vector<Byte> source_bytes_;  // of the source that is being fed, behind what was submitted
+  TextBuffer source_bytes_;  // of the source that is being fed, behind what was submitted
   std::uint64_t source_offset_ = 0;
   std::size_t searched_ = 0;  // bytes of source_bytes_ known to hold no place to cut
   std::size_t source_ = static_cast<std::size_t>(-1);
@@ -336,6 +359,7 @@ class PretokenCounter {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Batch> queue_;
+  std::vector<TextBuffer> free_buffers_;
   std::optional<InvalidPlace> invalid_;
   std::exception_ptr failure_;
   bool closed_ = false;

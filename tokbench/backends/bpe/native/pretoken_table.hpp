@@ -9,30 +9,49 @@
 
 namespace tokbench {
 
+// Slots follow the upper bits of the hash: what is read from one table in the order of its slots falls
+// into ascending places of another, and into one partition of many after the other.
 class PretokenTable {
  public:
-  explicit PretokenTable(std::uint64_t seed) : slots_(kInitialSlots), seed_(seed) {}
+  // The `partition_bits` uppermost bits of all its hashes are the same.
+  explicit PretokenTable(std::uint64_t seed, unsigned partition_bits = 0)
+      : slots_(kInitialSlots), seed_(seed), partition_bits_(partition_bits) {}
 
   // Adds `count` > 0 occurrences. The 16 bytes from `p` on must be readable.
   void add(const Byte* p, std::size_t length, std::int64_t count) {
     if (length <= kShortWord) {
       const WordKey key = short_key(p, length);
-      add_short(key, count);
+      add_short(key, hash_short(key), count);
     } else {
-      add_long(p, length, count);
+      add_long(p, length, hash_long(p, length), count);
     }
   }
 
-  // Adds every entry of another table of the same seed.
-  void add_all(const PretokenTable& other) {
-    for (const Slot& slot : other.slots_) {
+  // One entry on its way from table to table.
+  struct Entry {
+    WordKey key;
+    std::uint64_t hash;
+    Bytes long_text;  // empty where the key says all
+    std::int64_t count;
+  };
+
+  // Adds an entry of another table of the same seed.
+  void add(const Entry& entry) {
+    if (entry.long_text.empty()) {
+      add_short(entry.key, entry.hash, entry.count);
+    } else {
+      add_long(entry.long_text.data(), entry.long_text.size(), entry.hash, entry.count);
+    }
+  }
+
+  // Calls sink(entry) for each, about in the order of their hashes, and ahead(hash) for one that comes later.
+  template <class Sink, class Ahead>
+  void for_each_entry(Sink sink, Ahead ahead) const {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (i + kAhead < slots_.size() && slots_[i + kAhead].count != 0) ahead(hash_of(slots_[i + kAhead].key));
+      const Slot& slot = slots_[i];
       if (slot.count == 0) continue;
-      if (is_long(slot.key)) {
-        const Bytes text = other.long_text(slot.key);
-        add_long(text.data(), text.size(), slot.count);
-      } else {
-        add_short(slot.key, slot.count);
-      }
+      sink(Entry{slot.key, hash_of(slot.key), is_long(slot.key) ? long_text(slot.key) : Bytes(), slot.count});
     }
   }
 
@@ -52,6 +71,22 @@ class PretokenTable {
     }
   }
 
+  void prefetch(std::uint64_t hash) const {
+#if defined(__GNUC__)
+    __builtin_prefetch(&slots_[place(hash)]);
+#else
+    static_cast<void>(hash);
+#endif
+  }
+
+  // Forgets all entries, and keeps the room that they had, up to a bound.
+  void clear() {
+    std::fill(slots_.begin(), slots_.end(), Slot{});
+    if (long_bytes_.capacity() > kMostKeptBytes) long_bytes_ = {};
+    long_bytes_.clear();
+    size_ = 0;
+  }
+
   std::size_t size() const { return size_; }
 
  private:
@@ -62,7 +97,9 @@ class PretokenTable {
     std::int64_t count = 0;  // 0 where the slot is free
   };
 
-  static constexpr std::size_t kInitialSlots = 1 << 12;
+  static constexpr std::size_t kInitialSlots = 1 << 6;
+  static constexpr std::size_t kAhead = 32;  // slots, of which about half are taken
+  static constexpr std::size_t kMostKeptBytes = 4 << 20;
   static constexpr std::uint64_t kLongMark = 0xFFull << 56;
 
   static bool is_long(const WordKey& key) { return (key.high & kLongMark) == kLongMark; }
@@ -74,8 +111,8 @@ class PretokenTable {
     return {entry + 8, length};
   }
 
-  void add_short(const WordKey& key, std::int64_t count) {
-    std::size_t i = hash_words(key.low, key.high, seed_) & (slots_.size() - 1);
+  void add_short(const WordKey& key, std::uint64_t hash, std::int64_t count) {
+    std::size_t i = place(hash);
     while (slots_[i].count != 0) {
       if (slots_[i].key == key) {
         slots_[i].count += count;
@@ -86,9 +123,8 @@ class PretokenTable {
     occupy(i, key, count);
   }
 
-  void add_long(const Byte* p, std::size_t length, std::int64_t count) {
-    const std::uint64_t hash = hash_long(p, length);
-    std::size_t i = hash & (slots_.size() - 1);
+  void add_long(const Byte* p, std::size_t length, std::uint64_t hash, std::int64_t count) {
+    std::size_t i = place(hash);
     while (slots_[i].count != 0) {
       const WordKey& key = slots_[i].key;
       if (key.low == hash && is_long(key)) {
@@ -109,6 +145,8 @@ class PretokenTable {
     occupy(i, key, count);
   }
 
+  std::uint64_t hash_short(const WordKey& key) const { return hash_words(key.low, key.high, seed_); }
+
   std::uint64_t hash_long(const Byte* p, std::size_t length) const {
     std::uint64_t hash = hash_words(length, 0, seed_);
     for (; length >= 8; p += 8, length -= 8) {
@@ -121,18 +159,24 @@ class PretokenTable {
     return hash_words(tail, hash, seed_);
   }
 
+  std::uint64_t hash_of(const WordKey& key) const { return is_long(key) ? key.low : hash_short(key); }
+
+  std::size_t place(std::uint64_t hash) const {
+    return static_cast<std::size_t>(hash << partition_bits_ >> slot_shift_);
+  }
+
   void occupy(std::size_t i, const WordKey& key, std::int64_t count) {
     slots_[i] = {key, count};
-    if (++size_ * 2 > slots_.size()) grow();
+    if (++size_ * 3 > slots_.size() * 2) grow();
   }
 
   void grow() {
     std::vector<Slot> old(slots_.size() * 2);
     std::swap(old, slots_);
+    slot_shift_ -= 1;
     for (const Slot& slot : old) {
       if (slot.count == 0) continue;
-      const std::uint64_t hash = is_long(slot.key) ? slot.key.low : hash_words(slot.key.low, slot.key.high, seed_);
-      std::size_t i = hash & (slots_.size() - 1);
+      std::size_t i = place(hash_of(slot.key));
       while (slots_[i].count != 0) i = (i + 1) & (slots_.size() - 1);
       slots_[i] = slot;
     }
@@ -142,6 +186,8 @@ class PretokenTable {
   std::vector<Byte> long_bytes_;
   std::size_t size_ = 0;
   std::uint64_t seed_;
+  unsigned partition_bits_;
+  unsigned slot_shift_ = 64 - std::countr_zero(kInitialSlots);
 };
 
 }  // namespace tokbench

@@ -16,7 +16,7 @@
 #include <variant>
 
 #include "long_words.hpp"
-#include "pretoken_table.hpp"
+#include "pretoken_counts.hpp"
 #include "short_words.hpp"
 
 namespace tokbench {
@@ -38,7 +38,7 @@ struct TrainerOptions {
 template <class Symbol>
 class TrainerOf {
  public:
-  TrainerOf(const PretokenTable& pretokens, const TrainerOptions& options)
+  TrainerOf(const PretokenCounts& pretokens, const TrainerOptions& options)
       : options_(options), pairs_(options.seed), token_lengths_(kNumBytes, 1) {
     lay_out(pretokens);
     threshold_ = std::max(options_.min_frequency, first_threshold());
@@ -88,7 +88,7 @@ class TrainerOf {
     }
   };
 
-  void lay_out(const PretokenTable& pretokens) {
+  void lay_out(const PretokenCounts& pretokens) {
     std::size_t num_words = 0, num_bytes = 0;
     pretokens.for_each([&](Bytes text, std::int64_t) {
       if (text.size() < 2 || text.size() > kLongestShortWord) return;
@@ -269,7 +269,7 @@ class TrainerOf {
 // With symbols of 16 bits as long as they hold every id: half the memory, and more words in a cache line.
 class Trainer {
  public:
-  Trainer(const PretokenTable& pretokens, const TrainerOptions& options) {
+  Trainer(const PretokenCounts& pretokens, const TrainerOptions& options) {
     if (options.num_merges <= kMostSmallMerges) {
       trainer_.emplace<Small>(pretokens, options);
     } else {

@@ -1,0 +1,68 @@
+// The counts of all threads together: partitions by the upper bits of the hash, each with a lock.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "pretoken_table.hpp"
+
+namespace tokbench {
+
+// A thread counts into a small table of its own, where the frequent pre-tokens stay in its cache, and
+// empties it in here when it is full. So each distinct pre-token is in memory once, nothing is left to
+// be joined at the end, and two threads meet only where they empty into the same partition.
+class PretokenCounts {
+ public:
+  explicit PretokenCounts(std::uint64_t seed) {
+    for (auto& partition : partitions_) partition = std::make_unique<Partition>(seed);
+  }
+
+  // Adds what is in a table of the same seed, and empties it.
+  void take(PretokenTable& table) {
+    std::unique_lock<std::mutex> lock;
+    const Partition* locked = nullptr;
+    table.for_each_entry(
+        [&](const PretokenTable::Entry& entry) {
+          Partition& partition = partition_of(entry.hash);
+          if (&partition != locked) {
+            lock = {};  // before the next one is taken: nobody ever waits while holding one
+            lock = std::unique_lock(partition.mutex);
+            locked = &partition;
+          }
+          partition.table.add(entry);
+        },
+        [&](std::uint64_t hash) {
+          if (const Partition& partition = partition_of(hash); &partition == locked) partition.table.prefetch(hash);
+        });
+    if (lock) lock.unlock();
+    table.clear();
+  }
+
+  // No thread takes any more when these are called.
+
+  template <class Sink>
+  void for_each(Sink sink) const {
+    for (const auto& partition : partitions_) partition->table.for_each(sink);
+  }
+
+  std::size_t size() const {
+    std::size_t total = 0;
+    for (const auto& partition : partitions_) total += partition->table.size();
+    return total;
+  }
+
+ private:
+  static constexpr unsigned kPartitionBits = 6;
+
+  struct alignas(64) Partition {
+    explicit Partition(std::uint64_t seed) : table(seed, kPartitionBits) {}
+    std::mutex mutex;
+    PretokenTable table;
+  };
+
+  Partition& partition_of(std::uint64_t hash) { return *partitions_[hash >> (64 - kPartitionBits)]; }
+
+  std::unique_ptr<Partition> partitions_[std::size_t{1} << kPartitionBits];
+};
+
+}  // namespace tokbench
