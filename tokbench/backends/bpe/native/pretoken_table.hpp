@@ -27,6 +27,33 @@ class PretokenTable {
     }
   }
 
+  // Adds one occurrence of each, at most kMostAtOnce of them. Their slots are fetched while the others are
+  // hashed: the table of a thread is larger than the nearest cache. Bytes are readable as above.
+  static constexpr std::size_t kMostAtOnce = 64;
+
+  void add_each(std::span<const Bytes> pretokens) {
+    std::uint64_t hashes[kMostAtOnce];
+    WordKey keys[kMostAtOnce];
+    for (std::size_t i = 0; i < pretokens.size(); ++i) {
+      const Bytes text = pretokens[i];
+      if (text.size() <= kShortWord) {
+        keys[i] = short_key(text.data(), text.size());
+        hashes[i] = hash_short(keys[i]);
+      } else {
+        hashes[i] = hash_long(text.data(), text.size());
+      }
+      prefetch(hashes[i]);
+    }
+    for (std::size_t i = 0; i < pretokens.size(); ++i) {
+      const Bytes text = pretokens[i];
+      if (text.size() <= kShortWord) {
+        add_short(keys[i], hashes[i], 1);
+      } else {
+        add_long(text.data(), text.size(), hashes[i], 1);
+      }
+    }
+  }
+
   // One entry on its way from table to table.
   struct Entry {
     WordKey key;
