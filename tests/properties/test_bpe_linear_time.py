@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.kernels import chosen, counted, learn
+from support.kernels import chosen, counted, counted_words, learn
 from support.texts import FEW_REPRESENTATIVES
 
 from tokbench.backends.bpe import BpeBackend
@@ -76,6 +76,26 @@ def test_a_text_of_one_kind_is_learned_from_and_encoded(kernel: Kernel, pattern:
         encoder = encoder_of(kernel, text, pattern)
         ids = encoder.encode(text)
     assert encoder.decode(np.array(ids, dtype=np.uint32)) == text.encode()
+
+
+@pytest.mark.parametrize(
+    "kind", ["one letter", "two letters", "random letters", "one CJK character", "digits"]
+)
+def test_many_merges_are_learned_from_one_long_pretoken(kernel: Kernel, kind: str) -> None:
+    word = KINDS[kind](SIZES[kernel.name])
+    with within(SECONDS):
+        merges, num_tokens = learn(kernel, counted_words(kernel, {word: 3}), num_merges=3000)
+    assert 0 < num_tokens < 3 * len(word.encode())
+    assert merges[0].count > merges[-1].count
+
+
+@pytest.mark.parametrize("size", [20, 100, 101, 1000])
+def test_pretokens_of_any_length_take_as_long_by_the_byte(native: Kernel, size: int) -> None:
+    """The longer ones are kept in another way, so that none is looked through again and again."""
+    text = letters("abcdefghijklmnopqrstuvwxyz", SIZES["native"])
+    words = {text[start : start + size]: 1 for start in range(0, len(text), size)}
+    with within(SECONDS / 4):
+        learn(native, counted_words(native, words), num_merges=10_000)
 
 
 def test_a_long_pretoken_is_merged_by_ranks(kernel: Kernel) -> None:

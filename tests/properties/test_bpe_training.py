@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,6 +102,39 @@ def test_a_kernel_merges_long_runs_as_the_textbook_does(kernel: Kernel, letters:
     assert merges == reference.train(
         {letters.encode(): 3, b"a": 1, b"ba": 2}, num_merges=100, min_frequency=1
     )
+
+
+def test_short_and_long_pretokens_are_learned_from_together(native: Kernel) -> None:
+    """Those of more than 100 bytes are kept in another way than the others."""
+    letters = random.Random(5)
+    words = {"".join(letters.choices("aab", k=size)): size % 7 + 1 for size in range(90, 110)}
+    words |= {"ab": 4, "a" * 100: 2, "a" * 101: 2, "b" * 99: 3}
+    merges, num_tokens = learn(native, counted_words(native, words), num_merges=150)
+    pretokens = {word.encode(): count for word, count in words.items()}
+    assert merges == reference.train(pretokens, num_merges=150, min_frequency=1)
+    assert num_tokens == encoded_length(pretokens, merges)
+
+
+def test_ids_beyond_16_bits_are_learned_as_the_others(native: Kernel) -> None:
+    letters = random.Random(6)
+    words = {"".join(letters.choices("abcdefghijklmnop", k=9)): number % 9 + 1 for number in range(40_000)}
+    counter = counted_words(native, words)
+    few, _ = learn(native, counter, num_merges=65_536 - 256)
+    many, num_tokens = learn(native, counter, num_merges=80_000)
+    assert len(few) == 65_536 - 256
+    assert many[: len(few)] == few
+    assert max(max(merge.left, merge.right) for merge in many) > 65_536
+    rows = np.array([merge[:2] for merge in many], dtype=np.uint32)
+    encoder = native.encoder_from_merges(rows, None)
+    assert num_tokens == sum(count * len(encoder.encode(word)) for word, count in words.items())
+
+
+def test_what_is_learned_does_not_depend_on_how_much_is_asked_for(native: Kernel) -> None:
+    """How many merges are wanted decides which pairs are followed from the beginning."""
+    counter = counted(native, bundled_texts().values())
+    expected, _ = learn(native, counter, num_merges=6000)
+    for num_merges in (1, 10, 300, 2500):
+        assert learn(native, counter, num_merges=num_merges)[0] == expected[:num_merges]
 
 
 def test_counts_are_64_bit(kernel: Kernel) -> None:

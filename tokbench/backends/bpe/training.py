@@ -66,10 +66,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
         seed=config.seed,
         progress=lambda done: progress("merging", done, num_merges, "merges"),
     )
-    merges = tuple(
-        Merge(left, right, count)
-        for (left, right), count in zip(pairs.tolist(), counts.tolist(), strict=True)
-    )
+    merges = tuple(map(Merge._make, zip(*pairs.T.tolist(), counts.tolist(), strict=True)))
     progress("merging", len(merges), num_merges, "merges")
     first_special = NUM_BYTES + len(merges)
     return BpeTokenizer(
