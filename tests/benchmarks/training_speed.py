@@ -55,12 +55,12 @@ class Trained:
 def tokbench_from_file(path: Path, vocab_size: int, threads: int) -> Training:
     from tokbench import open_corpus
 
-    _train_tokbench(["imports what it needs"], 300, 1)
+    _train_tokbench(open_corpus(__file__), 300, 1)  # imports what it needs
     return lambda: _train_tokbench(open_corpus(path), vocab_size, threads)
 
 
 def tokbench_from_strings(path: Path, vocab_size: int, threads: int) -> Training:
-    _train_tokbench(["imports what it needs"], 300, 1)
+    _train_tokbench(["some text"], 300, 1)  # imports what it needs
     documents = list(documents_of(path))
     return lambda: _train_tokbench(iter(documents), vocab_size, threads)
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "big_pages.hpp"
 #include "hashing.hpp"
 #include "pair_map.hpp"
 
@@ -18,9 +18,9 @@ using Posting = std::uint32_t;
 class PostingArena {
  public:
   std::span<Posting> allocate(std::size_t size) {
-    if (size > kBlockPostings / 8) return {blocks_.emplace_back(std::make_unique_for_overwrite<Posting[]>(size)).get(), size};
+    if (size > kBlockPostings / 8) return blocks_.emplace_back(size);
     if (size > left_) {
-      next_ = blocks_.emplace_back(std::make_unique_for_overwrite<Posting[]>(kBlockPostings)).get();
+      next_ = blocks_.emplace_back(kBlockPostings).data();
       left_ = kBlockPostings;
     }
     left_ -= size;
@@ -33,9 +33,9 @@ class PostingArena {
   }
 
  private:
-  static constexpr std::size_t kBlockPostings = 1 << 18;
+  static constexpr std::size_t kBlockPostings = 1 << 20;
 
-  std::vector<std::unique_ptr<Posting[]>> blocks_;
+  std::vector<std::vector<Posting, BigPages<Posting>>> blocks_;
   Posting* next_ = nullptr;
   std::size_t left_ = 0;
 };

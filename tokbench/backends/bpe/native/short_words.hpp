@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "big_pages.hpp"
 #include "neighbours.hpp"
 #include "utf8.hpp"
 
@@ -143,7 +144,7 @@ class ShortWords {
     units_[start + kCountUnits] = static_cast<Symbol>(room << 8 | length);
   }
 
-  std::vector<Symbol> units_;
+  std::vector<Symbol, BigPages<Symbol>> units_;
   std::vector<std::int64_t> large_counts_;
 };
 

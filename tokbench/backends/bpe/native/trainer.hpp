@@ -176,7 +176,7 @@ class TrainerOf {
       ends[left] = total;
       if (as_left[left] >= threshold_) total += sizes[left];
     }
-    std::vector<Right> rights(total);
+    std::vector<Right, BigPages<Right>> rights(total);
     for_each_neighbours([&](Symbol left, Symbol right, std::int64_t, Posting posting) {
       if (as_left[left] >= threshold_ && as_right[right] >= threshold_) rights[ends[left]++] = {right, posting};
     });
