@@ -190,13 +190,13 @@ def run_here(name: str, path: Path, *, vocab_size: int, threads: int) -> None:
     os.environ["RAYON_NUM_THREADS"] = str(threads)
     train = TRAINERS[name](path, vocab_size, threads)
     before = start_peak()
-    started = time.perf_counter()
+    started, started_cpu = time.perf_counter(), time.process_time()
     trained = train()
-    seconds = time.perf_counter() - started
+    seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
     peak = peak_bytes() - before
     digest = hashlib.sha256(b"".join(len(token).to_bytes(4) + token for token in trained.tokens)).hexdigest()
     print()
-    print(json.dumps({"seconds": seconds, "peak": peak, "tokens": digest, **trained.details}))
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "peak": peak, "tokens": digest, **trained.details}))
 
 
 def run(name: str, path: Path, *, vocab_size: int, threads: int) -> dict[str, Any]:
@@ -227,14 +227,17 @@ def print_comparison(path: Path, names: Sequence[str], *, vocab_size: int, threa
     results["tokbench"] = results["tokbench"][1:]
     megabytes = path.stat().st_size / 1e6
     print(f"{path.name}, {megabytes:.0f} MB, {vocab_size:,} entries, {threads} thread(s), median of {runs}\n")
-    print("| trainer | seconds | from … to | times tokbench's | peak memory, MB |\n|---|---|---|---|---|")
-    ours = _median(results["tokbench"], "seconds")
+    print(
+        "| trainer | seconds | from … to | times tokbench's | CPU, s | times tokbench's | peak memory, MB |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    ours, ours_cpu = (_median(results["tokbench"], key) for key in ("seconds", "cpu"))
     for name, found in results.items():
         times = sorted(result["seconds"] for result in found)
-        middle = statistics.median(times)
+        middle, cpu = statistics.median(times), _median(found, "cpu")
         print(
             f"| {_with_version(name)} | {middle:.2f} | {times[0]:.2f} … {times[-1]:.2f} | {middle / ours:.2f} "
-            f"| {_median(found, 'peak') / 1e6:.0f} |"
+            f"| {cpu:.2f} | {cpu / ours_cpu:.2f} | {_median(found, 'peak') / 1e6:.0f} |"
         )
     phases = " s, ".join(
         f"{phase} {_median(results['tokbench'], phase):.2f}" for phase in ("counting", "merging")
@@ -263,19 +266,21 @@ def _with_version(name: str) -> str:
 def print_growth(path: Path, *, vocab_size: int, threads: int, runs: int) -> None:
     print(f"Growth of {path.name}, median of {runs}\n")
     print(
-        "| MB | distinct pre-tokens | counting, s | ns a byte | merging, s | µs a distinct pre-token | peak, MB |"
+        "| MB | distinct pre-tokens | counting, s | ns a byte | merging, s | µs a distinct pre-token "
+        "| CPU, s | ns a byte | peak, MB |"
     )
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for megabytes in GROWTH_MEGABYTES:
             grown = Path(folder) / "text"
             write_grown(path, grown, size=megabytes * 1_000_000)
             found = [run("tokbench", grown, vocab_size=vocab_size, threads=threads) for _ in range(runs)]
             counting, merging = _median(found, "counting"), _median(found, "merging")
-            distinct = found[0]["distinct"]
+            distinct, cpu = found[0]["distinct"], _median(found, "cpu")
             print(
                 f"| {megabytes} | {distinct:,} | {counting:.3f} | {counting * 1e3 / megabytes:.2f} "
-                f"| {merging:.3f} | {merging * 1e6 / distinct:.2f} | {_median(found, 'peak') / 1e6:.0f} |",
+                f"| {merging:.3f} | {merging * 1e6 / distinct:.2f} "
+                f"| {cpu:.2f} | {cpu * 1e3 / megabytes:.1f} | {_median(found, 'peak') / 1e6:.0f} |",
                 flush=True,
             )
 

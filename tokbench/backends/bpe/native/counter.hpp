@@ -80,6 +80,7 @@ class PretokenCounter {
     const bool is_short = pretoken.size() <= kShortWord;
     if (is_short) std::copy(pretoken.begin(), pretoken.end(), padded);
     counted_.add(is_short ? padded : pretoken.data(), pretoken.size(), count);
+    if (counted_.size() >= kTableEntries) counts_.take(counted_);
   }
 
   // A source of unchecked bytes begins; what feed() brings until end_source() belongs to it.
@@ -351,7 +352,7 @@ class PretokenCounter {
   SpecialTokens special_tokens_;
   std::vector<State> states_;  // one for each worker; one without workers
   PretokenCounts counts_;
-  PretokenTable counted_;
+  PretokenTable counted_;  // by add_counted(), and not in counts_ yet
   std::int64_t counted_bytes_ = 0;
   CounterTotals extra_;
   bool finished_ = false;
