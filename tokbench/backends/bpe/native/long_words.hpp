@@ -18,10 +18,11 @@ class LongWords {
  public:
   void add(Bytes text, std::int64_t count) {
     if (places_.size() + text.size() >= kNowhere) throw std::length_error("too many long pre-tokens");
+    const auto word = static_cast<std::uint32_t>(counts_.size());
     const Place start = static_cast<Place>(places_.size());
     for (const Byte byte : text) {
       const Place here = static_cast<Place>(places_.size());
-      places_.push_back({byte, false, static_cast<std::uint32_t>(counts_.size()), here == start ? kNowhere : here - 1, here + 1});
+      places_.push_back({byte, false, word, here == start ? kNowhere : here - 1, here + 1});
     }
     places_.back().next = kNowhere;
     counts_.push_back(count);

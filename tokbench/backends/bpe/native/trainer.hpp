@@ -184,7 +184,9 @@ class TrainerOf {
     std::size_t start = 0;
     for (std::size_t left = 0; left < num_symbols; ++left) {
       if (as_left[left] < threshold_) continue;
-      for (std::size_t i = start; i < ends[left]; ++i) right_side_.note(rights[i].symbol, count_of(rights[i].posting), rights[i].posting);
+      for (std::size_t i = start; i < ends[left]; ++i) {
+        right_side_.note(rights[i].symbol, count_of(rights[i].posting), rights[i].posting);
+      }
       right_side_.for_each([&](Symbol right, Change& change) { add_pair(static_cast<Id>(left), right, change); });
       right_side_.write_postings();
       right_side_.reset(num_symbols);
