@@ -1,7 +1,8 @@
-// Memory for large arrays that are read all over the place, in huge pages where the system has some.
+// Memory for large arrays that are read all over the place, in large pages where the system has some.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 #if defined(__linux__)
@@ -9,6 +10,20 @@
 #endif
 
 namespace tokbench {
+
+inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
+
+// Asks for large pages where whole ones fit into a block: a fault for each small one would cost more than
+// filling it, and of a table that is read at random they would not fit into the processor's table of pages.
+// It is a wish: where it is not granted, nothing is lost.
+inline void prefer_large_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t size) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  const std::uintptr_t first = (address + kLargePage - 1) / kLargePage * kLargePage;
+  const std::uintptr_t behind = (address + size) / kLargePage * kLargePage;
+  if (first < behind) madvise(reinterpret_cast<void*>(first), behind - first, MADV_HUGEPAGE);
+#endif
+}
 
 // An allocator that leaves numbers as they are found, where a vector would set them to zero.
 template <class T>
@@ -22,19 +37,17 @@ class BigPages {
 
   T* allocate(std::size_t count) {
     const std::size_t size = count * sizeof(T);
-    if (size < kHugePage * 2) return static_cast<T*>(::operator new(size));
-    void* const memory = ::operator new(size, std::align_val_t(kHugePage));
-#if defined(__linux__)
-    ::madvise(memory, size, MADV_HUGEPAGE);  // a wish: where it is not granted, nothing is lost
-#endif
+    if (size < kLargePage * 2) return static_cast<T*>(::operator new(size));
+    void* const memory = ::operator new(size, std::align_val_t(kLargePage));
+    prefer_large_pages(memory, size);
     return static_cast<T*>(memory);
   }
 
   void deallocate(T* memory, std::size_t count) {
-    if (count * sizeof(T) < kHugePage * 2) {
+    if (count * sizeof(T) < kLargePage * 2) {
       ::operator delete(memory);
     } else {
-      ::operator delete(memory, std::align_val_t(kHugePage));
+      ::operator delete(memory, std::align_val_t(kLargePage));
     }
   }
 
@@ -48,9 +61,6 @@ class BigPages {
   }
 
   friend bool operator==(const BigPages&, const BigPages&) { return true; }
-
- private:
-  static constexpr std::size_t kHugePage = 2 << 20;
 };
 
 }  // namespace tokbench

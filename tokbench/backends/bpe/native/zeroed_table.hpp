@@ -8,24 +8,9 @@
 #include <new>
 #include <type_traits>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "big_pages.hpp"
 
 namespace tokbench {
-
-inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
-
-// Asks for large pages where whole ones fit into a block: a fault for each small one would cost more than
-// filling it, and of a table that is read at random they would not fit into the processor's table of pages.
-inline void prefer_large_pages([[maybe_unused]] void* block, [[maybe_unused]] std::size_t size) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  const auto address = reinterpret_cast<std::uintptr_t>(block);
-  const std::uintptr_t first = (address + kLargePage - 1) / kLargePage * kLargePage;
-  const std::uintptr_t behind = (address + size) / kLargePage * kLargePage;
-  if (first < behind) madvise(reinterpret_cast<void*>(first), behind - first, MADV_HUGEPAGE);
-#endif
-}
 
 template <class T>
 class ZeroedTable {
