@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import tomllib
 import types
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +46,8 @@ def load_preset(name: str) -> Preset:
     >>> load_preset("gpt2").backend
     'bpe'
     """
+    import tomllib
+
     path = Path(name) if name.endswith(".toml") or "/" in name else configs_directory() / f"{name}.toml"
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))

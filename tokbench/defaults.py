@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokbench import __version__
 from tokbench.config import build_config
-from tokbench.errors import ModelFormatError, TokbenchError
+from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 from tokbench.interfaces import no_progress
 from tokbench.registry import get_backend
 from tokbench.resources import corpora_directory
@@ -40,7 +40,7 @@ def default_tokenizer(*, progress: Progress = no_progress) -> Tokenizer:
     if directory.is_dir():
         try:
             return backend.load(directory)
-        except ModelFormatError:
+        except (ModelFormatError, StoreError):
             shutil.rmtree(directory, ignore_errors=True)  # damaged: it is ours, and made anew
     from tokbench.corpus import bundled_corpus
 

@@ -50,6 +50,8 @@ def clusters(text: str) -> list[str]:
     >>> clusters("Ae\u0301\r\n👩\u200d👧!") == ["A", "e\u0301", "\r\n", "👩\u200d👧", "!"]
     True
     """
+    if text.isascii() and "\r\n" not in text:  # nothing joins there, and `regex` is slow to import
+        return list(text)
     found: list[str] = _compiled(_CLUSTER).findall(text)
     return found
 

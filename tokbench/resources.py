@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -58,6 +57,8 @@ def bundled_files() -> list[BundledFile]:
 
         titles = {file.group: file.title for file in bundled_files() if file.kind == "parallel"}
     """
+    import tomllib
+
     directory = corpora_directory()
     manifest = directory / "MANIFEST.toml"
     try:

@@ -54,6 +54,7 @@ TOKENIZERS = Path("tokenizers")
 
 DEFAULT_BACKEND = "bpe"
 _LEARNED_SHOWN = 12
+_SHORT_TEXT = 1 << 18
 
 
 # --- training ---------------------------------------------------------------------------------
@@ -344,7 +345,7 @@ def count(
     counts = tuple(
         Count(
             source=item.source,
-            tokens=_count(tokenizer, item.text, special=special),
+            tokens=_num_tokens(tokenizer, item.text, special=special),
             num_bytes=len(item.text.encode()),
             characters=len(item.text),
         )
@@ -353,7 +354,10 @@ def count(
     return CountResult(info=tokenizer.info, counts=counts)
 
 
-def _count(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy) -> int:
+def _num_tokens(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy) -> int:
+    """How many tokens a text has: a short one needs no array, and NumPy is slow to import."""
+    if len(text) <= _SHORT_TEXT:
+        return len(tokenizer.encode(text, special=special))
     if isinstance(tokenizer, SupportsCounts):
         return int(tokenizer.count_batch([text], special=special, threads=1)[0])
     return len(tokenizer.encode_batch([text], special=special, threads=1).ids)

@@ -14,6 +14,8 @@ from support.texts import bundled_texts
 
 from tokbench.backends.bpe import BpeBackend
 from tokbench.backends.bpe.config import BpeConfig
+from tokbench.backends.bpe.merges import dump_merges, pairs_of, parse_merges
+from tokbench.backends.bpe.reference import Merge
 from tokbench.backends.bpe.split import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConversionError, ModelFormatError, SelfTestError
@@ -316,3 +318,12 @@ def test_a_damaged_seed_is_refused(kernel: Kernel, folder: Path, seed: object) -
     change_manifest(folder, lambda document: document["config"].update({"seed": seed}))
     with pytest.raises(ModelFormatError, match=r"as config\.seed"):
         opened(kernel, folder)
+
+
+def test_merges_are_written_byte_for_byte_as_numpy_does(tmp_path):
+    for merges in ([], [Merge(97, 98, 7)], [Merge(97, 98, 7), Merge(256, 99, 3)]):
+        array = np.array(merges, dtype="<i8").reshape(-1, 3)
+        data = dump_merges(merges)
+        assert data == npy(array)
+        assert parse_merges(memoryview(data), path=tmp_path / "merges.npy") == tuple(merges)
+        assert pairs_of(merges).tolist() == array[:, :2].tolist()

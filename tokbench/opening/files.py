@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +53,8 @@ def parse_json(data: bytes, *, path: Path | str) -> dict[str, Any]:
     >>> parse_json(b'{"a": 1}', path="vocab.json")
     {'a': 1}
     """
+    import json
+
     text = decode_text(data, path=path)
     try:
         document = json.loads(text, object_pairs_hook=_object_of_unique_keys)

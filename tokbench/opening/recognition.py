@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 
 from tokbench import store
 from tokbench.errors import ModelFormatError, StoreError
-from tokbench.formats.gguf import MAGIC
-from tokbench.formats.sentencepiece_model import looks_like_model
-from tokbench.formats.tokbin import is_tokbin
 from tokbench.opening.files import read_file, read_head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 
@@ -96,7 +93,7 @@ def _recognise_file(path: Path) -> Source:
     _refuse_pickle(path, head)
     if not head:
         raise ModelFormatError(path, "a tokenizer", "an empty file")
-    for found, tell in _BY_FIRST_BYTES.items():
+    for found, tell in _by_first_bytes():
         if tell(head):
             return Source(found, path, (path,))
     text = head.removeprefix(_MARK).lstrip()
@@ -105,6 +102,17 @@ def _recognise_file(path: Path) -> Source:
     if text.startswith(b"[") and path.suffix == ".json":
         raise ModelFormatError(path, "a JSON object", "a JSON array", hint=_KNOWN_FILES)
     return _recognise_lines(path, head)
+
+
+def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
+    """Formats that their first bytes tell; their modules are not needed to open what tokbench saved."""
+    from tokbench.formats.gguf import MAGIC
+    from tokbench.formats.sentencepiece_model import looks_like_model
+    from tokbench.formats.tokbin import is_tokbin
+
+    yield Format.TOKBIN, is_tokbin
+    yield Format.GGUF, lambda head: head.startswith(MAGIC)
+    yield Format.SENTENCEPIECE, looks_like_model
 
 
 def _recognise_lines(path: Path, head: bytes) -> Source:
@@ -180,12 +188,6 @@ _TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.
 _MARK = b"\xef\xbb\xbf"
 _VOCAB_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*+"\s*:\s*-?[0-9])', re.DOTALL)
 _TOKENIZER_JSON = re.compile(rb'"model"\s*:\s*\{')
-
-_BY_FIRST_BYTES: dict[Format, Callable[[bytes], bool]] = {
-    Format.TOKBIN: is_tokbin,
-    Format.GGUF: lambda head: head.startswith(MAGIC),
-    Format.SENTENCEPIECE: looks_like_model,
-}
 
 _VOCAB_NAMES = ("vocab.json", "encoder.json")
 _MERGES_NAMES = ("merges.txt", "vocab.bpe")

@@ -243,7 +243,7 @@ def _character(character: str) -> Glyph:
     """The glyph of a character that stands alone."""
     if stand_in := _stand_in(character):
         return sign(stand_in, ends_line=character == "\n")
-    if _compiled(r"\p{M}").match(character):
+    if not character.isascii() and _compiled(r"\p{M}").match(character):
         return _literal(DOTTED_CIRCLE + character)
     return _literal(character)
 
@@ -257,6 +257,8 @@ def _stand_in(character: str) -> str | None:
         return chr(0x2400 + code)
     if _FIRST_ESCAPED_BYTE <= code <= _LAST_ESCAPED_BYTE:
         return f"⟨{code - 0xDC00:02X}⟩"
+    if character.isascii():  # so that `regex`, slow to import, is not needed for the most usual texts
+        return None
     if _compiled(_NEVER_RAW).match(character) or (
         get_character_cell_size(character) == 0 and not _compiled(r"\p{M}").match(character)
     ):
@@ -266,7 +268,7 @@ def _stand_in(character: str) -> str | None:
 
 @lru_cache(maxsize=1 << 16)
 def _joins_base(character: str) -> bool:
-    return _compiled(_JOINS_BASE).match(character) is not None
+    return not character.isascii() and _compiled(_JOINS_BASE).match(character) is not None
 
 
 def _name(character: str) -> str:

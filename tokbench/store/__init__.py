@@ -12,7 +12,7 @@ import os
 import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 from tokbench.store.folder import write_folder
@@ -28,7 +28,7 @@ from tokbench.store.manifest import (
 from tokbench.store.selftest import self_test, self_test_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = [
     "FORMAT_VERSION",
@@ -38,6 +38,7 @@ __all__ = [
     "SelfTestSample",
     "check_place",
     "is_saved_tokenizer",
+    "map_files",
     "read_files",
     "read_manifest",
     "saved_tokenizers",
@@ -50,6 +51,8 @@ _MAX_MANIFEST_BYTES = 64 * 2**20
 _MAX_FILE_BYTES = 4 * 2**30
 _DESKTOP_FILES = {".DS_Store", "Thumbs.db", "desktop.ini"}  # put there by file managers, not by people
 _HASH_DIGITS_SHOWN = 8
+
+_Contents = TypeVar("_Contents", bytes, memoryview)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,15 @@ def read_files(
     }
 
 
+def map_files(directory: Path, manifest: Manifest) -> dict[str, memoryview]:
+    """The same of all files, mapped into memory instead of read: whoever wants a part copies that part alone.
+
+    Raises:
+        ModelFormatError: as `read_files`.
+    """
+    return {name: _mapped_checked(directory, manifest, name) for name in manifest.files}
+
+
 def is_saved_tokenizer(directory: Path) -> bool:
     """Whether a folder claims to be a saved tokenizer; only reading it tells whether it is a whole one."""
     return os.path.isfile(directory / MANIFEST_NAME)  # noqa: PTH113 -- False, not an error, without permission
@@ -234,18 +246,42 @@ def _read_checked(directory: Path, manifest: Manifest, name: str) -> bytes:
             directory / MANIFEST_NAME, f"the file {name!r} among its files", "none", hint="train again"
         )
     contents = _read(directory, name, limit=_MAX_FILE_BYTES)
+    _check_hash(directory / name, contents, recorded)
+    return contents
+
+
+def _mapped_checked(directory: Path, manifest: Manifest, name: str) -> memoryview:
+    contents = _opened(directory, name, limit=_MAX_FILE_BYTES, read=_mapped)
+    _check_hash(directory / name, contents, manifest.files[name])
+    return contents
+
+
+def _check_hash(path: Path, contents: bytes | memoryview, recorded: str) -> None:
     found = _sha256(contents)
     if found != recorded:
         raise ModelFormatError(
-            directory / name,
+            path,
             f"the recorded sha256 {recorded[:_HASH_DIGITS_SHOWN]}…",
             f"{found[:_HASH_DIGITS_SHOWN]}…",
             hint="the file was edited or cut: restore it, or train again",
         )
-    return contents
+
+
+def _mapped(path: Path) -> memoryview:
+    import mmap
+
+    with path.open("rb") as file:
+        try:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        except ValueError:  # an empty file cannot be mapped
+            return memoryview(b"")
 
 
 def _read(directory: Path, name: str, *, limit: int) -> bytes:
+    return _opened(directory, name, limit=limit, read=Path.read_bytes)
+
+
+def _opened(directory: Path, name: str, *, limit: int, read: Callable[[Path], _Contents]) -> _Contents:
     """The contents of a regular file of a folder; a link out of it, a pipe or a huge file is refused."""
     path = directory / name
     if name != MANIFEST_NAME and not is_file_name(name):
@@ -261,7 +297,7 @@ def _read(directory: Path, name: str, *, limit: int) -> bytes:
             raise ModelFormatError(path, "a regular file", "something else", hint="do not load this folder")
         if status.st_size > limit:
             raise ModelFormatError(path, f"at most {limit} bytes", f"{status.st_size}")
-        return real.read_bytes()
+        return read(real)
     except FileNotFoundError as error:
         raise ModelFormatError(
             path, "the file", "none", hint="the folder is incomplete: restore it, or train again"
@@ -270,5 +306,5 @@ def _read(directory: Path, name: str, *, limit: int) -> bytes:
         raise StoreError(f"{path} cannot be read: {error}") from error
 
 
-def _sha256(contents: bytes) -> str:
+def _sha256(contents: bytes | memoryview) -> str:
     return hashlib.sha256(contents).hexdigest()

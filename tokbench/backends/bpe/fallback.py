@@ -10,7 +10,7 @@ import heapq
 import os
 from collections import Counter, defaultdict
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -248,8 +248,8 @@ class _Trainer:
 class Encoder:
     """Encodes and decodes with one vocabulary."""
 
-    def __init__(self, merges: NDArray[np.uint32], pattern: str | None) -> None:
-        rows: list[list[int]] = merges.tolist()
+    def __init__(self, merges: NDArray[np.uint32] | memoryview, pattern: str | None) -> None:
+        rows = cast("list[list[int]]", merges.tolist())
         for number, pair in enumerate(rows):
             if max(pair) >= reference.NUM_BYTES + number:
                 raise ValueError(f"merge {number} refers to an id that is not made yet")

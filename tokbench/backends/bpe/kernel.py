@@ -112,7 +112,8 @@ class Kernel:
         new_counter: keyword arguments pattern (a name, or None where pre-tokens come from elsewhere),
             special_tokens, threads, seed.
         train: a finished counter and keyword arguments → (uint32[n, 2] merges, int64[n] counts, tokens).
-        encoder_from_merges: uint32[n, 2] merges and a pattern name (or None) → an encoder.
+        encoder_from_merges: uint32[n, 2] merges (an array, or a view of one) and a pattern name (or None)
+            → an encoder.
         encoder_from_ranks: token bytes by rank and a pattern name (or None) → an encoder that merges as
             tiktoken does.
         encoder_from_parts: token bytes by id (empty for a gap), uint32[n, 3] merges (left, right, made) in
@@ -124,7 +125,7 @@ class Kernel:
     name: str
     new_counter: Callable[..., PretokenCounter]
     train: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64], int]]
-    encoder_from_merges: Callable[[NDArray[np.uint32], str | None], Encoder]
+    encoder_from_merges: Callable[[NDArray[np.uint32] | memoryview, str | None], Encoder]
     encoder_from_ranks: Callable[[list[bytes], str | None], Encoder]
     encoder_from_parts: Callable[..., Encoder]
     split: Callable[[str, bytes], NDArray[np.int64]]

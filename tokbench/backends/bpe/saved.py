@@ -9,14 +9,12 @@ tokenizer_config.json   for transformers' AutoTokenizer
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from tokbench import store
 from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.backends.bpe.reference import NUM_BYTES, Merge
+from tokbench.backends.bpe.merges import MERGES_NAME, dump_merges, pairs_of, parse_merges
+from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConfigError, ConversionError, ModelFormatError
@@ -27,14 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from tokbench.backends.bpe.config import BpeConfig
+    from tokbench.backends.bpe.reference import Merge
     from tokbench.store import Manifest
-
-MERGES_NAME = "merges.npy"
-
-_MAX_TOKEN_BYTES = 2**30  # of all tokens together
 
 
 def save(tokenizer: BpeTokenizer, directory: Path | str, *, overwrite: bool) -> None:
@@ -60,15 +53,13 @@ def save(tokenizer: BpeTokenizer, directory: Path | str, *, overwrite: bool) -> 
 def load(directory: Path) -> BpeTokenizer:
     """Open a folder that `save` wrote, checked in every part. Raises `ModelFormatError`, `SelfTestError`."""
     manifest = store.read_manifest(directory)
-    files = store.read_files(directory, manifest)
+    files = store.map_files(directory, manifest)
     if MERGES_NAME not in files:
         raise ModelFormatError(directory, f"a file {MERGES_NAME}", "none in the manifest", hint=_RETRAIN)
-    merges = _parse_merges(files[MERGES_NAME], path=directory / MERGES_NAME)
+    merges = parse_merges(files[MERGES_NAME], path=directory / MERGES_NAME)
     pattern = _pattern(manifest, directory)
     kernel = current_kernel()
-    encoder = kernel.encoder_from_merges(
-        np.ascontiguousarray(merges[:, :2], dtype=np.uint32), None if pattern.is_custom else pattern.name
-    )
+    encoder = kernel.encoder_from_merges(pairs_of(merges), None if pattern.is_custom else pattern.name)
     if len(set(encoder.tokens())) != len(encoder):
         raise ModelFormatError(
             directory / MERGES_NAME, "merges that make each token once", "one made twice", hint=_RETRAIN
@@ -81,7 +72,7 @@ def load(directory: Path) -> BpeTokenizer:
         encoder=encoder,
         kernel=kernel,
         special_tokens=manifest.special_tokens,
-        merges=tuple(Merge(*row) for row in merges.tolist()),
+        merges=merges,
         config={key: value for key, value in manifest.config.items() if key != "left_out"},
     )
     tokenizer.hold_to(manifest, path=directory)
@@ -94,7 +85,7 @@ def _files(tokenizer: BpeTokenizer, merges: tuple[Merge, ...]) -> tuple[dict[str
 
     specials, pattern = tokenizer.info.special_tokens, tokenizer.pattern
     tokens = [tokenizer.token_bytes(id) for id in range(NUM_BYTES + len(merges))]
-    files = {MERGES_NAME: _dump_merges(merges), "ranks.tiktoken": tiktoken.dump_ranks(tokens)}
+    files = {MERGES_NAME: dump_merges(merges), "ranks.tiktoken": tiktoken.dump_ranks(tokens)}
     try:
         document = tokenizer_json.dump_byte_level_bpe(
             tokens=tokens,
@@ -168,44 +159,6 @@ def _check_seed(manifest: Manifest, *, path: Path) -> None:
     seed = manifest.config.get("seed", 0)
     if type(seed) is not int or seed < 0:
         raise ModelFormatError(path, "a whole number from 0 on as config.seed", repr(seed), hint=_RETRAIN)
-
-
-def _dump_merges(merges: tuple[Merge, ...]) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, np.array(merges, dtype="<i8").reshape(-1, 3), allow_pickle=False)
-    return buffer.getvalue()
-
-
-def _parse_merges(data: bytes, *, path: Path) -> NDArray[np.int64]:
-    """The array of `merges.npy`; its shape is held against the size of the file before anything is allocated."""
-    stream = io.BytesIO(data)
-    try:
-        if np.lib.format.read_magic(stream) != (1, 0):
-            raise ValueError("another version of the format")
-        shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(stream)
-    except ValueError as error:
-        raise ModelFormatError(path, "a NumPy array", str(error), hint=_RETRAIN) from None
-    num_bytes = len(data) - stream.tell()
-    found = f"{dtype} {shape} in {num_bytes} bytes"
-    if dtype != np.dtype("<i8") or fortran_order or shape != (num_bytes // 24, 3) or num_bytes % 24:
-        raise ModelFormatError(path, "int64[n, 3]", found, hint=_RETRAIN)
-    merges = np.frombuffer(data, dtype="<i8", offset=stream.tell()).reshape(shape)
-    made = np.arange(NUM_BYTES, NUM_BYTES + len(merges))[:, None]
-    if ((merges[:, :2] < 0) | (merges[:, :2] >= made)).any() or (merges[:, 2] < 1).any():
-        raise ModelFormatError(path, "merges of ids made before, with counts", "others", hint=_RETRAIN)
-    _check_token_sizes(merges, path=path)
-    return merges
-
-
-def _check_token_sizes(merges: NDArray[np.int64], *, path: Path) -> None:
-    """Each merge may double the last one's token: a few rows could ask for more memory than there is."""
-    sizes = [1] * NUM_BYTES
-    total = 0
-    for left, right in merges[:, :2].tolist():
-        sizes.append(sizes[left] + sizes[right])
-        total += sizes[-1]
-        if total > _MAX_TOKEN_BYTES:
-            raise ModelFormatError(path, f"tokens of {_MAX_TOKEN_BYTES} bytes at most", "more", hint=_RETRAIN)
 
 
 def config_as_saved(config: BpeConfig, pattern: SplitPattern) -> Mapping[str, Any]:

@@ -8,28 +8,26 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from tokbench.backends.bpe.normalization import NfcAlignment, normalize
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import SplitPattern, split, split_offsets
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ConfigError, ConversionError, UnknownIdError
-from tokbench.interfaces import Encoded, EncodedSpans, TokenizerInfo
-from tokbench.spans import divided, segmented, tiled
+from tokbench.interfaces import Encoded, TokenizerInfo
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import numpy as np
     import tiktoken
     from numpy.typing import NDArray
 
     from tokbench.backends.bpe.dropout import DropoutEncoder
     from tokbench.backends.bpe.kernel import Encoder, Kernel
     from tokbench.backends.bpe.reference import Merge
-    from tokbench.interfaces import TextIdentity, TrainingRecord
+    from tokbench.interfaces import EncodedSpans, TextIdentity, TrainingRecord
     from tokbench.models import ByteLevelBpe
 
 
@@ -188,6 +186,8 @@ class BpeTokenizer(BaseTokenizer):
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        from tokbench.spans import divided, segmented
+
         return divided(
             texts,
             where=lambda text: normalize(text, self.pattern.normalization) == text,
@@ -197,6 +197,8 @@ class BpeTokenizer(BaseTokenizer):
 
     def _encode_tiled(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
         """The tokens of texts that the pattern leaves as they are: there they stand side by side."""
+        from tokbench.spans import tiled
+
         encoded = BpeTokenizer.encode_batch(self, texts, threads=threads)
         return tiled(encoded, self._sizes[encoded.ids])
 
@@ -245,6 +247,8 @@ class BpeTokenizer(BaseTokenizer):
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids. Raises `UnknownIdError`."""
+        import numpy as np
+
         bulk: object = ids  # an array, as encode_batch gives it
         if (
             isinstance(bulk, np.ndarray)
@@ -272,6 +276,8 @@ class BpeTokenizer(BaseTokenizer):
         return self._ids.get(piece)
 
     def _checked(self, ids: Sequence[int]) -> NDArray[np.int64]:
+        import numpy as np
+
         try:
             array = np.asarray(ids, dtype=np.int64).reshape(-1)
         except OverflowError:
@@ -288,6 +294,8 @@ class BpeTokenizer(BaseTokenizer):
     @cached_property
     def _is_known(self) -> NDArray[np.bool_]:
         """For each id whether there is such an entry."""
+        import numpy as np
+
         known = np.zeros(self.info.vocab_size, np.bool_)
         known[: self._num_ordinary] = True
         known[list(self._gaps)] = False
@@ -296,6 +304,8 @@ class BpeTokenizer(BaseTokenizer):
     @cached_property
     def _is_special(self) -> NDArray[np.bool_]:
         """For each id whether it is a special token's."""
+        import numpy as np
+
         special = np.zeros(self.info.vocab_size, np.bool_)
         special[list(self._special_bytes)] = True
         return special
@@ -306,7 +316,7 @@ class BpeTokenizer(BaseTokenizer):
         return not self._gaps and all(id >= self._num_ordinary for id in self._special_bytes)
 
     def _decode_ordinary(self, ids: NDArray[np.int64]) -> bytes:
-        return self._encoder.decode(ids.astype(np.uint32)) if ids.size else b""
+        return self._encoder.decode(ids.astype("uint32")) if ids.size else b""
 
     @cached_property
     def _tokens(self) -> list[bytes]:
@@ -315,6 +325,8 @@ class BpeTokenizer(BaseTokenizer):
     @cached_property
     def _sizes(self) -> NDArray[np.int64]:
         """The bytes of each id."""
+        import numpy as np
+
         return np.fromiter(map(len, self._tokens), np.int64, len(self._tokens))
 
     @cached_property
@@ -395,6 +407,8 @@ def _named_surrogates(texts: Sequence[str]) -> Iterator[None]:
 
 def _encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) -> Encoder:
     """The encoder of a description; it has an entry for each id, gaps included."""
+    import numpy as np
+
     tokens = description.tokens
     if description.merges is None:
         return kernel.encoder_from_ranks(

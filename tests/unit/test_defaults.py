@@ -1,0 +1,51 @@
+"""The built-in tokenizer: kept once trained, and made anew where what was kept is damaged."""
+
+from __future__ import annotations
+
+import pytest
+
+from tokbench.defaults import default_directory, default_tokenizer
+
+TEXT = "The quick brown fox — 狐"
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """The folder of a default tokenizer in a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    default_tokenizer()
+    return default_directory()
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def emptied(path):
+    path.write_bytes(b"")
+
+
+def deleted(path):
+    path.unlink()
+
+
+def made_a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("damage", [cut, emptied, deleted, made_a_folder])
+@pytest.mark.parametrize("name", ["merges.npy", "tokenizer.json", "tokbench.json"])
+def test_a_damaged_cache_is_made_anew(kept, name, damage):
+    whole, ids = (kept / name).read_bytes(), default_tokenizer().encode(TEXT)
+    damage(kept / name)
+    assert default_tokenizer().encode(TEXT) == ids
+    assert (kept / name).read_bytes() == whole
+
+
+def test_without_a_place_to_keep_it_it_is_trained_each_time(tmp_path, monkeypatch, kept):
+    ids = default_tokenizer().encode(TEXT)
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert default_tokenizer().encode(TEXT) == ids
