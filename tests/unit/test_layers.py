@@ -25,12 +25,12 @@ ORDER = [
     "config", "store", "corpus", "formats", "metrics", "results", "base",
     "adapters", "backends", "registry", "evaluation",
     "tokbin", "opening", "targets", "conversion", "inputs", "inspection", "defaults", "doctor",
-    "workbench", "judging", "render", "cli",
+    "workbench", "judging", "benchmarking", "render", "cli",
 ]  # fmt: skip
 
 RENDER_IMPORTS = {
     *("errors", "tokens", "interfaces", "graphemes", "results", "inspection"),
-    *("evaluation", "metrics"),
+    *("evaluation", "metrics", "benchmarking"),
 }
 
 
@@ -121,6 +121,12 @@ def test_only_the_command_line_imports_what_shows_results() -> None:
 def test_what_shows_results_knows_nothing_but_results() -> None:
     imported = {part_of(found.imported) for found in OURS if found.part == "render"}
     assert imported - {"render", "__version__"} <= RENDER_IMPORTS
+
+
+def test_what_shows_benchmarks_knows_nothing_but_their_results() -> None:
+    imported = {found.imported for found in OURS if found.part == "render"}
+    ours = {name for name in imported if name.startswith("tokbench.benchmarking")}
+    assert {".".join(name.split(".")[:3]) for name in ours} == {"tokbench.benchmarking.results"}
 
 
 def test_backends_are_reached_by_name() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tokbench.cli import check, commands, compare, convert, inspect, listings, report, sweep, training
+from tokbench.cli import bench, check, commands, compare, convert, inspect, listings, report, sweep, training
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
@@ -152,6 +152,16 @@ _add(
     sweep.sweep,
     summary="Show what a vocabulary size is worth.",
     examples=["sweep corpora/ --sizes 1k:64k", "sweep docs/ --sizes 2k,8k,32k --model-dim 768"],
+)
+_add(
+    "bench",
+    bench.bench,
+    summary="Time tokenizers on text, beside other libraries.",
+    examples=[
+        "bench",
+        "bench corpus.txt -t mine --peers all --threads 2",
+        "bench docs/ -t ranks.tiktoken --pattern gpt4 --only encode,latency --json",
+    ],
 )
 _add(
     "check",

@@ -28,6 +28,14 @@ class PeakMemory:
         return None if peak is None or self._before is None else max(peak - self._before, 0)
 
 
+def peak_bytes() -> int | None:
+    """The most memory that this process has ever had resident; None where the system does not tell.
+
+    Not `getrusage`: on Linux its figure is inherited from whoever started the process.
+    """
+    return _field("VmHWM")
+
+
 def _field(name: str) -> int | None:
     with suppress(OSError, ValueError, IndexError):
         for line in _STATUS.read_text().splitlines():

@@ -1,0 +1,1 @@
+"""How fast tokenizers are, beside the same tokenizers in the libraries of others."""

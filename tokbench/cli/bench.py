@@ -1,0 +1,158 @@
+"""The command that times tokenizers, beside the same tokenizers in other libraries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tokbench.cli.corpora import DocumentsOption, DocumentUnit, PathsArgument, chosen_corpus
+from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, requested
+from tokbench.cli.options import (
+    ColorChoice,
+    ColorOption,
+    CsvFlag,
+    EngineChoice,
+    ErrorPolicy,
+    ErrorsOption,
+    JsonFlag,
+    LatexFlag,
+    MarkdownFlag,
+    OutOption,
+    ProgressChoice,
+    ProgressOption,
+    TextFieldOption,
+)
+from tokbench.cli.texts import tell_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokbench.benchmarking.results import Bench
+    from tokbench.render.exports import Form
+
+
+def bench(
+    paths: PathsArgument = None,
+    *,
+    tokenizer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tokenizer",
+            "-t",
+            metavar="NAME",
+            help="A tokenizer to time, by default `default`; several times. Ratios are to the first.",
+        ),
+    ] = None,
+    peers: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,…",
+            help="Libraries that run the same tokenizer: tiktoken, tokenizers, gigatoken, fastokens, quicktok, "
+            "rustbpe, sentencepiece; or all, or none. Each is held to the same ids before it is timed.",
+        ),
+    ] = "tiktoken,tokenizers",
+    only: Annotated[
+        str | None,
+        typer.Option(
+            "--only",
+            "--metrics",
+            metavar="NAME,…",
+            help="What to measure: encode, batch, latency, lookup, load, memory. By default all.",
+        ),
+    ] = None,
+    megabytes: Annotated[
+        float,
+        typer.Option(metavar="N", min=0.001, help="How much of the text to encode, from its beginning."),
+    ] = 4.0,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            metavar="N", min=0.0, help="What each may take for one measurement, one round at least."
+        ),
+    ] = 5.0,
+    runs: Annotated[int, typer.Option(metavar="N", min=1, help="Rounds of each measurement at most.")] = 5,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Threads of a batch. By default all.")
+    ] = None,
+    documents: DocumentsOption = DocumentUnit.file,
+    text_field: TextFieldOption = "text",
+    errors: ErrorsOption = ErrorPolicy.strict,
+    pattern: PatternOption = None,
+    special_token: AddedSpecialOption = None,
+    engine: EngineOption = EngineChoice.auto,
+    json: JsonFlag = False,
+    csv: CsvFlag = False,
+    markdown: MarkdownFlag = False,
+    latex: LatexFlag = False,
+    out: OutOption = None,
+    color: ColorOption = ColorChoice.auto,
+    progress: ProgressOption = ProgressChoice.bar,
+) -> None:
+    """Time tokenizers on text: encoding cold and warm, in batches, short prompts, look-ups, opening, memory.
+
+    Documents are encoded as they are. All take their turns in rounds, so that the machine's moods strike all
+    alike; a peer that gives other ids is shown, and not timed.
+    """
+    from tokbench.benchmarking.entrants import subjects_of
+    from tokbench.benchmarking.peers import peers_named
+    from tokbench.benchmarking.running import run_bench
+    from tokbench.benchmarking.sample import sample_of
+    from tokbench.cli.output import Output
+    from tokbench.render.bench import render_bench
+    from tokbench.render.progress import showing_progress
+
+    chosen, parts = peers_named(peers), _parts(only)
+    output = Output.chosen(json=json, csv=csv, markdown=markdown, latex=latex, out=out, color=color.value)
+    asked = requested(pattern=pattern, special_token=special_token, engine=engine)
+    with showing_progress(progress.value) as report:
+        report("reading", 0, None, "files")
+        corpus = chosen_corpus(paths, documents=documents, text_field=text_field, errors=errors)
+        found = run_bench(
+            subjects_of(
+                tokenizer or ["default"],
+                pattern=asked.pattern,
+                special_tokens=dict(asked.special_tokens),
+                engine=asked.engine,
+            ),
+            sample_of(corpus.documents(), max_bytes=round(megabytes * 1e6)),
+            peers=chosen,
+            parts=parts,
+            runs=runs,
+            seconds=seconds,
+            threads=threads,
+            progress=report,
+        )
+    tell_problems(corpus)
+    output.write(_forms(found), lambda console: render_bench(found, console=console))
+
+
+def _parts(names: str | None) -> tuple[str, ...]:
+    """The parts of `--only`. Raises `ConfigError` with the nearest names."""
+    import difflib
+
+    from tokbench.benchmarking.results import PARTS
+    from tokbench.errors import ConfigError
+
+    wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
+    for name in wanted:
+        if name not in PARTS:
+            close = difflib.get_close_matches(name, PARTS, n=1)
+            known = f"there are {', '.join(PARTS)}"
+            raise ConfigError(
+                f"there is nothing called {name!r} to measure",
+                hint=f"did you mean {close[0]!r}? {known}" if close else known,
+            )
+    return tuple(wanted) or PARTS
+
+
+def _forms(found: Bench) -> dict[Form, Callable[[], bytes]]:
+    """A benchmark in the forms that other programs read."""
+    from tokbench.render import bench_exports
+
+    return {
+        "json": lambda: bench_exports.as_json(found),
+        "csv": lambda: bench_exports.as_csv(found),
+        "markdown": lambda: bench_exports.as_markdown(found),
+        "latex": lambda: bench_exports.as_latex(found),
+    }
