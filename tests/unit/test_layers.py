@@ -126,7 +126,7 @@ def test_what_shows_results_knows_nothing_but_results() -> None:
 def test_what_shows_benchmarks_knows_nothing_but_their_results() -> None:
     imported = {found.imported for found in OURS if found.part == "render"}
     ours = {name for name in imported if name.startswith("tokbench.benchmarking")}
-    assert {".".join(name.split(".")[:3]) for name in ours} == {"tokbench.benchmarking.results"}
+    assert {".".join(name.split(".")[:3]) for name in ours} <= {"tokbench.benchmarking.results"}
 
 
 def test_backends_are_reached_by_name() -> None:

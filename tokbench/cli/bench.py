@@ -49,9 +49,9 @@ def bench(
         typer.Option(
             metavar="NAME,…",
             help="Libraries that run the same tokenizer: tiktoken, tokenizers, gigatoken, fastokens, quicktok, "
-            "rustbpe, sentencepiece; or all, or none. Each is held to the same ids before it is timed.",
+            "rustbpe, sentencepiece; or installed, all, none. Each is held to the same ids before it is timed.",
         ),
-    ] = "tiktoken,tokenizers",
+    ] = "installed",
     only: Annotated[
         str | None,
         typer.Option(

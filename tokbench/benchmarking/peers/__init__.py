@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tokbench.benchmarking.runner import Runner
     from tokbench.targets import Source
 
+INSTALLED = "installed"
+"""What `--peers` is by default."""
 _ALL, _NONE = "all", "none"
 
 
@@ -69,7 +71,7 @@ PEERS = {
 
 
 def peers_named(names: str) -> tuple[Peer, ...]:
-    """The peers of `--peers`: names with commas between them, "all" or "none".
+    """The peers of `--peers`: names with commas between them, "installed", "all" or "none".
 
     Raises:
         ConfigError: one that is not known; the hint has the nearest names.
@@ -80,12 +82,14 @@ def peers_named(names: str) -> tuple[Peer, ...]:
     wanted = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if wanted == [_ALL]:
         return tuple(PEERS.values())
+    if wanted == [INSTALLED]:
+        return tuple(peer for peer in PEERS.values() if peer.is_installed)
     if wanted == [_NONE]:
         return ()
     for name in wanted:
         if name not in PEERS:
-            close = difflib.get_close_matches(name, [*PEERS, _ALL, _NONE], n=1)
-            known = f"there are {', '.join(PEERS)}, all and none"
+            close = difflib.get_close_matches(name, [*PEERS, INSTALLED, _ALL, _NONE], n=1)
+            known = f"there are {', '.join(PEERS)}, installed, all and none"
             raise ConfigError(
                 f"there is no peer {name!r}", hint=f"did you mean {close[0]!r}? {known}" if close else known
             )

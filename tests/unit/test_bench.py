@@ -1,0 +1,303 @@
+"""Benchmarks: figures computed by hand, rounds by a clock that is moved by hand, libraries that are toys."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from support.benches import add_peer
+from support.toys import Toy
+
+from tokbench.benchmarking import entrants, measuring, running
+from tokbench.benchmarking.entrants import Subject, subjects_of
+from tokbench.benchmarking.equality import Expected
+from tokbench.benchmarking.peers import PEERS, Peer, peers_named
+from tokbench.benchmarking.results import MEASURES, PARTS, Bench
+from tokbench.benchmarking.runner import Runner, runner_of
+from tokbench.benchmarking.sample import Sample, sample_of
+from tokbench.benchmarking.timing import (
+    Spread,
+    in_turns,
+    microseconds_of_each,
+    percentile,
+    ratios,
+    seconds_of,
+)
+from tokbench.corpus import Document
+from tokbench.errors import ConfigError, CorpusError
+
+TEXTS = ("abcab", "ba", "cabbage")
+SAMPLE = Sample(TEXTS, sum(map(len, TEXTS)), ("ab", "cab"))
+
+
+class HandClock:
+    """Stands still until it is moved."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+# --- figures ----------------------------------------------------------------------------------
+
+
+def test_a_spread_is_the_middle_and_the_ends():
+    assert Spread.of([5.0, 1.0, 3.0, 9.0]) == Spread(median=4.0, low=1.0, high=9.0, runs=4)
+
+
+def test_ratios_are_taken_round_by_round():
+    # Everything is ten times as slow in the second round, and the ratio stays.
+    assert ratios([20.0, 2.0, 30.0], [10.0, 1.0, 10.0]) == Spread(median=2.0, low=2.0, high=3.0, runs=3)
+
+
+def test_ratios_are_of_the_rounds_that_both_have():
+    assert ratios([4.0], [2.0, 1.0]).runs == 1
+
+
+@pytest.mark.parametrize(("share", "value"), [(0.0, 1), (0.5, 50), (0.9, 90), (0.99, 99), (1.0, 100)])
+def test_percentiles_of_a_hundred_values(share, value):
+    assert percentile([float(number) for number in range(100, 0, -1)], share) == value
+
+
+# --- rounds -----------------------------------------------------------------------------------
+
+
+def test_all_take_their_turns():
+    order = []
+    found = in_turns(
+        {name: lambda name=name: order.append(name) or len(order) for name in "abc"}, runs=2, seconds=9
+    )
+    assert order == list("abcabc")
+    assert found == {"a": [1, 4], "b": [2, 5], "c": [3, 6]}
+
+
+def test_who_has_used_up_its_seconds_sits_out():
+    clock = HandClock()
+
+    def takes(seconds):
+        def work():
+            clock.now += seconds
+            return seconds
+
+        return work
+
+    found = in_turns({"slow": takes(7), "quick": takes(2)}, runs=5, seconds=5, clock=clock)
+    assert found == {"slow": [7], "quick": [2, 2, 2]}
+
+
+def test_the_collector_rests_while_the_clock_runs():
+    seen = []
+    seconds_of(lambda: seen.append(gc.isenabled()))
+    microseconds_of_each(lambda text: seen.append(gc.isenabled()), ["a", "b"])
+    assert seen == [False] * 3
+    assert gc.isenabled()
+
+
+def test_what_is_timed_is_the_call():
+    clock = HandClock()
+
+    def work(_=None):
+        clock.now += 3
+
+    assert seconds_of(work, clock=clock) == 3
+    assert microseconds_of_each(work, ["a", "b"], clock=clock) == [0.003, 0.003]
+
+
+# --- text -------------------------------------------------------------------------------------
+
+
+def test_documents_stay_as_they_are_and_the_last_is_cut():
+    documents = [Document(text, "x", "g") for text in ("ab", "", "cdé", "left out")]
+    sample = sample_of(documents, max_bytes=5)
+    assert sample.texts == ("ab", "cd")  # the é has two bytes, of which one fits
+    assert sample.num_bytes == 4
+    assert sample.prompts == sample_of(documents, max_bytes=5).prompts
+
+
+def test_prompts_are_pieces_of_the_text():
+    text = "".join(chr(0x100 + number) for number in range(3000))
+    prompts = sample_of([Document(text, "x", "g")], max_bytes=10_000).prompts
+    assert len(prompts) == 1000
+    assert all(prompt in text and 20 <= len(prompt) <= 200 for prompt in prompts)
+    assert len(set(prompts)) > 900
+
+
+def test_without_text_there_is_nothing_to_time():
+    with pytest.raises(CorpusError, match="no text"):
+        sample_of([Document("", "x", "g")], max_bytes=5)
+
+
+# --- equality ---------------------------------------------------------------------------------
+
+
+def runner(encode, **options):
+    return Runner(version="toy 1", encode=encode, **options)
+
+
+@pytest.fixture
+def toy():
+    return Toy("a", "b", "c", "ab", otherwise="bytes")
+
+
+def test_a_tokenizer_equals_itself(toy):
+    ours = runner_of(toy)
+    assert Expected(ours, SAMPLE).difference(ours, threads=[1, 2]) is None
+
+
+def test_the_first_difference_is_told(toy):
+    other = runner(lambda text: [*toy.encode(text)[:1], 99])
+    difference = Expected(runner_of(toy), SAMPLE).difference(other, threads=[])
+    assert difference == "document 1: at token 2 it gives 99 instead of 3 4"
+
+
+@pytest.mark.parametrize(
+    ("batch", "told"),
+    [
+        (lambda ids: [*ids[:2], [7]], "document 3 in a batch: at token 1 it gives 7 instead of 3"),
+        (lambda ids: ids[:2], "a batch of 3 documents became 2"),
+        (
+            lambda ids: [*ids[:2], ids[2][:-1]],
+            "document 3 in a batch: at token 6 it gives nothing instead of",
+        ),
+    ],
+)
+def test_a_batch_is_checked_too(toy, batch, told):
+    other = runner(toy.encode, encode_batch=lambda texts, _: batch([toy.encode(text) for text in texts]))
+    assert Expected(runner_of(toy), SAMPLE).difference(other, threads=[1]).startswith(told)
+
+
+def test_prompts_and_bytes_are_checked_too(toy):
+    expected = Expected(runner_of(toy), SAMPLE)
+    other = runner(lambda text: [5] if text == "cab" else toy.encode(text))
+    assert expected.difference(other, threads=[]).startswith("prompt 2: ")
+    other = runner(toy.encode, token_bytes=lambda one: b"x" if one == 4 else toy.token_bytes(one))
+    assert expected.difference(other, threads=[]) == "id 4: b'x' instead of b'ab'"
+
+
+# --- peers ------------------------------------------------------------------------------------
+
+
+def test_peers_by_name():
+    assert [peer.name for peer in peers_named("all")] == list(PEERS)
+    assert [peer.name for peer in peers_named("rustbpe,tiktoken,rustbpe")] == ["rustbpe", "tiktoken"]
+    with pytest.raises(ConfigError) as caught:
+        peers_named("tiktokn")
+    assert caught.value.hint.startswith("did you mean 'tiktoken'?")
+
+
+def test_a_runner_tells_on_how_many_threads_it_can_run():
+    def on(threads):
+        return runner(str, encode_batch=str, threads=threads)
+
+    assert not runner(str).can_batch(1, processors=1)
+    assert on("any").can_batch(3, processors=8)
+    assert [on("one or all").can_batch(count, processors=8) for count in (1, 3, 8)] == [True, False, True]
+    assert [on("all").can_batch(count, processors=8) for count in (1, 3, 8)] == [False, False, True]
+
+
+def test_names_are_short_and_unique():
+    names = [subject.name for subject in subjects_of(["a/b", "c/b/", "default"], engine="auto")]
+    assert names == ["b", "b#2", "default"]
+
+
+# --- all of it --------------------------------------------------------------------------------
+
+
+class Described(Toy):
+    """A toy with something to make its peers of."""
+
+    def description(self):
+        return object()
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    """A benchmark of the toy, with the peers of some names."""
+    toy = Described("a", "b", "c", "ab", otherwise="bytes")
+    monkeypatch.setattr(Subject, "opened", lambda self: toy)
+
+    def bench(*peers, **options) -> Bench:
+        subjects = subjects_of(["toy"])
+        return running.run_bench(subjects, SAMPLE, peers=[PEERS[name] for name in peers], **options)
+
+    def add(name, **options):
+        add_peer(name, folder=tmp_path / "libraries", monkeypatch=monkeypatch, **options)
+
+    bench.add = add
+    return bench
+
+
+def test_figures_of_all_parts(bench):
+    bench.add("goodlib")
+    found = bench("goodlib", parts=PARTS[:-1], runs=3, threads=2)
+    ours, theirs = found.entries
+    assert set(ours.figures) == set(MEASURES) - {"memory"}
+    assert set(theirs.figures) == set(MEASURES) - {"memory", "batch", "batch_one"}  # it has no batches
+    assert all(figure.value.runs == 3 and figure.ratio is None for figure in ours.figures.values())
+    assert all(figure.ratio.runs == 3 for figure in theirs.figures.values())
+    for figure in (*ours.figures.values(), *theirs.figures.values()):
+        assert 0 < figure.value.low <= figure.value.median <= figure.value.high
+    assert (theirs.name, theirs.tokenizer, theirs.peer) == ("toy · goodlib", "toy", "goodlib")
+
+
+@pytest.mark.parametrize("part", PARTS[:-1])
+def test_only_what_is_asked_for_is_measured(bench, part):
+    found = bench(parts=[part], runs=1, threads=2)
+    assert {MEASURES[name].part for name in found.entries[0].figures} == {part}
+    assert found.parts == (part,)
+
+
+def test_a_peer_that_differs_is_shown_and_not_timed(bench):
+    bench.add("badlib", encode="lambda text: [1, *encoder.encode(text)]")
+    found = bench("badlib", runs=1)
+    assert found.entries[1].figures == {}
+    assert found.entries[1].difference == "document 1: at token 1 it gives 1 4 3 4 instead of 4 3 4"
+
+
+def test_a_peer_that_fails_is_shown_and_not_timed(bench):
+    bench.add("deadlib", encode="lambda text: 1 // 0")
+    found = bench("deadlib", runs=1)
+    assert found.entries[1].difference == "it fails: integer division or modulo by zero"
+
+
+def test_peers_that_cannot_be_had_are_told_of(bench, monkeypatch):
+    monkeypatch.setitem(PEERS, "nolib", Peer("nolib", "nolib"))
+    bench.add("refuses", prepare="raise ConversionError('it is too small')")
+    bench.add("crashes", opened="raise BaseException('panicked\\nat a place')")
+    found = bench("nolib", "refuses", "crashes", runs=1, parts=["load"])
+    assert [(one.tokenizer, one.peer, one.reason) for one in found.left_out] == [
+        (None, "nolib", "not installed: pip install nolib"),
+        ("toy", "refuses", "it is too small"),
+        ("toy", "crashes", "it does not open it: panicked"),
+    ]
+    assert len(found.entries) == 1
+
+
+def test_ctrl_c_in_a_library_ends_it_all(bench):
+    bench.add("stops", opened="raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        bench("stops", runs=1)
+
+
+def test_a_tokenizer_that_does_not_say_what_it_is_has_no_peers(toy, tmp_path):
+    found = entrants.peer_of(Subject("toy", {}), toy, Peer("json", "json"), tmp_path / "x")
+    assert found == "tokenizers of the backend 'toy' do not say what they are made of"
+
+
+def test_lookups_are_of_ids_of_the_text(toy):
+    asked = []
+    entrant = entrants.Entrant(
+        "toy",
+        "toy",
+        None,
+        5,
+        open=lambda: None,
+        recipe={},
+        runner=runner(toy.encode, token_bytes=asked.append),
+    )
+    budget = measuring.Budget(runs=1, seconds=1, threads=1, processors=1)
+    found = measuring.lookups([entrant], {"toy": [3, 1]}, budget)
+    assert set(found) == {"lookups"}
+    assert asked == [3, 1] * 5000
