@@ -20,6 +20,8 @@ README = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TIMES = re.compile(r"^(time +).*$", re.MULTILINE)
 SIZES = re.compile(r"\d+\.\d MB")
+BENCH = re.compile(r"^(\$ tokbench bench .*\n)((?:(?!\$ ).*\n)*)", re.MULTILINE)
+TIMED = re.compile(r"^(\w+(?: · \w+)?) {2,}[\d.,*]+ ", re.MULTILINE)
 
 
 PICTURE = "corpora/parallel --backend bpe --backend sentencepiece --backend wordpiece --vocab-size 8000"
@@ -59,6 +61,8 @@ def run_session(session, folder):
 
 
 def without_times(text):
+    """Of a benchmark nothing but times is printed: the command and who was timed are left of it."""
+    text = BENCH.sub(lambda found: found[1] + "\n".join(TIMED.findall(found[2])) + "\n", text)
     return SIZES.sub("N MB", TIMES.sub(r"\1…", text))
 
 

@@ -198,7 +198,7 @@ def test_a_runner_tells_on_how_many_threads_it_can_run():
 
 
 def test_names_are_short_and_unique():
-    names = [subject.name for subject in subjects_of(["a/b", "c/b/", "default"], engine="auto")]
+    names = [subject.name for subject in subjects_of(["a/b.json", "c/b/", "default"], engine="auto")]
     assert names == ["b", "b#2", "default"]
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tokbench.benchmarking.runner import Runner
     from tokbench.interfaces import Tokenizer
 
+_ENDINGS = (".tiktoken", ".json", ".model", ".gguf", ".tokbin", ".txt")
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -118,8 +120,15 @@ def subjects_of(names: Sequence[str], **options: Any) -> list[Subject]:
 
 
 def _short(name: str) -> str:
-    """The last part of a path, or the name."""
-    return name.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or name
+    """The last part of a path without its ending, or the name.
+
+    >>> _short("vocab/cl100k_base.tiktoken"), _short("tokenizers/v1.2/"), _short("tiktoken:gpt2")
+    ('cl100k_base', 'v1.2', 'tiktoken:gpt2')
+    """
+    last = name.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or name
+    for ending in _ENDINGS:
+        last = last.removesuffix(ending) or last
+    return last
 
 
 def is_of_library(error: BaseException) -> bool:

@@ -57,9 +57,11 @@ def problems(bench: Bench) -> Iterator[str]:
     for entry in bench.entries:
         if entry.difference is not None:
             yield f"{entry.name} gives other ids, and was not timed: {entry.difference}"
+    whose: dict[tuple[str, str], list[str]] = {}
     for one in bench.left_out:
-        whose = "" if one.tokenizer is None else f" for {one.tokenizer}"
-        yield f"without {one.peer}{whose}: {one.reason}"
+        whose.setdefault((one.peer, one.reason), []).extend([one.tokenizer] if one.tokenizer else [])
+    for (peer, reason), names in whose.items():
+        yield f"without {peer}{' for ' if names else ''}{', '.join(names)}: {reason}"
 
 
 def _columns(bench: Bench) -> Iterator[Column]:
