@@ -29,16 +29,20 @@ def peak_of(entrant: Entrant, texts: Path) -> int | None:
     That is with the interpreter, the library and one text at a time. None where the system does not tell.
     """
     paths = [os.path.abspath(path) for path in sys.path]  # noqa: PTH100 -- "" is the current folder
+    asked = json.dumps({"recipe": dict(entrant.recipe), "texts": str(texts)})
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "tokbench.benchmarking.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        encoding="utf-8",
+    )
     try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "tokbench.benchmarking.worker"],
-            input=json.dumps({"recipe": dict(entrant.recipe), "texts": str(texts)}),
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            capture_output=True,
-            encoding="utf-8",
-            timeout=_PATIENCE_SECONDS,
-            check=True,
-        )
-        return int(done.stdout) or None
+        answer, _ = process.communicate(asked, timeout=_PATIENCE_SECONDS)
+        return int(answer) or None
     except (subprocess.SubprocessError, OSError, ValueError):
         return None
+    finally:
+        process.kill()
+        process.communicate()  # `subprocess.run` would not wait for it after Ctrl-C

@@ -160,7 +160,7 @@ _add(
     examples=[
         "bench",
         "bench corpus.txt -t mine --peers all --threads 2",
-        "bench docs/ -t ranks.tiktoken --pattern gpt4 --only encode,latency --json",
+        "bench -t ranks.tiktoken --pattern gpt4 --only encode,latency --json",
     ],
 )
 _add(
