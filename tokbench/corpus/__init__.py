@@ -24,6 +24,7 @@ from tokbench.corpus.text import (
     Problems,
     Utf8Stream,
     decoded,
+    line_batches,
     mark_length,
     text_documents,
     utf8_stream,
@@ -33,7 +34,7 @@ from tokbench.interfaces import ByteSource, TextIdentity
 from tokbench.resources import BundledFile, bundled_files, corpora_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = [
@@ -190,6 +191,23 @@ class Corpus:
             document for file in self.files for document in self._documents_of(file, problems)
         )
 
+    def texts_of(self, file: CorpusFile, problems: Problems, *, batch: int) -> Iterator[list[str]]:
+        """The texts of one of its files in order, so many at a time that they have about `batch` characters.
+
+        For readers that must know their place: of all files together they are what iterating gives. A
+        batch of lines costs no work in Python for each of them.
+        """
+        texts: list[str] = []
+        characters = 0
+        for some in self._some_texts(file, problems):
+            texts += some
+            characters += sum(map(len, some))
+            if characters >= batch:
+                yield texts
+                texts, characters = [], 0
+        if texts:
+            yield texts
+
     def byte_sources(self) -> Iterator[ByteSource]:
         """The same documents in the same order as UTF-8, for backends that read bytes.
 
@@ -225,7 +243,7 @@ class Corpus:
                 for _, text, _ in self._read(file, problems):
                     fingerprint.update(text)
         if not fingerprint.documents:
-            raise self._no_document()
+            raise self.no_document()
         return fingerprint.identity()
 
     def split(self, held_out: float = 0.1, *, seed: int = 0) -> tuple[Corpus, Corpus]:
@@ -263,9 +281,10 @@ class Corpus:
             yield first
             yield from items
             return
-        raise self._no_document()
+        raise self.no_document()
 
-    def _no_document(self) -> CorpusError:
+    def no_document(self) -> CorpusError:
+        """The error for a corpus without a document, with which every way of reading ends."""
         if self._sides:
             side = "held-out" if self._sides[-1].held_out else "training"
             return CorpusError(
@@ -279,6 +298,15 @@ class Corpus:
                 f"no document of {names} is UTF-8", hint="--errors replace keeps what can be read"
             )
         return CorpusError(f"there is no text in {names}", hint="name a file with text")
+
+    def _some_texts(self, file: CorpusFile, problems: Problems) -> Iterator[Sequence[str]]:
+        errors = self.options.errors
+        if file.kind == "text" and self.options.documents == "lines" and errors != "skip" and not self._sides:
+            with self._opened(file) as stream:
+                yield from line_batches(decoded(stream, errors=errors, problems=problems))
+        else:
+            for _, text, _ in self._read(file, problems):
+                yield (text,)
 
     def _documents_of(self, file: CorpusFile, problems: Problems) -> Iterator[Document]:
         group_of_file = file_group(file, self.options.group_by)

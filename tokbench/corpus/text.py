@@ -220,18 +220,34 @@ def documents_of(blocks: Iterable[str], unit: DocumentUnit) -> Iterator[tuple[in
             return _paragraphs(_lines(blocks))
 
 
+def line_batches(blocks: Iterable[str]) -> Iterator[list[str]]:
+    r"""The lines that `documents_of` makes documents of, as many at a time as end in a block.
+
+    >>> list(line_batches(["one\ntwo\n \nthr", "ee\n"]))
+    [['one', 'two'], ['three']]
+    """
+    for lines in _ended_lines(blocks):
+        yield [line for line in lines if line and not line.isspace()]
+
+
 def _lines(blocks: Iterable[str]) -> Iterator[str]:
+    return chain.from_iterable(_ended_lines(blocks))
+
+
+def _ended_lines(blocks: Iterable[str]) -> Iterator[list[str]]:
+    """Lines without their ends, as many at a time as end in a block."""
     pending: list[str] = []
     for block in blocks:
         *ended, rest = block.split("\n")
         if ended:
             ended[0] = "".join([*pending, ended[0]])
             pending.clear()
-            for line in ended:
-                yield line.removesuffix("\r")
+            if "\r" in block or ended[0].endswith("\r"):  # else there is nothing to do for each line
+                ended = [line.removesuffix("\r") for line in ended]
+            yield ended
         pending.append(rest)
     if last := "".join(pending):
-        yield last
+        yield [last]
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
