@@ -25,6 +25,7 @@ _HOMES = {
     "Segmentation": "tokbench.tokens",
     "Span": "tokbench.tokens",
     "SpecialPolicy": "tokbench.tokens",
+    "StreamingDecoder": "tokbench.streaming",
     "Token": "tokbench.tokens",
     "TokenKind": "tokbench.tokens",
     "TokbenchError": "tokbench.errors",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from tokbench.errors import TokbenchError
     from tokbench.interfaces import Encoded, Tokenizer, TokenizerInfo
     from tokbench.judging import compare, report, sweep
+    from tokbench.streaming import StreamingDecoder
     from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
     from tokbench.workbench import load, train
 
@@ -54,6 +56,7 @@ __all__ = [
     "Segmentation",
     "Span",
     "SpecialPolicy",
+    "StreamingDecoder",
     "TokbenchError",
     "Token",
     "TokenKind",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import CorpusError, DecodeError, TextError, UnknownIdError
-from tokbench.interfaces import Encoded, TextIdentity
+from tokbench.interfaces import Decoding, Encoded, TextIdentity
 from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 
@@ -127,6 +127,12 @@ class BaseTokenizer(ABC):
                 f"the ids do not make whole characters: byte {error.start} (0x{data[error.start]:02X}) of their text",
                 hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
             ) from None
+
+    @property
+    def decoding(self) -> Decoding:
+        """What the text of an entry depends on: nothing, where `decode_bytes` is not another one."""
+        joins = type(self).decode_bytes is BaseTokenizer.decode_bytes
+        return Decoding.JOINED if joins else Decoding.WHOLE
 
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one entry. Raises `UnknownIdError`."""

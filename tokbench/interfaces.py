@@ -7,6 +7,7 @@ tokenizer than what stands here.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tokbench.tokens import Segmentation, SpecialPolicy
@@ -273,6 +274,27 @@ class ByteSource:
     path: Path | None
     blocks: Iterable[bytes] | None
     documents: str
+
+
+class Decoding(Enum):
+    """What the text of an entry depends on, besides itself."""
+
+    JOINED = "joined"
+    """On nothing: the bytes of ids are those of each, joined."""
+    FROM_LEFT = "from left"
+    """On whether a text begins with it, or does so but for what gives no text, also behind a special token; and
+    on the entry before. What follows only adds to the text."""
+    WHOLE = "whole"
+    """On anything."""
+
+
+@runtime_checkable
+class TellsDecoding(Protocol):
+    """A tokenizer that says how its text may be decoded in pieces; of others nothing is known."""
+
+    @property
+    def decoding(self) -> Decoding:
+        """What the text of an entry depends on."""
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.errors import DecodeError, ModelFormatError, TokbenchError, UnknownIdError
 from tokbench.formats.tokbin import Kind, Model, TokbinFile
-from tokbench.interfaces import TokenizerInfo
+from tokbench.interfaces import Decoding, TellsDecoding, TokenizerInfo
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.tokens import SpecialPolicy
 
@@ -94,6 +94,13 @@ class TokbinTokenizer:
                 raise UnknownIdError(id, position, self.file.num_ids)
             parts.append(data)
         return b"".join(parts)
+
+    @property
+    def decoding(self) -> Decoding:
+        """What the text of an entry depends on."""
+        if self.file.model in _BPE:
+            return Decoding.JOINED
+        return self.engine.decoding if isinstance(self.engine, TellsDecoding) else Decoding.WHOLE
 
     def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
         """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""

@@ -21,7 +21,7 @@ PACKAGE = Path(tokbench.__file__).parent
 # Each part imports from those before it, and from itself. A new part gets its place here.
 ORDER = [
     "errors", "tokens", "compiled",
-    "interfaces", "spans", "special_tokens", "graphemes", "resources", "models", "sampling",
+    "interfaces", "streaming", "spans", "special_tokens", "graphemes", "resources", "models", "sampling",
     "config", "store", "corpus", "formats", "metrics", "results", "base",
     "adapters", "backends", "registry", "evaluation",
     "tokbin", "opening", "targets", "conversion", "inputs", "inspection", "defaults", "doctor",

@@ -24,7 +24,7 @@ from tokbench.adapters.huggingface_spans import byte_offsets, own_places, own_sp
 from tokbench.adapters.stretches import StretchMemo
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
-from tokbench.interfaces import Encoded, EncodedSpans, TokenizerInfo
+from tokbench.interfaces import Decoding, Encoded, EncodedSpans, TokenizerInfo
 from tokbench.models import HuggingFaceModel
 from tokbench.spans import KIND_NUMBERS, PieceTable
 from tokbench.tokens import Segmentation, SpecialPolicy, Token, TokenKind
@@ -331,6 +331,11 @@ class HuggingFaceTokenizer(BaseTokenizer):
         with self._library():
             text: str = self._engine_with_specials.decode(list(map(int, ids)), skip_special_tokens=False)
         return text.encode()
+
+    @property
+    def decoding(self) -> Decoding:
+        """What the text of an entry depends on, as far as the file's decoder is known."""
+        return Decoding.FROM_LEFT if reading.decodes_from_left(self._parsed) else Decoding.WHOLE
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""

@@ -292,6 +292,12 @@ def joined_pieces(document: Mapping[str, Any]) -> JoinedPieces | None:
     return JoinedPieces(_text(step, "content").encode(), int(step.get("start") or 0))
 
 
+def decodes_from_left(document: Mapping[str, Any]) -> bool:
+    """Whether what an id adds to a text can only depend on the ids before it; False where that is not known."""
+    kinds = [step.get("type") for step in steps(document.get("decoder"))]
+    return joined_pieces(document) is not None or kinds in ([], ["WordPiece"], ["Metaspace"], ["BPEDecoder"])
+
+
 # --- documents to run -------------------------------------------------------------------------
 
 

@@ -37,7 +37,7 @@ from tokbench.formats.sentencepiece_model import (
     piece_bytes,
     special_tokens_of,
 )
-from tokbench.interfaces import Encoded, ScoredSegmentation, TokenizerInfo
+from tokbench.interfaces import Decoding, Encoded, ScoredSegmentation, TokenizerInfo
 from tokbench.spans import segmented
 from tokbench.tokens import Segmentation, SpecialPolicy, Token, TokenKind
 
@@ -257,6 +257,11 @@ class SentencePieceTokenizer(BaseTokenizer):
             elif not has_specials:  # nothing begins anew
                 break
         return b"".join(parts)
+
+    @property
+    def decoding(self) -> Decoding:
+        """What is dropped depends on whether a text has begun."""
+        return Decoding.FROM_LEFT
 
     def entry(self, id: int) -> bytes | None:
         """The bytes an entry stands for: ▁ is a space, the unknown piece is what decoding shows for it."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.interfaces import Tokenizer
 
 _NO_SEPARATORS = str.maketrans(",[]", "   ")
 _NUMBER = re.compile(r"-?[0-9]{1,100}")
@@ -31,6 +33,50 @@ def read_ids(arguments: Iterable[str]) -> list[int]:
     for text in arguments:
         ids.extend(parse_ids(_read_stdin() if text == "-" else text, position=len(ids)))
     return ids
+
+
+def write_as_it_comes(tokenizer: Tokenizer, arguments: Iterable[str], *, errors: str) -> None:
+    """Write the text of ids to stdout; that of each line of standard input as soon as it is there.
+
+    Raises:
+        CorpusError: something that is no id.
+        UnknownIdError: an id that the vocabulary does not have.
+        DecodeError: bytes that are no whole characters, under "strict".
+    """
+    from tokbench.streaming import StreamingDecoder
+
+    decoder = StreamingDecoder(tokenizer, errors=errors)
+    out, position, text = sys.stdout.buffer, 0, ""
+    for part in chain.from_iterable(_lines() if text == "-" else [text] for text in arguments):
+        ids = parse_ids(part, position=position)
+        position += len(ids)
+        if shown := decoder.feed(ids):
+            out.write(shown.encode())
+            out.flush()
+            text = shown
+    shown = decoder.finish()
+    if sys.stdout.isatty() and not (shown or text).endswith("\n"):
+        shown += "\n"
+    out.write(shown.encode())
+    out.flush()
+
+
+def _lines() -> Iterator[str]:
+    """Standard input, line by line; whole, where it is JSON that its first line does not end."""
+    import orjson
+
+    stream = _stdin()
+    is_first, start = True, 0
+    for line in stream:
+        data = line
+        if is_first and line.lstrip().startswith(b"{"):
+            try:
+                orjson.loads(line)
+            except orjson.JSONDecodeError:
+                data += stream.read()
+        is_first = is_first and not line.strip()
+        yield _utf8(data, start)
+        start += len(data)
 
 
 def parse_ids(text: str, *, position: int = 0) -> list[int]:
@@ -65,13 +111,22 @@ def parse_ids(text: str, *, position: int = 0) -> list[int]:
 
 
 def _read_stdin() -> str:
+    return _utf8(_stdin().read(), 0)
+
+
+def _stdin() -> BinaryIO:
     if sys.stdin is None:
         raise CorpusError("<stdin>: there is no standard input", hint="give the ids as arguments")
+    return sys.stdin.buffer
+
+
+def _utf8(data: bytes, start: int) -> str:
+    """The text of bytes, of which `start` stand before them."""
     try:
-        return sys.stdin.buffer.read().decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         raise CorpusError(
-            f"<stdin>: not UTF-8 at byte {error.start}", hint="decode reads ids, not text"
+            f"<stdin>: not UTF-8 at byte {start + error.start}", hint="decode reads ids, not text"
         ) from None
 
 

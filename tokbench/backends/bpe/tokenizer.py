@@ -13,7 +13,7 @@ from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import SplitPattern, split, split_offsets
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ConfigError, ConversionError, UnknownIdError
-from tokbench.interfaces import Encoded, TokenizerInfo
+from tokbench.interfaces import Decoding, Encoded, TokenizerInfo
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
@@ -266,6 +266,11 @@ class BpeTokenizer(BaseTokenizer):
             start = position + 1
         parts.append(self._decode_ordinary(array[start:]))
         return b"".join(parts)
+
+    @property
+    def decoding(self) -> Decoding:
+        """The bytes of ids are those of each, joined."""
+        return Decoding.JOINED
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""

@@ -1,0 +1,104 @@
+"""Ids that come in pieces give the text of all of them, for every backend; what is given out ends at characters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.subjects import texts_with_specials
+
+from tokbench import StreamingDecoder
+from tokbench.errors import DecodeError, UnknownIdError
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokbench.interfaces import Tokenizer
+
+
+def pieces(ids: Sequence[int], sizes: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The ids in pieces of these sizes, and the rest."""
+    start = 0
+    for size in sizes:
+        yield ids[start : start + size]
+        start += size
+    yield ids[start:]
+
+
+def streamed(tokenizer: Tokenizer, parts: Iterator[Sequence[int]], errors: str = "replace") -> str:
+    decoder = StreamingDecoder(tokenizer, errors=errors)
+    return "".join([*map(decoder.feed, parts), decoder.finish()])
+
+
+def known_ids(tokenizer: Tokenizer) -> list[int]:
+    ids = []
+    for id in range(tokenizer.info.vocab_size):
+        try:
+            tokenizer.token_bytes(id)
+        except UnknownIdError:
+            continue
+        ids.append(id)
+    return ids
+
+
+@given(text=texts_with_specials, sizes=st.lists(st.integers(0, 5), max_size=8))
+def test_the_ids_of_a_text_give_what_decoding_gives(
+    tokenizer: Tokenizer, text: str, sizes: list[int]
+) -> None:
+    ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    assert streamed(tokenizer, pieces(ids, sizes)) == tokenizer.decode(ids)
+    assert streamed(tokenizer, ([id] for id in ids)) == tokenizer.decode(ids)
+
+
+@given(data=st.data())
+def test_any_ids_do(tokenizer: Tokenizer, data: st.DataObject) -> None:
+    """Also those that no text gives, as halves of characters, and many special tokens and spaces."""
+    specials = list(tokenizer.info.special_tokens.values())
+    spaces = [id for id in map(tokenizer.token_id, (b" ", b"  ", "é".encode()[:1], b"a")) if id is not None]
+    anything = st.sampled_from(known_ids(tokenizer))
+    some = st.one_of(anything, *(st.sampled_from(ids) for ids in (specials, spaces) if ids))
+    ids = data.draw(st.lists(some, max_size=12))
+    sizes = data.draw(st.lists(st.integers(0, 4), max_size=6))
+    assert streamed(tokenizer, pieces(ids, sizes)) == tokenizer.decode(ids)
+    assert streamed(tokenizer, ([id] for id in ids)) == tokenizer.decode(ids)
+
+
+@given(text=texts_with_specials)
+def test_of_a_text_that_comes_back_all_comes_out_in_time(tokenizer: Tokenizer, text: str) -> None:
+    """After each id, the text so far but for a character that has begun."""
+    ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    decoder, shown = StreamingDecoder(tokenizer), ""
+    for count, id in enumerate(ids, 1):
+        shown += decoder.feed(id)
+        so_far = tokenizer.decode_bytes(ids[:count])
+        assert so_far.startswith(shown.encode())
+        assert len(so_far) - len(shown.encode()) <= 3
+    assert shown + decoder.finish() == tokenizer.decode(ids)
+
+
+def test_an_unknown_id_is_told_with_its_place(tokenizer: Tokenizer) -> None:
+    decoder = StreamingDecoder(tokenizer)
+    ids = tokenizer.encode("some text")
+    decoder.feed(ids)
+    with pytest.raises(UnknownIdError) as told:
+        decoder.feed([ids[0], tokenizer.info.vocab_size])
+    assert told.value.position == len(ids) + 1
+
+
+def test_half_a_character_is_an_error_or_replaced(tokenizer: Tokenizer) -> None:
+    half = tokenizer.token_id(b"\xc3")
+    if half is None:
+        pytest.skip("it has no entry of half a character")
+    start = tokenizer.encode("text")
+    strict = StreamingDecoder(tokenizer, errors="strict")
+    place = len((strict.feed(start) + strict.feed(half)).encode())
+    with pytest.raises(DecodeError, match=rf"byte {place} \(0xC3\)"):
+        strict.finish()
+    assert strict.feed(start) == tokenizer.decode(start)  # a new text
+    with pytest.raises(DecodeError, match=rf"byte {place} \(0xC3\)"):
+        strict.feed([half, half])
+    replacing = StreamingDecoder(tokenizer)
+    assert replacing.feed([*start, half]) + replacing.finish() == tokenizer.decode([*start, half])
