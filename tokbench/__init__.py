@@ -23,6 +23,7 @@ _HOMES = {
     "Document": "tokbench.corpus",
     "Encoded": "tokbench.interfaces",
     "Segmentation": "tokbench.tokens",
+    "Shards": "tokbench.shards.reading",
     "Span": "tokbench.tokens",
     "SpecialPolicy": "tokbench.tokens",
     "StreamingDecoder": "tokbench.streaming",
@@ -35,9 +36,12 @@ _HOMES = {
     "compare": "tokbench.judging",
     "load": "tokbench.workbench",
     "open_corpus": "tokbench.corpus",
+    "open_shards": "tokbench.shards.reading",
     "report": "tokbench.judging",
     "sweep": "tokbench.judging",
     "train": "tokbench.workbench",
+    "verify_shards": "tokbench.shards.verification",
+    "write_shards": "tokbench.shards.writing",
 }
 
 if TYPE_CHECKING:
@@ -45,6 +49,9 @@ if TYPE_CHECKING:
     from tokbench.errors import TokbenchError
     from tokbench.interfaces import Encoded, Tokenizer, TokenizerInfo
     from tokbench.judging import compare, report, sweep
+    from tokbench.shards.reading import Shards, open_shards
+    from tokbench.shards.verification import verify_shards
+    from tokbench.shards.writing import write_shards
     from tokbench.streaming import StreamingDecoder
     from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
     from tokbench.workbench import load, train
@@ -54,6 +61,7 @@ __all__ = [
     "Document",
     "Encoded",
     "Segmentation",
+    "Shards",
     "Span",
     "SpecialPolicy",
     "StreamingDecoder",
@@ -67,9 +75,12 @@ __all__ = [
     "compare",
     "load",
     "open_corpus",
+    "open_shards",
     "report",
     "sweep",
     "train",
+    "verify_shards",
+    "write_shards",
 ]
 
 

@@ -23,7 +23,7 @@ ORDER = [
     "errors", "tokens", "compiled",
     "interfaces", "streaming", "spans", "special_tokens", "graphemes", "resources", "models", "sampling",
     "config", "store", "corpus", "formats", "metrics", "results", "base",
-    "adapters", "backends", "registry", "evaluation",
+    "adapters", "backends", "registry", "evaluation", "shards",
     "tokbin", "opening", "targets", "conversion", "inputs", "inspection", "defaults", "doctor",
     "workbench", "judging", "benchmarking", "render", "cli",
 ]  # fmt: skip

@@ -1,0 +1,224 @@
+"""What a run has finished, so that another can go on: a line a shard, on the disk before the next is begun.
+
+The first line is the plan. Each further one tells of a shard: what it holds, the place in the corpus behind
+its last document, and the files that had been read to their end. A line that a kill cut off does not count.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
+
+from tokbench.errors import CorpusError, ModelFormatError, StoreError
+from tokbench.shards.layout import (
+    CorpusEntry,
+    Fields,
+    ShardEntry,
+    ShardIndex,
+    corpus_entry,
+    offsets_size,
+    shard_entry,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from tokbench.shards.plan import Plan
+
+JOURNAL_NAME = "journal.jsonl"
+_SCHEMA = "tokbench.shards.journal/1"
+_ANEW = "--force begins anew, --out puts it elsewhere"
+
+
+@dataclass(slots=True)
+class Finished:
+    """How far a run is.
+
+    Attributes:
+        shards: those that are whole.
+        files: the files that had been read to their end when the last of them was.
+        documents: documents of the next file that are in them.
+    """
+
+    shards: list[ShardEntry] = field(default_factory=list)
+    files: list[CorpusEntry] = field(default_factory=list)
+    documents: int = 0
+
+
+class Journal:
+    """The journal of one run, held against other processes as long as it is open."""
+
+    def __init__(self, stream: BinaryIO, plan: Plan, finished: Finished) -> None:
+        self.plan = plan
+        self.finished = finished
+        self._stream = stream
+
+    @classmethod
+    def begin(cls, folder: Path, plan: Plan) -> Self:
+        """A new journal. Raises `StoreError` where another process writes there, `OSError`."""
+        journal = cls(_locked(folder), plan, Finished())
+        journal._stream.truncate(0)
+        journal._append({"schema": _SCHEMA, "plan": plan.document()})
+        return journal
+
+    @classmethod
+    def resume(cls, folder: Path, plan: Plan) -> Self:
+        """The journal that another run left, or a new one where that had not come to its plan.
+
+        Raises:
+            StoreError: the run was of another plan, or still goes on.
+            CorpusError: the corpus has changed since.
+            ModelFormatError: the journal is damaged.
+        """
+        path = folder / JOURNAL_NAME
+        stream = _locked(folder)
+        stream.seek(0)
+        *lines, _ = stream.read().split(b"\n")
+        if not lines:
+            stream.close()
+            return cls.begin(folder, plan)
+        try:
+            recorded, *rest = map(_fields_of(path), lines)
+            if recorded.values.get("schema") != _SCHEMA:
+                raise recorded.wrong("schema", repr(_SCHEMA), hint=_ANEW)
+            before = recorded.inner("plan")
+            refuse_other_plan(before.values, plan.document())
+            # Whatever the tokenizer is called now: the index must not depend on where a run was interrupted.
+            name = before.inner("tokenizer").text("name")
+            plan = dataclasses.replace(plan, tokenizer=dataclasses.replace(plan.tokenizer, name=name))
+            finished, kept = _replayed(folder, plan, rest)
+        except BaseException:
+            stream.close()
+            raise
+        stream.truncate(sum(len(line) + 1 for line in lines[: kept + 1]))
+        stream.seek(0, os.SEEK_END)
+        return cls(stream, plan, finished)
+
+    def add(self, shard: ShardEntry, files: list[CorpusEntry], *, documents: int) -> None:
+        """Record a shard that is on the disk: with the files that ended since the last, and the place in the next."""
+        self._append(
+            {
+                "shard": dataclasses.asdict(shard),
+                "files": [dataclasses.asdict(file) for file in files],
+                "documents": documents,
+            }
+        )
+        self.finished.shards.append(shard)
+        self.finished.files.extend(files)
+        self.finished.documents = documents
+
+    def close(self) -> None:
+        """Let others go on."""
+        self._stream.close()
+
+    def _append(self, document: dict[str, Any]) -> None:
+        import orjson
+
+        self._stream.write(orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE))
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+
+
+def refuse_other_plan(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Say what is not as it was. Raises `StoreError`, `CorpusError`."""
+    changes = list(_changes(before, now))
+    if changes:
+        more = f", and {len(changes) - 3} more" if len(changes) > 3 else ""
+        raise StoreError(
+            f"this run cannot be resumed: {', '.join(changes[:3])}{more}",
+            hint=f"run it with what it was begun with; {_ANEW}",
+        )
+    if change := _corpus_change(before.get("files"), now["files"]):
+        raise CorpusError(f"this run cannot be resumed: {change}", hint=_ANEW)
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("format", "dtype"):
+        if before.get(name) != now[name]:
+            yield f"{name} was {before.get(name)}, and is {now[name]}"
+    one, other = _part(before, "tokenizer"), _part(now, "tokenizer")
+    if any(one.get(name) != other[name] for name in ("vocabulary", "behaviour")):
+        yield f"the tokenizer was {one.get('name')!r}, and this {other['name']!r} is another one"
+    one, other = _part(before, "eos"), _part(now, "eos")
+    if one.get("id") != other.get("id"):
+        yield f"what ends documents was {one.get('text', 'nothing')}, and is {other.get('text', 'nothing')}"
+    one, other = _part(before, "options"), _part(now, "options")
+    for name, value in other.items():
+        if one.get(name) != value:
+            yield f"--{name.replace('_', '-')} was {one.get(name)}, and is {value}"
+
+
+def _part(plan: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = plan.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _corpus_change(before: Any, now: list[dict[str, Any]]) -> str | None:
+    entries = before if isinstance(before, list | tuple) else []
+    known = {entry.get("name"): entry for entry in entries if isinstance(entry, dict)}
+    for entry in now:
+        name = entry["name"]
+        if name not in known:
+            return f"{name} was not in the corpus before"
+        # Of a finished run, only sizes are known.
+        if any(key in entry and known[name].get(key, value) != value for key, value in entry.items()):
+            return f"{name} has changed since"
+    missing = known.keys() - {entry["name"] for entry in now}
+    return f"{min(map(str, missing))} is no longer in the corpus" if missing else None
+
+
+def _replayed(folder: Path, plan: Plan, lines: list[Fields]) -> tuple[Finished, int]:
+    """How far the run was, and how many lines of shards tell so: up to the first whose files are not there."""
+    finished = Finished()
+    for number, line in enumerate(lines):
+        shard = shard_entry(line.inner("shard"), number=number, format=plan.format)
+        if not _is_whole(folder, plan, shard):
+            return finished, number
+        finished.shards.append(shard)
+        finished.files.extend(map(corpus_entry, line.items("files")))
+        finished.documents = line.count("documents")
+        if len(finished.files) > len(plan.files):
+            raise line.wrong("files", "files of the corpus", hint=_ANEW)
+    return finished, len(lines)
+
+
+def _is_whole(folder: Path, plan: Plan, shard: ShardEntry) -> bool:
+    """Whether files of the right sizes are there: after a power failure they may not be."""
+    index = ShardIndex(plan.format, plan.dtype, plan.tokenizer, plan.eos, plan.options, (), ())
+    sizes = {shard.file: index.file_size(shard), shard.offsets_file: offsets_size(shard)}
+    with suppress(OSError):
+        return all((folder / name).stat().st_size == size for name, size in sizes.items())
+    return False
+
+
+def _fields_of(path: Path) -> Any:
+    import orjson
+
+    def parse(line: bytes) -> Fields:
+        try:
+            return Fields.of(path, orjson.loads(line))
+        except orjson.JSONDecodeError as error:
+            raise ModelFormatError(path, "JSON on each line", str(error), hint=_ANEW) from None
+
+    return parse
+
+
+def _locked(folder: Path) -> BinaryIO:
+    """The journal's file, held by this process alone. Raises `StoreError`, `OSError`."""
+    stream = (folder / JOURNAL_NAME).open("a+b")
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return stream
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        stream.close()
+        raise StoreError(f"another process is writing to {folder}", hint="wait for it, or stop it") from None
+    except OSError:  # a file system without locks
+        pass
+    return stream

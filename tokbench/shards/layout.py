@@ -1,0 +1,360 @@
+r"""What a folder of shards looks like, and its index, written and read strictly.
+
+    index.json                what is there; written last, so that a folder with it is whole
+    shard-00000.npy           ids, uint16 or uint32, little-endian, document after document
+    shard-00000.offsets.npy   int64[documents + 1]: document i has ids[offsets[i]:offsets[i + 1]]
+    shard-00001.npy           …
+
+A `.npy` shard has a header of 128 bytes, a `.bin` shard has none. A document is never divided between
+shards. Nothing in the index is a time or a machine: the same corpus gives the same bytes.
+
+    schema      "tokbench.shards/1"
+    format      "npy" or "bin"
+    dtype       "uint16" or "uint32"
+    tokenizer   name; vocab_size; vocabulary: sha256 of its entries and special tokens; behaviour: sha256
+                of its ids for fixed texts, which also tells how it splits and merges
+    eos         what ends each document: its text and id; null for nothing
+    options     how the corpus was read (documents, text_field, errors), special, shard_tokens
+    files       of the corpus: name, bytes on disk, and what they held: documents, replaced_bytes,
+                skipped_documents
+    shards      file; tokens; documents; text_bytes: UTF-8 bytes of its texts; sha256 of the file;
+                offsets: sha256 of the file of its offsets
+    total       shards, documents, tokens, text_bytes
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+from tokbench.corpus import DocumentUnit, ErrorPolicy
+from tokbench.errors import ModelFormatError
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+ShardFormat = Literal["npy", "bin"]
+TokenType = Literal["uint16", "uint32"]
+
+INDEX_NAME = "index.json"
+SCHEMA = "tokbench.shards/1"
+TOKEN_BYTES: dict[TokenType, int] = {"uint16": 2, "uint32": 4}
+OFFSET_BYTES = 8
+NPY_HEADER_BYTES = 128
+
+OWN_FILE = re.compile(r"shard-[0-9]{5,9}(\.npy|\.bin|\.offsets\.npy)(\.tmp)?")
+"""What a folder of shards may hold besides its index and its journal."""
+
+_MAX_COUNT = 2**53
+_MAX_VOCAB_SIZE = 2**32
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHARD = re.compile(r"shard-[0-9]{5,9}\.(npy|bin)")
+_RESTORE = "the file was edited or cut: restore it, or encode again"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerIdentity:
+    """Which tokenizer made shards.
+
+    Attributes:
+        name: how it was called.
+        vocab_size: entries; every id is below it.
+        vocabulary: sha256 of its entries and special tokens.
+        behaviour: sha256 of its ids for fixed texts.
+    """
+
+    name: str
+    vocab_size: int
+    vocabulary: str
+    behaviour: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfDocument:
+    """The special token behind each document."""
+
+    text: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShardOptions:
+    """How the corpus was read and what was made of it."""
+
+    documents: str
+    text_field: str
+    errors: str
+    special: str
+    shard_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusEntry:
+    """A file of the corpus, and what it held."""
+
+    name: str
+    bytes: int
+    documents: int
+    replaced_bytes: int
+    skipped_documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShardEntry:
+    """A shard: its files and what is in them."""
+
+    file: str
+    tokens: int
+    documents: int
+    text_bytes: int
+    sha256: str
+    offsets: str
+
+    @property
+    def offsets_file(self) -> str:
+        """The name of the file of its offsets."""
+        return f"{self.file.partition('.')[0]}.offsets.npy"
+
+
+@dataclass(frozen=True, slots=True)
+class ShardIndex:
+    """What `index.json` says; its fields are those of the module's docstring."""
+
+    format: ShardFormat
+    dtype: TokenType
+    tokenizer: TokenizerIdentity
+    eos: EndOfDocument | None
+    options: ShardOptions
+    files: tuple[CorpusEntry, ...]
+    shards: tuple[ShardEntry, ...]
+
+    @property
+    def documents(self) -> int:
+        """Documents of all shards."""
+        return sum(shard.documents for shard in self.shards)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all shards, those behind documents included."""
+        return sum(shard.tokens for shard in self.shards)
+
+    @property
+    def text_bytes(self) -> int:
+        """UTF-8 bytes of all texts."""
+        return sum(shard.text_bytes for shard in self.shards)
+
+    def document(self) -> dict[str, Any]:
+        """As `index.json` holds it."""
+        return {
+            "schema": SCHEMA,
+            **dataclasses.asdict(self),
+            "total": {
+                "shards": len(self.shards),
+                "documents": self.documents,
+                "tokens": self.tokens,
+                "text_bytes": self.text_bytes,
+            },
+        }
+
+    def file_size(self, shard: ShardEntry) -> int:
+        """The bytes that a shard's file must have."""
+        header = NPY_HEADER_BYTES if self.format == "npy" else 0
+        return header + shard.tokens * TOKEN_BYTES[self.dtype]
+
+
+def shard_name(number: int, format: ShardFormat) -> str:
+    """The file name of a shard.
+
+    >>> shard_name(7, "npy")
+    'shard-00007.npy'
+    """
+    return f"shard-{number:05}.{format}"
+
+
+def offsets_size(shard: ShardEntry) -> int:
+    """The bytes that the file of a shard's offsets must have."""
+    return NPY_HEADER_BYTES + (shard.documents + 1) * OFFSET_BYTES
+
+
+def npy_header(dtype: str, length: int) -> bytes:
+    """The header of a `.npy` file with one array of one dimension.
+
+    Always 128 bytes, so that it can be written when the length is known, and the same whatever the version
+    of numpy.
+
+    >>> len(npy_header("uint16", 2**40)), npy_header("int64", 3)[10:40]
+    (128, b"{'descr': '<i8', 'fortran_orde")
+    """
+    code = {"uint16": "<u2", "uint32": "<u4", "int64": "<i8"}[dtype]
+    fields = f"{{'descr': '{code}', 'fortran_order': False, 'shape': ({length},), }}"
+    text = fields.ljust(NPY_HEADER_BYTES - 11) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def dump_index(index: ShardIndex) -> bytes:
+    """The bytes of `index.json`, the same for equal indexes."""
+    import orjson
+
+    return orjson.dumps(index.document(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def parse_index(data: bytes, *, path: Path) -> ShardIndex:
+    """The index that bytes hold, every field checked; keys it does not know are left aside.
+
+    Raises:
+        ModelFormatError: not JSON, not an index, or a field of the wrong kind.
+    """
+    import orjson
+
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise ModelFormatError(path, "JSON", str(error), hint=_RESTORE) from None
+    fields = Fields.of(path, document)
+    if fields.values.get("schema") != SCHEMA:
+        raise fields.wrong("schema", repr(SCHEMA), hint="was it written by a newer tokbench?")
+    format: ShardFormat = fields.choice("format", get_args(ShardFormat))
+    dtype: TokenType = fields.choice("dtype", get_args(TokenType))
+    tokenizer = tokenizer_identity(fields.inner("tokenizer"))
+    eos = None if fields.values.get("eos", 0) is None else end_of_document(fields.inner("eos"), tokenizer)
+    index = ShardIndex(
+        format=format,
+        dtype=dtype,
+        tokenizer=tokenizer,
+        eos=eos,
+        options=_options(fields.inner("options")),
+        files=tuple(map(corpus_entry, fields.items("files"))),
+        shards=tuple(
+            shard_entry(inner, number=number, format=format)
+            for number, inner in enumerate(fields.items("shards"))
+        ),
+    )
+    if not index.shards:
+        raise fields.wrong("shards", "at least one shard")
+    total = fields.inner("total")
+    for name, found in index.document()["total"].items():
+        if total.count(name) != found:
+            raise total.wrong(name, f"the sum {found}")
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """One JSON object, whose fields are asked for by name and kind."""
+
+    path: Path
+    values: Mapping[str, Any]
+    prefix: str = ""
+
+    @classmethod
+    def of(cls, path: Path, value: object, prefix: str = "") -> Self:
+        """A JSON value that must be an object. Raises `ModelFormatError`."""
+        if not isinstance(value, dict):
+            where = f" as {prefix.removesuffix('.')}" if prefix else ""
+            raise ModelFormatError(path, f"a JSON object{where}", _shown(value), hint=_RESTORE)
+        return cls(path, value, prefix)
+
+    def wrong(self, name: str, expected: str, *, hint: str = _RESTORE) -> ModelFormatError:
+        """The error for a field."""
+        found = _shown(self.values[name]) if name in self.values else "nothing"
+        return ModelFormatError(self.path, f"{expected} as {self.prefix}{name}", found, hint=hint)
+
+    def text(self, name: str) -> str:
+        """A text. Raises `ModelFormatError`, as the others."""
+        value = self.values.get(name)
+        if not isinstance(value, str):
+            raise self.wrong(name, "a text")
+        return value
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> Any:
+        """One of some words."""
+        if self.text(name) not in choices:
+            raise self.wrong(name, " or ".join(map(repr, choices)))
+        return self.values[name]
+
+    def sha256(self, name: str) -> str:
+        """A SHA-256 in hexadecimal."""
+        if not _SHA256.fullmatch(self.text(name)):
+            raise self.wrong(name, "a sha256")
+        return self.text(name)
+
+    def count(self, name: str, *, low: int = 0, high: int = _MAX_COUNT) -> int:
+        """A whole number within bounds."""
+        value = self.values.get(name)
+        if type(value) is not int or not low <= value <= high:
+            raise self.wrong(name, f"a whole number from {low} to {high}")
+        return value
+
+    def inner(self, name: str) -> Fields:
+        """An object."""
+        return Fields.of(self.path, self.values.get(name), f"{self.prefix}{name}.")
+
+    def items(self, name: str) -> list[Fields]:
+        """A list of objects."""
+        values = self.values.get(name)
+        if not isinstance(values, list):
+            raise self.wrong(name, "a list")
+        return [
+            Fields.of(self.path, value, f"{self.prefix}{name}[{number}].")
+            for number, value in enumerate(values)
+        ]
+
+
+def tokenizer_identity(fields: Fields) -> TokenizerIdentity:
+    """Read the part `tokenizer`. Raises `ModelFormatError`, as the others."""
+    return TokenizerIdentity(
+        name=fields.text("name"),
+        vocab_size=fields.count("vocab_size", low=1, high=_MAX_VOCAB_SIZE),
+        vocabulary=fields.sha256("vocabulary"),
+        behaviour=fields.sha256("behaviour"),
+    )
+
+
+def end_of_document(fields: Fields, tokenizer: TokenizerIdentity) -> EndOfDocument:
+    """Read the part `eos`."""
+    return EndOfDocument(fields.text("text"), fields.count("id", high=tokenizer.vocab_size - 1))
+
+
+def corpus_entry(fields: Fields) -> CorpusEntry:
+    """Read one of `files`."""
+    return CorpusEntry(
+        name=fields.text("name"),
+        bytes=fields.count("bytes"),
+        documents=fields.count("documents"),
+        replaced_bytes=fields.count("replaced_bytes"),
+        skipped_documents=fields.count("skipped_documents"),
+    )
+
+
+def shard_entry(fields: Fields, *, number: int, format: ShardFormat) -> ShardEntry:
+    """Read one of `shards`; its name can only be its own, so that no other file is ever opened."""
+    name = fields.text("file")
+    if not _SHARD.fullmatch(name) or name != shard_name(number, format):
+        raise fields.wrong("file", repr(shard_name(number, format)), hint="do not use this folder")
+    return ShardEntry(
+        file=name,
+        tokens=fields.count("tokens"),
+        documents=fields.count("documents", low=1),
+        text_bytes=fields.count("text_bytes"),
+        sha256=fields.sha256("sha256"),
+        offsets=fields.sha256("offsets"),
+    )
+
+
+def _options(fields: Fields) -> ShardOptions:
+    return ShardOptions(
+        documents=fields.choice("documents", get_args(DocumentUnit)),
+        text_field=fields.text("text_field"),
+        errors=fields.choice("errors", get_args(ErrorPolicy)),
+        special=fields.choice("special", tuple(policy.value for policy in SpecialPolicy)),
+        shard_tokens=fields.count("shard_tokens", low=1),
+    )
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"

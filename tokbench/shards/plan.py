@@ -1,0 +1,165 @@
+"""What a run of writing shards is going to make: everything that is known before the first document."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from tokbench.errors import ConfigError
+from tokbench.evaluation.provenance import vocabulary_hash
+from tokbench.metrics.vocabulary import vocabulary_of
+from tokbench.shards.layout import (
+    TOKEN_BYTES,
+    EndOfDocument,
+    ShardFormat,
+    ShardOptions,
+    TokenizerIdentity,
+    TokenType,
+)
+from tokbench.store import self_test_texts
+
+if TYPE_CHECKING:
+    from tokbench.corpus import Corpus
+    from tokbench.interfaces import Tokenizer
+    from tokbench.tokens import SpecialPolicy
+
+_EOS_NAMES = ("<|endoftext|>", "<|end_of_text|>", "<|eos|>", "<eos>", "</s>", "[EOS]", "[SEP]")
+"""What tokenizers call the special token that ends a document; the first that there is, is taken."""
+_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """A file of the corpus, as it was before it was read."""
+
+    name: str
+    bytes: int
+    modified: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be made of what. Two runs with equal plans make the same bytes.
+
+    The times at which files were changed stand here, and in the journal, but not in the index: they tell
+    that a corpus changed under a run, and nothing of the shards.
+    """
+
+    format: ShardFormat
+    dtype: TokenType
+    tokenizer: TokenizerIdentity
+    eos: EndOfDocument | None
+    options: ShardOptions
+    files: tuple[PlannedFile, ...]
+
+    def document(self) -> dict[str, Any]:
+        """As plain data."""
+        document = dataclasses.asdict(self)
+        document["files"] = [dataclasses.asdict(file) for file in self.files]
+        return document
+
+
+def make_plan(
+    tokenizer: Tokenizer,
+    corpus: Corpus,
+    *,
+    format: str,
+    dtype: str,
+    eos: str | bool | None,
+    shard_tokens: int,
+    special: SpecialPolicy,
+) -> Plan:
+    """Check what is asked for. Raises `ConfigError`, `CorpusError`."""
+    if format not in get_args(ShardFormat):
+        raise ConfigError(f"unknown format {format!r}", hint="choose npy or bin (--format)")
+    if shard_tokens < 1:
+        raise ConfigError(
+            f"shards of {shard_tokens} tokens cannot be", hint="choose --shard-tokens 100000000"
+        )
+    return Plan(
+        format="npy" if format == "npy" else "bin",
+        dtype=chosen_dtype(dtype, tokenizer.info.vocab_size),
+        tokenizer=identity_of(tokenizer),
+        eos=chosen_eos(tokenizer, eos) if eos else None,
+        options=ShardOptions(
+            documents=corpus.options.documents,
+            text_field=corpus.options.text_field,
+            errors=corpus.options.errors,
+            special=special.value,
+            shard_tokens=shard_tokens,
+        ),
+        files=planned_files(corpus),
+    )
+
+
+def planned_files(corpus: Corpus) -> tuple[PlannedFile, ...]:
+    """The files of a corpus as they are now. Raises `CorpusError`."""
+    from tokbench.corpus.files import unreadable
+
+    planned = []
+    for file in corpus.files:
+        try:
+            status = None if file.stream else file.path.stat()
+        except OSError as error:
+            raise unreadable(file.name, error) from error
+        size, modified = (0, 0) if status is None else (status.st_size, status.st_mtime_ns)
+        planned.append(PlannedFile(file.name, size, modified))
+    return tuple(planned)
+
+
+def chosen_dtype(dtype: str, vocab_size: int) -> TokenType:
+    """The type of ids: under "auto" the smallest that holds every id.
+
+    Raises:
+        ConfigError: one that does not hold them, or that there is not.
+
+    >>> chosen_dtype("auto", 65_536), chosen_dtype("auto", 65_537)
+    ('uint16', 'uint32')
+    """
+    fits = vocab_size <= 1 << 16
+    match dtype:
+        case "auto":
+            return "uint16" if fits else "uint32"
+        case "uint16" if not fits:
+            raise ConfigError(
+                f"uint16 holds ids below 65,536, and this vocabulary has {vocab_size:,}",
+                hint="choose --dtype uint32, or auto",
+            )
+        case "uint16" | "uint32":
+            return dtype
+        case _:
+            raise ConfigError(
+                f"unknown dtype {dtype!r}", hint=f"choose auto or {' or '.join(TOKEN_BYTES)} (--dtype)"
+            )
+
+
+def chosen_eos(tokenizer: Tokenizer, eos: str | Literal[True]) -> EndOfDocument:
+    """The special token that ends each document: by its text, or True for the tokenizer's own.
+
+    Raises:
+        ConfigError: the tokenizer has no such special token, or none that is known to end documents.
+    """
+    specials = tokenizer.info.special_tokens
+    found = next((name for name in _EOS_NAMES if name in specials), None) if eos is True else eos
+    if found is not None and found in specials:
+        return EndOfDocument(found, specials[found])
+    names = [*map(repr, list(specials)[:_NAMED]), *(["…"] if len(specials) > _NAMED else [])]
+    hint = f"it has {', '.join(names)}: choose with --eos" if names else "it has none at all"
+    what = "special token that is known to end documents" if eos is True else f"special token {eos!r}"
+    raise ConfigError(f"{tokenizer.info.name!r} has no {what}", hint=hint)
+
+
+def identity_of(tokenizer: Tokenizer) -> TokenizerIdentity:
+    """Tell which tokenizer it is. Takes O(V) calls of it."""
+    info = tokenizer.info
+    behaviour = hashlib.sha256()
+    for text in self_test_texts(seed=0):
+        behaviour.update(repr(list(tokenizer.encode(text))).encode())
+    return TokenizerIdentity(
+        name=info.name,
+        vocab_size=info.vocab_size,
+        vocabulary=vocabulary_hash(vocabulary_of(tokenizer), info.special_tokens),
+        behaviour=behaviour.hexdigest(),
+    )

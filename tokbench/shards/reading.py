@@ -1,0 +1,190 @@
+"""Shards that are there: their documents as views of the files."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.errors import ConfigError, ModelFormatError, StoreError
+from tokbench.shards.layout import (
+    INDEX_NAME,
+    NPY_HEADER_BYTES,
+    ShardEntry,
+    ShardIndex,
+    npy_header,
+    offsets_size,
+    parse_index,
+)
+from tokbench.shards.plan import identity_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tokbench.interfaces import Tokenizer
+
+_MAX_INDEX_BYTES = 1 << 30
+_INCOMPLETE = "the folder is incomplete: restore it, or encode again"
+
+
+def open_shards(folder: Path | str) -> Shards:
+    """The shards of a folder; nothing is read but the index, and every file has the size that it tells.
+
+    Raises:
+        StoreError: there are none.
+        ModelFormatError: the index is damaged, or a file is missing or of another size.
+
+    Usage:
+
+        shards = open_shards("shards")
+        len(shards), shards.tokens  # documents, tokens
+        for array in shards.arrays():  # each shard as numpy maps it
+            print(array.dtype, len(array))
+    """
+    folder = Path(folder)
+    shards = Shards(folder, read_index(folder))
+    for shard in shards.index.shards:
+        shards.check_sizes(shard)
+    return shards
+
+
+def read_index(folder: Path) -> ShardIndex:
+    """The index of a folder. Raises `StoreError` where there is none, `ModelFormatError`."""
+    path = folder / INDEX_NAME
+    try:
+        with path.open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size > _MAX_INDEX_BYTES:
+                raise ModelFormatError(path, f"at most {_MAX_INDEX_BYTES} bytes", str(size))
+            return parse_index(stream.read(), path=path)
+    except FileNotFoundError:
+        hint = "`tokbench encode PATH --out FOLDER` makes them; --resume goes on with what was interrupted"
+        raise StoreError(f"{folder} holds no finished shards: it has no {INDEX_NAME}", hint=hint) from None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def holds_shards(folder: Path) -> bool:
+    """Whether a folder claims to hold shards."""
+    return os.path.isfile(folder / INDEX_NAME)  # noqa: PTH113 -- False, not an error, without permission
+
+
+class Shards:
+    """The documents of a folder of shards, by their number; iterating gives one after another.
+
+    Attributes:
+        folder: where they are.
+        index: what is there.
+    """
+
+    def __init__(self, folder: Path, index: ShardIndex) -> None:
+        self.folder = folder
+        self.index = index
+        self._mapped: dict[int, tuple[NDArray[Any], NDArray[np.int64]]] = {}
+
+    def __len__(self) -> int:
+        """Documents."""
+        return self._ends[-1] if self._ends else 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all documents."""
+        return self.index.tokens
+
+    def __getitem__(self, document: int) -> NDArray[Any]:
+        """The ids of a document, with what ends it: a view of the file. Raises `ModelFormatError`."""
+        if not -len(self) <= document < len(self):
+            raise IndexError(f"document {document} of {len(self)}")
+        document %= len(self)
+        number = bisect_right(self._ends, document)
+        ids, offsets = self._arrays_of(number)
+        place = document - (self._ends[number] - self.index.shards[number].documents)
+        start, stop = int(offsets[place]), int(offsets[place + 1])
+        if not 0 <= start <= stop <= len(ids):
+            path = self.folder / self.index.shards[number].offsets_file
+            raise ModelFormatError(path, "offsets that ascend", f"{start} before {stop}", hint=_INCOMPLETE)
+        return ids[start:stop]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (self[document] for document in range(len(self)))
+
+    def arrays(self) -> Iterator[NDArray[Any]]:
+        """The ids of each shard, as numpy maps its file into memory."""
+        return map(self.ids, range(len(self.index.shards)))
+
+    def ids(self, shard: int) -> NDArray[Any]:
+        """The ids of a shard, document after document."""
+        return self._arrays_of(shard)[0]
+
+    def offsets(self, shard: int) -> NDArray[np.int64]:
+        """Where the documents of a shard begin, and where the last ends."""
+        return self._arrays_of(shard)[1]
+
+    def text(self, document: int, tokenizer: Tokenizer, *, errors: str = "replace") -> str:
+        """The text of a document, without what ends it.
+
+        Raises:
+            UnknownIdError: the tokenizer is another one; `check_tokenizer` tells beforehand.
+            DecodeError: it does not make whole characters, under errors="strict".
+        """
+        ids = self[document].tolist()
+        if self.index.eos is not None and ids and ids[-1] == self.index.eos.id:
+            ids.pop()
+        return tokenizer.decode(ids, errors=errors)
+
+    def check_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Refuse a tokenizer with other entries than the one that made the shards. Raises `ConfigError`."""
+        made, given = self.index.tokenizer, identity_of(tokenizer)
+        if given.vocabulary != made.vocabulary:
+            raise ConfigError(
+                f"{self.folder} was made by {made.name!r} ({made.vocab_size:,} entries), and {given.name!r} "
+                f"({given.vocab_size:,} entries) is another tokenizer",
+                hint="name the one that made it with -t",
+            )
+
+    def check_sizes(self, shard: ShardEntry) -> None:
+        """Hold the files of a shard to the index. Raises `ModelFormatError`."""
+        sizes = {shard.file: self.index.file_size(shard), shard.offsets_file: offsets_size(shard)}
+        for name, wanted in sizes.items():
+            path = self.folder / name
+            try:
+                real, found = path.resolve(strict=True), path.stat().st_size
+            except OSError as error:
+                raise ModelFormatError(path, "the file", error.strerror or "none", hint=_INCOMPLETE) from None
+            if not real.is_relative_to(self.folder.resolve()) or not real.is_file():
+                raise ModelFormatError(path, "a file of this folder", f"a link to {real}")
+            if found != wanted:
+                raise ModelFormatError(path, f"{wanted} bytes", f"{found}", hint=_INCOMPLETE)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Documents up to the end of each shard."""
+        return list(accumulate(shard.documents for shard in self.index.shards))
+
+    def _arrays_of(self, number: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        if number not in self._mapped:
+            shard = self.index.shards[number]
+            self.check_sizes(shard)
+            header = NPY_HEADER_BYTES if self.index.format == "npy" else 0
+            ids = self._map(shard.file, self.index.dtype, shard.tokens, header)
+            offsets = self._map(shard.offsets_file, "int64", shard.documents + 1, NPY_HEADER_BYTES)
+            self._mapped[number] = ids, offsets
+        return self._mapped[number]
+
+    def _map(self, name: str, dtype: str, length: int, header: int) -> NDArray[Any]:
+        path = self.folder / name
+        kind = np.dtype(dtype).newbyteorder("<")
+        if header:
+            with path.open("rb") as stream:
+                if stream.read(header) != npy_header(dtype, length):
+                    raise ModelFormatError(path, f"{length} {dtype} in an .npy file", "another header")
+        if not length:  # nothing can be mapped
+            return np.empty(0, kind)
+        return np.memmap(path, dtype=kind, mode="r", offset=header, shape=(length,))

@@ -1,0 +1,223 @@
+"""Whether shards are what their index says, and, with the tokenizer and the corpus, what they should be."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.corpus import Problems
+from tokbench.errors import ConfigError, ModelFormatError, StoreError
+from tokbench.interfaces import no_progress
+from tokbench.results import VerifyResult
+from tokbench.shards.journal import JOURNAL_NAME
+from tokbench.shards.layout import INDEX_NAME, OWN_FILE, ShardEntry
+from tokbench.shards.plan import identity_of
+from tokbench.shards.reading import Shards, read_index
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tokbench.corpus import Corpus
+    from tokbench.interfaces import Progress, Tokenizer
+
+_CHUNK = 1 << 22
+"""Ids looked at together."""
+_BATCH_CHARACTERS = 4 << 20
+_MOST_PROBLEMS = 20
+"""Of one kind of check: a wrong corpus differs in every document."""
+
+
+def verify_shards(
+    folder: Path | str,
+    *,
+    tokenizer: Tokenizer | None = None,
+    corpus: Corpus | None = None,
+    sample: int | None = None,
+    threads: int | None = None,
+    progress: Progress = no_progress,
+) -> VerifyResult:
+    """Check a folder of shards.
+
+    That is: each file is there, with the size and sha256 of the index; offsets ascend and end where the
+    ids do; every id is in the vocabulary; what ends documents stands behind each; no file is too many.
+
+    Args:
+        folder: the folder.
+        tokenizer: must be the one that made them.
+        corpus: is encoded anew and compared.
+        sample: so many documents of the corpus, evenly spread, instead of all.
+        threads: for encoding; None takes every processor.
+        progress: told how far it is.
+
+    Returns:
+        What is wrong, a sentence each.
+
+    Raises:
+        StoreError: there are no finished shards.
+        ModelFormatError: the index itself is damaged.
+        ConfigError: a corpus without a tokenizer, or a sample of nothing.
+        CorpusError: a text of the corpus cannot be read.
+    """
+    if corpus is not None and tokenizer is None:
+        raise ConfigError("a corpus is compared by encoding it anew", hint="name the tokenizer with -t")
+    if sample is not None and (corpus is None or sample < 1):
+        raise ConfigError(
+            "--sample chooses documents of a corpus", hint="name the corpus behind the folder, and 1 or more"
+        )
+    folder = Path(folder)
+    shards = Shards(folder, read_index(folder))
+    problems = list(_strangers(shards))
+    done = 0
+    for number, shard in enumerate(shards.index.shards):
+        progress("checking", done, shards.tokens, "tokens")
+        problems += _shard_problems(shards, number, shard)
+        done += shard.tokens
+    progress("checking", done, shards.tokens, "tokens")
+    if tokenizer is not None:
+        problems += _tokenizer_problems(shards, tokenizer)
+    compared = 0
+    if corpus is not None and tokenizer is not None and not problems:
+        comparison = _Comparison(shards, tokenizer, corpus, sample=sample, threads=threads)
+        problems += comparison.problems(progress)
+        compared = comparison.compared
+    index = shards.index
+    return VerifyResult(
+        folder=folder,
+        shards=len(index.shards),
+        documents=index.documents,
+        tokens=index.tokens,
+        compared=compared,
+        problems=tuple(problems),
+    )
+
+
+def _strangers(shards: Shards) -> Iterator[str]:
+    index = shards.index
+    known = {INDEX_NAME, *(name for shard in index.shards for name in (shard.file, shard.offsets_file))}
+    try:
+        names = sorted(path.name for path in shards.folder.iterdir())
+    except OSError as error:
+        raise StoreError(f"{shards.folder} cannot be listed: {error.strerror or error}") from error
+    for name in names:
+        if name not in known and (OWN_FILE.fullmatch(name) or name == JOURNAL_NAME):
+            yield f"{name} is not in the index"
+
+
+def _shard_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:
+    try:
+        shards.check_sizes(shard)
+        for name, recorded in ((shard.file, shard.sha256), (shard.offsets_file, shard.offsets)):
+            with (shards.folder / name).open("rb") as stream:
+                found = hashlib.file_digest(stream, "sha256").hexdigest()
+            if found != recorded:
+                yield f"{name} was changed: its sha256 is {found[:8]}…, not {recorded[:8]}…"
+        yield from _content_problems(shards, number, shard)
+    except ModelFormatError as error:
+        yield error.message.removeprefix(f"{shards.folder}/")
+    except OSError as error:
+        yield f"{shard.file} cannot be read: {error.strerror or error}"
+
+
+def _content_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:
+    # Offsets and their shard are read in pieces: a shard may be larger than the memory.
+    offsets, ids = shards.offsets(number), shards.ids(number)
+    if offsets[0] != 0 or offsets[-1] != shard.tokens:
+        yield f"{shard.offsets_file} runs from {offsets[0]} to {offsets[-1]}, not from 0 to {shard.tokens}"
+        return
+    for start in range(0, shard.documents, _CHUNK):
+        if (np.diff(offsets[start : start + _CHUNK + 1]) < 0).any():
+            yield f"{shard.offsets_file} does not ascend"
+            return
+    vocab_size = shards.index.tokenizer.vocab_size
+    for start in range(0, shard.tokens, _CHUNK):
+        part = ids[start : start + _CHUNK]
+        if int(part.max()) >= vocab_size:
+            place = start + int(np.argmax(part >= vocab_size))
+            yield f"{shard.file} has the id {ids[place]} at {place}, and the vocabulary {vocab_size} entries"
+            return
+    yield from _eos_problems(shards, number, shard)
+
+
+def _eos_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:
+    """Documents without what ends them. A text may hold it besides, under --special encode."""
+    eos = shards.index.eos
+    if eos is None:
+        return
+    offsets, ids = shards.offsets(number), shards.ids(number)
+    if not shard.tokens:
+        yield f"{shard.file} is empty, and {eos.text} ought to end its documents"
+        return
+    for start in range(0, shard.documents, _CHUNK):
+        bounds = offsets[start : start + _CHUNK + 1]
+        wrong = np.diff(bounds) < 1
+        ends = np.maximum(bounds[1:] - 1, 0)
+        wrong |= ids[ends] != eos.id
+        if wrong.any():
+            document = start + int(np.argmax(wrong))
+            yield f"{shard.file}: its document {document} does not end in {eos.text} ({eos.id})"
+            return
+
+
+def _tokenizer_problems(shards: Shards, tokenizer: Tokenizer) -> Iterator[str]:
+    made, given = shards.index.tokenizer, identity_of(tokenizer)
+    if made.vocabulary != given.vocabulary:
+        yield f"the tokenizer {given.name!r} is not the one that made the shards: its entries are others"
+    elif made.behaviour != given.behaviour:
+        yield (
+            f"the tokenizer {given.name!r} has the entries of the one that made the shards, and gives other ids"
+        )
+
+
+class _Comparison:
+    """The corpus encoded anew, document by document, beside the shards."""
+
+    def __init__(
+        self, shards: Shards, tokenizer: Tokenizer, corpus: Corpus, *, sample: int | None, threads: int | None
+    ) -> None:
+        self._shards = shards
+        self._tokenizer = tokenizer
+        self._corpus = corpus
+        self._threads = threads
+        # Evenly spread, the first and the last among them.
+        wanted = len(shards) if sample is None else min(sample, len(shards))
+        self._chosen = np.unique(np.linspace(0, len(shards) - 1, wanted).round().astype(np.int64))
+        self.compared = 0
+
+    def problems(self, progress: Progress) -> list[str]:
+        """What differs, the first few of many."""
+        found: list[str] = []
+        document = 0
+        for file in self._corpus.files:
+            for texts in self._corpus.texts_of(file, Problems(), batch=_BATCH_CHARACTERS):
+                found += self._differences(document, texts)
+                document += len(texts)
+                progress("comparing", min(document, len(self._shards)), len(self._shards), "documents")
+                if len(found) >= _MOST_PROBLEMS:
+                    return [*found[:_MOST_PROBLEMS], "and perhaps more: the comparison ended here"]
+        if document != len(self._shards):
+            found.append(f"the corpus has {document:,} documents, and the shards have {len(self._shards):,}")
+        return found
+
+    def _differences(self, first: int, texts: list[str]) -> Iterator[str]:
+        low, high = np.searchsorted(self._chosen, [first, first + len(texts)]).tolist()
+        chosen = self._chosen[low:high].tolist()
+        if not chosen:
+            return
+        encoded = self._tokenizer.encode_batch(
+            [texts[document - first] for document in chosen],
+            special=SpecialPolicy(self._shards.index.options.special),
+            threads=self._threads,
+        )
+        for place, document in enumerate(chosen):
+            self.compared += 1
+            if not np.array_equal(self._without_eos(self._shards[document]), encoded[place]):
+                yield f"document {document} has other ids than the corpus gives"
+
+    def _without_eos(self, ids: NDArray[Any]) -> NDArray[Any]:
+        return ids if self._shards.index.eos is None else ids[:-1]

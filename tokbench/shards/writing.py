@@ -1,0 +1,422 @@
+"""A corpus becomes shards: one thread reads and unpacks, one encodes (on threads of its own) and writes.
+
+Where documents end in a shard, what is on the disk first, and what a run that was killed goes on with: the
+journal tells. The result is the same bytes whether or not a run was interrupted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from tokbench.corpus import Problems
+from tokbench.errors import ConfigError, CorpusError, StoreError
+from tokbench.interfaces import no_progress
+from tokbench.shards.journal import JOURNAL_NAME, Journal, refuse_other_plan
+from tokbench.shards.layout import (
+    INDEX_NAME,
+    OWN_FILE,
+    CorpusEntry,
+    ShardEntry,
+    ShardIndex,
+    dump_index,
+    npy_header,
+    shard_name,
+)
+from tokbench.shards.plan import Plan, make_plan, planned_files
+from tokbench.shards.reading import Shards, open_shards
+from tokbench.store.file import write_file
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+
+    from numpy.typing import NDArray
+
+    from tokbench.corpus import Corpus
+    from tokbench.interfaces import Encoded, Progress, Tokenizer
+
+SHARD_TOKENS = 100_000_000
+_BATCH_CHARACTERS = 4 << 20
+"""Encoded at once: enough for threads to share; what is larger leaves the caches and is slower."""
+_BATCHES_AHEAD = 2
+
+
+def write_shards(
+    tokenizer: Tokenizer,
+    corpus: Corpus,
+    folder: Path | str,
+    *,
+    format: str = "npy",
+    dtype: str = "auto",
+    eos: str | bool | None = None,
+    shard_tokens: int = SHARD_TOKENS,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    threads: int | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+) -> Shards:
+    """Encode a corpus into a folder of shards; see `tokbench.shards.layout` for what is in it.
+
+    Args:
+        tokenizer: encodes.
+        corpus: read once, as a stream; a document is held whole.
+        folder: made where it is missing.
+        format: "npy" for `numpy.load(mmap_mode="r")`, "bin" for the bare ids.
+        dtype: "uint16", "uint32", or "auto": the smaller one where it holds every id.
+        eos: the special token to write behind each document, by its text; True takes the tokenizer's own.
+        shard_tokens: a shard has no more, unless one document has.
+        special: what the text of a special token becomes.
+        threads: for encoding; None takes every processor.
+        resume: go on with the run that was interrupted there, if there is one.
+        overwrite: replace shards that are there.
+        progress: told how far it is.
+
+    Returns:
+        The shards, open.
+
+    Raises:
+        ConfigError: an option that cannot be used, or no such special token.
+        CorpusError: a text that cannot be read, or a file that changed since the run began.
+        StoreError: the folder is in use, or cannot be written.
+        SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+
+    Usage:
+
+        shards = write_shards(tokenizer, open_corpus("data/*.jsonl.zst"), "shards", eos=True)
+        shards[0]  # the ids of the first document, as a view of the file
+    """
+    folder = Path(folder)
+    if resume and overwrite:
+        raise ConfigError("resume and overwrite contradict each other", hint="give --resume or --force")
+    plan = make_plan(
+        tokenizer, corpus, format=format, dtype=dtype, eos=eos, shard_tokens=shard_tokens, special=special
+    )
+    with _errors_named(folder):
+        _check_folder(folder, resume=resume, overwrite=overwrite)
+        if resume and (folder / INDEX_NAME).exists():
+            return _finished_before(folder, plan)
+        if resume and (folder / JOURNAL_NAME).exists():
+            _refuse_streams(corpus)
+            journal = Journal.resume(folder, plan)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / INDEX_NAME).unlink(missing_ok=True)
+            journal = Journal.begin(folder, plan)
+        try:
+            _clear(folder, keep=journal.finished.shards)
+            index = _Run(tokenizer, corpus, folder, journal, threads=threads, progress=progress).write()
+            write_file(folder / INDEX_NAME, dump_index(index))
+            (folder / JOURNAL_NAME).unlink()
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("--resume goes on behind the last whole shard") from None
+        finally:
+            journal.close()
+    return open_shards(folder)
+
+
+class _Run:
+    """One run: reads in the thread that calls it, and encodes and writes in another one."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        corpus: Corpus,
+        folder: Path,
+        journal: Journal,
+        *,
+        threads: int | None,
+        progress: Progress,
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._corpus = corpus
+        self._folder = folder
+        self._journal = journal
+        self._plan = journal.plan
+        self._threads = threads
+        self._progress = progress
+        self._special = SpecialPolicy(self._plan.options.special)
+        self._shard: _ShardFile | None = None
+        self._ended: list[CorpusEntry] = []  # files since the last shard
+        self._documents = journal.finished.documents  # of the file that is being encoded
+        self._text_bytes = sum(shard.text_bytes for shard in journal.finished.shards)
+
+    def write(self) -> ShardIndex:
+        """Everything that is not there yet. Raises as `write_shards`."""
+        try:
+            with _InOrder() as jobs:
+                self._read(jobs)
+                jobs.do(self._end_shard)
+        finally:
+            if self._shard is not None:
+                self._shard.discard()
+        files = (*self._journal.finished.files, *self._ended)
+        self._corpus.problems = Problems(
+            replaced_bytes=sum(file.replaced_bytes for file in files),
+            skipped_documents=sum(file.skipped_documents for file in files),
+        )
+        if not self._journal.finished.shards:
+            raise self._corpus.no_document()
+        if planned_files(self._corpus) != self._plan.files:
+            raise CorpusError("the corpus changed while it was read", hint="encode it again, with --force")
+        plan = self._plan
+        return ShardIndex(
+            format=plan.format,
+            dtype=plan.dtype,
+            tokenizer=plan.tokenizer,
+            eos=plan.eos,
+            options=plan.options,
+            files=files,
+            shards=tuple(self._journal.finished.shards),
+        )
+
+    def _read(self, jobs: _InOrder) -> None:
+        passed = self._journal.finished.documents
+        plain = all(file.kind == "text" and file.compression is None for file in self._corpus.files)
+        total = self._corpus.num_bytes if plain else None
+        for file in self._corpus.files[len(self._journal.finished.files) :]:
+            problems, documents = Problems(), 0
+            for texts in self._corpus.texts_of(file, problems, batch=_BATCH_CHARACTERS):
+                known = min(max(passed - documents, 0), len(texts))
+                documents += len(texts)
+                if known < len(texts):
+                    jobs.do(self._encode, texts[known:] if known else texts)
+                self._progress("encoding", self._text_bytes, total, "bytes")
+            entry = CorpusEntry(
+                name=file.name,
+                bytes=file.size,
+                documents=documents,
+                replaced_bytes=problems.replaced_bytes,
+                skipped_documents=problems.skipped_documents,
+            )
+            jobs.do(self._end_file, entry)
+            passed = 0
+
+    # --- in the thread that encodes -----------------------------------------------------------
+
+    def _encode(self, texts: list[str]) -> None:
+        """Some documents into this shard, and into further ones as each is full."""
+        encoded = self._tokenizer.encode_batch(texts, special=self._special, threads=self._threads)
+        ids, ends = self._with_eos(encoded)
+        start = 0
+        while start < len(texts):
+            if self._shard is None:
+                number = len(self._journal.finished.shards)
+                self._shard = _ShardFile(self._folder, self._plan, number)
+            begin = int(ends[start - 1]) if start else 0
+            room = self._plan.options.shard_tokens - self._shard.tokens
+            stop = int(np.searchsorted(ends, begin + room, side="right"))
+            if stop <= start and not self._shard.tokens:  # a document that is longer than a shard
+                stop = start + 1
+            if stop > start:
+                some = texts if stop - start == len(texts) else texts[start:stop]
+                num_bytes = _utf8_bytes(some)
+                self._shard.add(ids[begin : int(ends[stop - 1])], ends[start:stop] - begin, num_bytes)
+                self._text_bytes += num_bytes
+                self._documents += stop - start
+                start = stop
+            if start < len(texts):
+                self._end_shard()
+
+    def _with_eos(self, encoded: Encoded) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The ids as they are written, and where each document ends."""
+        ids, ends = encoded.ids.astype(self._plan.dtype), encoded.offsets[1:]
+        if self._plan.eos is None:
+            return ids, ends
+        ended = ends + np.arange(1, len(ends) + 1)
+        ids = np.insert(ids, ends, self._plan.eos.id)
+        return ids, ended
+
+    def _end_file(self, entry: CorpusEntry) -> None:
+        self._ended.append(entry)
+        self._documents = 0
+
+    def _end_shard(self) -> None:
+        if self._shard is not None:
+            entry = self._shard.finish()
+            self._shard = None
+            self._journal.add(entry, self._ended, documents=self._documents)
+            self._ended = []
+
+
+def _utf8_bytes(texts: list[str]) -> int:
+    """The bytes of texts as UTF-8, without a step of Python for each."""
+    sizes = texts if all(map(str.isascii, texts)) else map(str.encode, texts)
+    return sum(map(len, sizes))
+
+
+class _ShardFile:
+    """A shard that is being written: under another name until it is whole and on the disk."""
+
+    def __init__(self, folder: Path, plan: Plan, number: int) -> None:
+        self._folder = folder
+        self._plan = plan
+        self._name = shard_name(number, plan.format)
+        self._staging = folder / f"{self._name}.tmp"
+        self._stream = self._staging.open("w+b")
+        if plan.format == "npy":
+            self._stream.write(npy_header(plan.dtype, 0))
+        self._ends: list[NDArray[np.int64]] = []
+        self._text_bytes = 0
+        self.tokens = 0
+
+    def add(self, ids: NDArray[Any], ends: NDArray[np.int64], text_bytes: int) -> None:
+        """Documents behind those that are there; each ends at one of `ends`."""
+        self._stream.write(np.ascontiguousarray(ids, dtype=ids.dtype.newbyteorder("<")).data)
+        self._ends.append(ends + self.tokens)
+        self._text_bytes += text_bytes
+        self.tokens += len(ids)
+
+    def finish(self) -> ShardEntry:
+        """Bring it to the disk, and its offsets."""
+        offsets = np.concatenate([np.zeros(1, np.int64), *self._ends]).astype("<i8")
+        if self._plan.format == "npy":
+            self._stream.seek(0)
+            self._stream.write(npy_header(self._plan.dtype, self.tokens))
+        sha256 = _synced(self._stream)
+        entry = ShardEntry(
+            file=self._name,
+            tokens=self.tokens,
+            documents=len(offsets) - 1,
+            text_bytes=self._text_bytes,
+            sha256=sha256,
+            offsets="",
+        )
+        staging = self._folder / f"{entry.offsets_file}.tmp"
+        with staging.open("w+b") as stream:
+            stream.write(npy_header("int64", len(offsets)))
+            stream.write(offsets.data)
+            sha256 = _synced(stream)
+        staging.replace(self._folder / entry.offsets_file)
+        self._stream.close()
+        self._staging.replace(self._folder / self._name)
+        return ShardEntry(
+            entry.file, entry.tokens, entry.documents, entry.text_bytes, entry.sha256, offsets=sha256
+        )
+
+    def discard(self) -> None:
+        """Leave nothing of it behind."""
+        with suppress(OSError):
+            self._stream.close()
+        for path in self._folder.glob(f"{self._name.partition('.')[0]}.*.tmp"):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _synced(stream: BinaryIO) -> str:
+    """Bring a file to the disk; its sha256."""
+    stream.flush()
+    stream.seek(0)
+    digest = hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+    os.fsync(stream.fileno())
+    return digest
+
+
+class _InOrder:
+    """Runs jobs in one other thread, one after another, and only a few ahead of the thread that gives them.
+
+    Once one fails, none is run any more, and the next that is given raises its error.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._pending: deque[Future[None]] = deque()
+        self._stopped = False
+
+    def __enter__(self) -> _InOrder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            while kind is None and self._pending:
+                self._pending.popleft().result()
+        finally:
+            self._stopped = True
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def do(self, job: Callable[..., None], *arguments: Any) -> None:
+        """Give a job; waits while too many are waiting."""
+        while len(self._pending) > _BATCHES_AHEAD:
+            self._pending.popleft().result()
+        self._pending.append(self._pool.submit(self._run, job, *arguments))
+
+    def _run(self, job: Callable[..., None], *arguments: Any) -> None:
+        if self._stopped:
+            return
+        try:
+            job(*arguments)
+        except BaseException:
+            self._stopped = True
+            raise
+
+
+# --- the folder -------------------------------------------------------------------------------
+
+
+def _check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
+    """Refuse a place where something would be lost. Raises `StoreError`."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise StoreError(f"{folder} is a file", hint="--out names a folder")
+    names = {path.name for path in folder.iterdir()}
+    own = {name for name in names if OWN_FILE.fullmatch(name)} | ({INDEX_NAME, JOURNAL_NAME} & names)
+    if strangers := sorted(names - own):
+        more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
+        raise StoreError(
+            f"{folder} holds {strangers[0]}{more}, which is no shard", hint="let --out name another folder"
+        )
+    if overwrite or not own or (resume and {INDEX_NAME, JOURNAL_NAME} & own):
+        return
+    if JOURNAL_NAME in own and INDEX_NAME not in own:
+        raise StoreError(
+            f"{folder} holds a run that was interrupted", hint="--resume goes on with it, --force begins anew"
+        )
+    raise StoreError(f"{folder} exists", hint="--force replaces it, --out puts it elsewhere")
+
+
+def _clear(folder: Path, *, keep: list[ShardEntry]) -> None:
+    """Delete what an earlier run left, but for shards that are whole."""
+    kept = {name for shard in keep for name in (shard.file, shard.offsets_file)}
+    for path in list(folder.iterdir()):
+        if OWN_FILE.fullmatch(path.name) and path.name not in kept:
+            path.unlink()
+
+
+def _finished_before(folder: Path, plan: Plan) -> Shards:
+    """The shards of a run that came to its end, if it was this one."""
+    shards = open_shards(folder)
+    wanted = plan.document()
+    for file in wanted["files"]:
+        del file["modified"]  # the index does not know
+    refuse_other_plan(shards.index.document(), wanted)
+    (folder / JOURNAL_NAME).unlink(missing_ok=True)
+    return shards
+
+
+def _refuse_streams(corpus: Corpus) -> None:
+    for file in corpus.files:
+        if file.stream:
+            raise CorpusError(
+                f"{file.name} cannot be read again, so that a run on it cannot be resumed",
+                hint="save it to a file and name that, with --force",
+            )
+
+
+@contextmanager
+def _errors_named(folder: Path) -> Iterator[None]:
+    """What the system says while writing, as an error that tells how to go on. Raises `StoreError`."""
+    try:
+        yield
+    except OSError as error:
+        hint = "what is whole was kept: make room and go on with --resume, or let --out name another folder"
+        raise StoreError(f"{folder} was not finished: {error.strerror or error}", hint=hint) from error
