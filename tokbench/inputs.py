@@ -69,7 +69,7 @@ def read_inputs(
     if kind != "text" and arguments.count("-") > 1:
         raise CorpusError("standard input can be read only once", hint="name - once")
     for argument in arguments:
-        if kind == "text" or (kind == "auto" and _is_text(argument)):
+        if kind == "text" or (kind == "auto" and is_text(argument)):
             text = _utf8(argument)
             source = _shortened(text)
             yield TextInput(source, text, file=source)
@@ -79,7 +79,12 @@ def read_inputs(
             tell(corpus)
 
 
-def _is_text(argument: str) -> bool:
+def is_text(argument: str) -> bool:
+    """Whether an argument is a text itself: it names nothing, and does not look as though it should.
+
+    >>> is_text("two words"), is_text("-"), is_text("notes.txt")
+    (True, False, False)
+    """
     return argument != "-" and not _exists(argument) and _PATH_LIKE.fullmatch(argument) is None
 
 

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tokbench.cli import bench, check, commands, compare, convert, inspect, listings, report, sweep, training
+from tokbench.cli import (
+    bench,
+    check,
+    commands,
+    compare,
+    convert,
+    inspect,
+    listings,
+    report,
+    shards,
+    sweep,
+    training,
+)
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
@@ -50,12 +62,13 @@ def _errors_as_messages() -> Iterator[None]:
         yield
     except TokbenchError as error:
         _fail(error.message, hint=error.hint, code=error.exit_code)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not break into the message
         # Where Ctrl-C broke into an `exec` of source text (each dataclass is made by one), CPython notes that
         # and kills the process by the signal at its end, whatever the exit code; another `exec` takes it back.
         exec("")  # noqa: S102
-        _fail("interrupted", hint="nothing half-written was left behind", code=130)
+        hint = str(stopped) or "nothing half-written was left behind"
+        _fail("interrupted", hint=hint, code=130)
     except BrokenPipeError:  # whoever read our output has gone
         _forget_stdout()
         sys.exit(141)
@@ -85,18 +98,30 @@ _add(
 _add(
     "encode",
     commands.encode,
-    summary="Turn text into ids.",
+    summary="Turn text into ids, or files into shards.",
     examples=[
         'encode "Hello, world!"',
         "encode notes.txt -t mine --json",
         "encode - < notes.txt | tokbench decode -",
+        "encode 'data/*.jsonl.zst' -t mine --out shards --append-eos",
+        "encode 'data/*.jsonl.zst' -t mine --out shards --append-eos --resume",
     ],
 )
 _add(
     "decode",
     commands.decode,
-    summary="Turn ids back into text.",
-    examples=["decode 72 101 108 -t mine", "decode - --errors strict < ids.txt"],
+    summary="Turn ids, or shards of them, back into text.",
+    examples=[
+        "decode 72 101 108 -t mine",
+        "decode - --errors strict < ids.txt",
+        "decode shards -t mine --json --document 0:100",
+    ],
+)
+_add(
+    "verify",
+    shards.verify,
+    summary="Check shards, alone or against their corpus.",
+    examples=["verify shards", "verify shards 'data/*.jsonl.zst' -t mine --sample 1000"],
 )
 _add(
     "count",

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tokbench.cli import shards
+from tokbench.cli.corpora import DocumentUnit
+from tokbench.cli.id_lists import write_as_it_comes
 from tokbench.cli.opening import EngineOption, PatternOption, SpecialTokenOption, open_tokenizer
 from tokbench.cli.options import (
     ColorChoice,
@@ -46,6 +49,7 @@ class Layout(Enum):
 
 
 def encode(
+    context: typer.Context,
     inputs: Annotated[
         list[str],
         typer.Argument(metavar="TEXT", help="Texts, files, folders, patterns, or - for stdin."),
@@ -62,16 +66,51 @@ def encode(
     file: FileFlag = False,
     text_field: TextFieldOption = "text",
     errors: ErrorsOption = ErrorPolicy.strict,
+    out: shards.OutOption = None,
+    format: shards.FormatOption = shards.ShardFormat.npy,
+    dtype: shards.DtypeOption = shards.TokenType.auto,
+    append_eos: shards.AppendEosFlag = False,
+    eos: shards.EosOption = None,
+    shard_tokens: shards.ShardTokensOption = shards.SHARD_TOKENS,
+    documents: shards.DocumentsOption = DocumentUnit.file,
+    threads: shards.ThreadsOption = None,
+    resume: shards.ResumeFlag = False,
+    force: shards.ForceFlag = False,
     json: JsonFlag = False,
+    color: ColorOption = ColorChoice.auto,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
-    """Turn text into ids: a line for each text; `--json` adds the pieces and their byte spans."""
+    """Turn text into ids: a line for each text; `--json` adds the pieces and their byte spans.
+
+    With --out, files become shards: documents one behind another in files that numpy maps as they are, with
+    an index and a file of offsets beside each. What was interrupted goes on with --resume, to the same bytes.
+    """
     from tokbench import workbench
     from tokbench.render.console import print_json
 
+    shards.refuse_contradictions(context, makes_shards=out is not None)
     opened = open_tokenizer(
         tokenizer, pattern=pattern, special_token=special_token, engine=engine, progress=progress
     )
+    if out is not None:
+        shards.encode_files(
+            opened,
+            inputs,
+            out,
+            reading=shards.Reading(documents=documents, text_field=text_field, errors=errors),
+            format=format.value,
+            dtype=dtype.value,
+            eos=shards.chosen_eos(append_eos=append_eos, eos=eos),
+            shard_tokens=shard_tokens,
+            special=special,
+            threads=threads,
+            resume=resume,
+            overwrite=force,
+            json=json,
+            color=color,
+            progress=progress,
+        )
+        return
     texts = read_texts(inputs, text=text, file=file, text_field=text_field, errors=errors)
     sampling = _sampling(dropout, seed)
     if json:
@@ -84,7 +123,10 @@ def encode(
 
 def decode(
     ids: Annotated[
-        list[str], typer.Argument(metavar="IDS", help="Ids, or - for what `encode` writes, from stdin.")
+        list[str],
+        typer.Argument(
+            metavar="IDS", help="Ids, or - for what `encode` writes, from stdin; or a folder of shards."
+        ),
     ],
     *,
     tokenizer: TokenizerOption = "default",
@@ -94,10 +136,15 @@ def decode(
     errors: Annotated[
         DecodeErrors, typer.Option(help="Bytes that are no whole characters: U+FFFD, or an error.")
     ] = DecodeErrors.replace,
+    document: shards.DocumentOption = None,
     json: JsonFlag = False,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
-    """Turn ids back into text: plain numbers, or the JSON that `encode --json` prints."""
+    """Turn ids back into text: plain numbers, or the JSON that `encode --json` prints.
+
+    Ids from stdin are shown as their lines come. Documents of shards stand on lines of their own: a line end
+    is put behind each that has none. `--json` gives each as {"text": …}, exactly, which `encode` reads again.
+    """
     from tokbench import workbench
     from tokbench.cli.id_lists import read_ids
     from tokbench.render.console import print_json
@@ -105,6 +152,13 @@ def decode(
     opened = open_tokenizer(
         tokenizer, pattern=pattern, special_token=special_token, engine=engine, progress=progress
     )
+    if (folder := shards.folder_of(ids)) is not None:
+        shards.decode_documents(opened, folder, document=document, errors=errors.value, json=json)
+        return
+    shards.refuse_documents(document)
+    if "-" in ids and not json:
+        write_as_it_comes(opened, ids, errors=errors.value)
+        return
     result = workbench.decode(opened, read_ids(ids), errors=errors.value)
     if json:
         print_json(result.document())

@@ -1,0 +1,48 @@
+"""Shards on the terminal: what was written, and what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokbench.render.layout import grid, print_table
+from tokbench.render.tables import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tokbench.results import ShardsResult, VerifyResult
+
+
+def render_shards(result: ShardsResult, *, console: Console) -> None:
+    """What was written, how fast, and what to do next."""
+    index = result.index
+    total, eos = index["total"], index["eos"]
+    behind = f", {visible(eos['text'])} behind each document" if eos else ""
+    rows = {
+        "documents": f"{total['documents']:,}, {total['text_bytes']:,} bytes",
+        "tokens": f"{total['tokens']:,}{behind}",
+        "shards": f"{total['shards']:,} of {index['dtype']}, .{index['format']}",
+        "time": f"{result.seconds:.2f} s, {total['text_bytes'] / max(result.seconds, 1e-9) / 1e6:.1f} MB/s",
+        "written to": str(result.folder),
+    }
+    table = grid("label", "text")
+    for label, value in rows.items():
+        table.add_row(Text(label, style="dim"), Text(value))
+    print_table(table, console=console)
+
+
+def render_verify(result: VerifyResult, *, console: Console) -> None:
+    """Each thing that is wrong, or that nothing is."""
+    for problem in result.problems:
+        console.print(Text.assemble(("wrong: ", "bold red"), visible(problem)), soft_wrap=True)
+    compared = f", {result.compared:,} of them encoded anew" if result.compared else ""
+    found = "good" if result.passed else f"{len(result.problems):,} things are wrong"
+    console.print(
+        Text(
+            f"{visible(str(result.folder))}: {found} ({result.shards:,} shards, {result.documents:,} documents"
+            f"{compared}, {result.tokens:,} tokens)"
+        ),
+        soft_wrap=True,
+    )
