@@ -51,12 +51,12 @@ class StreamingDecoder:
             DecodeError: bytes that are no character, under "strict". Then this text cannot go on.
         """
         some = [ids] if isinstance(ids, int) else list(map(int, ids))
+        if not some:
+            return ""
         if self._decoding is Decoding.WHOLE:
             self._decode(some, before=0)  # an unknown id is told when it comes
             self._held += some
             self._fed += len(some)
-            return ""
-        if not some:
             return ""
         if self._decoding is Decoding.JOINED:
             data = self._decode(some, before=0)

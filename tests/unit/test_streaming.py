@@ -1,0 +1,84 @@
+"""Decoders of tokenizer.json in pieces: those that are known come as they go, all others whole, each exactly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench import StreamingDecoder
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.interfaces import Decoding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PIECES = ["a", "##b", "▁", "▁c", "d</w>", "e", "<0xC3>", "<0xA9>", "<0x61>", ".", "n't", " ", "|", "▁▁", "é"]
+BYTE_FALLBACK = [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}]
+STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+KNOWN: dict[str, Any] = {
+    "none": None,
+    "wordpiece": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+    "metaspace": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
+    "suffix": {"type": "BPEDecoder", "suffix": "</w>"},
+    "bytes": {"type": "Sequence", "decoders": [*BYTE_FALLBACK, {"type": "Fuse"}]},
+    "bytes, stripped": {"type": "Sequence", "decoders": [*BYTE_FALLBACK, {"type": "Fuse"}, STRIP]},
+}
+OTHERS: dict[str, Any] = {
+    "ctc": {"type": "CTC", "pad_token": "|", "word_delimiter_token": "▁", "cleanup": True},
+    "replaced over pieces": {
+        "type": "Sequence",
+        "decoders": [{"type": "Fuse"}, {"type": "Replace", "pattern": {"String": "ae"}, "content": "x"}],
+    },
+}
+ids = st.lists(st.integers(0, len(PIECES)), max_size=10)
+
+
+def tokenizer_with(decoder: Any) -> HuggingFaceTokenizer:
+    special = {
+        "id": len(PIECES), "content": "<s>", "special": True,
+        "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+    }  # fmt: skip
+    document = {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [special],
+        "normalizer": None, "pre_tokenizer": None, "post_processor": None, "decoder": decoder,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {piece: id for id, piece in enumerate([*PIECES, "<s>"])},
+            "unk_token": "a",
+        },
+    }  # fmt: skip
+    return HuggingFaceTokenizer(orjson.dumps(document), name="tried", backend="wordlevel")
+
+
+TOKENIZERS = {name: tokenizer_with(decoder) for name, decoder in (KNOWN | OTHERS).items()}
+
+
+def streamed(decoder: StreamingDecoder, ids: Sequence[int], size: int) -> list[str]:
+    parts = [decoder.feed(ids[start : start + size]) for start in range(0, len(ids), size)]
+    return [*parts, decoder.finish()]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@given(ids=ids, size=st.integers(1, 4))
+def test_any_decoder_gives_the_text_of_all_ids(name: str, ids: list[int], size: int) -> None:
+    tokenizer = TOKENIZERS[name]
+    decoder = StreamingDecoder(tokenizer)
+    for _ in range(2):  # `finish` begins anew
+        assert "".join(streamed(decoder, ids, size)) == tokenizer.decode(ids)
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_those_that_are_known_come_as_they_go(name: str) -> None:
+    tokenizer = TOKENIZERS[name]
+    shown = streamed(StreamingDecoder(tokenizer), [0, 5, 9], 1)
+    if name in KNOWN:
+        assert tokenizer.decoding is Decoding.FROM_LEFT
+        assert all(shown[:-1])
+        assert shown[-1] == ""
+    else:
+        assert tokenizer.decoding is Decoding.WHOLE
+        assert shown[:-1] == ["", "", ""]
