@@ -38,10 +38,12 @@ def render_verify(result: VerifyResult, *, console: Console) -> None:
     for problem in result.problems:
         console.print(Text.assemble(("wrong: ", "bold red"), visible(problem)), soft_wrap=True)
     compared = f", {result.compared:,} of them encoded anew" if result.compared else ""
-    found = "good" if result.passed else f"{len(result.problems):,} things are wrong"
+    count = len(result.problems)
+    found = "good" if result.passed else "1 thing is wrong" if count == 1 else f"{count:,} things are wrong"
+    shards = "1 shard" if result.shards == 1 else f"{result.shards:,} shards"
     console.print(
         Text(
-            f"{visible(str(result.folder))}: {found} ({result.shards:,} shards, {result.documents:,} documents"
+            f"{visible(str(result.folder))}: {found} ({shards}, {result.documents:,} documents"
             f"{compared}, {result.tokens:,} tokens)"
         ),
         soft_wrap=True,

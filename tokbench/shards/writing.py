@@ -119,7 +119,9 @@ def write_shards(
             write_file(folder / INDEX_NAME, dump_index(index))
             (folder / JOURNAL_NAME).unlink()
         except KeyboardInterrupt:
-            raise KeyboardInterrupt("--resume goes on behind the last whole shard") from None
+            is_stream = any(file.stream for file in corpus.files)
+            hint = "--force begins anew" if is_stream else "--resume goes on behind the last whole shard"
+            raise KeyboardInterrupt(hint) from None
         finally:
             journal.close()
     return open_shards(folder)
