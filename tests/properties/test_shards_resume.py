@@ -50,7 +50,7 @@ DIES = """if True:
     os.fsync = counted(os.fsync)
     for name in ("replace", "unlink", "mkdir"):
         setattr(Path, name, counted(getattr(Path, name)))
-    writing._ShardFile.add = counted(writing._ShardFile.add)
+    writing.ShardFile.add = counted(writing.ShardFile.add)
     tokenizer = tokbench.load(f"{folder}/tokenizer")
     corpus = tokbench.open_corpus(f"{folder}/corpus", documents="lines", errors="replace")
     resume = os.path.exists(f"{folder}/shards")
@@ -181,6 +181,19 @@ def test_killed_at_random_moments(folder: Path, tmp_path: Path) -> None:
     assert files_of(tmp_path / "shards") == files_of(tmp_path / "whole")
 
 
+def test_where_it_dies_before_the_index_is_there(folder: Path) -> None:
+    moment = next(moment for moment in range(30, 99) if dies_with_half_an_index(folder, moment))
+    assert moment
+    write(folder, resume=True)
+    assert files_of(folder / "shards") == files_of(folder / "whole")
+
+
+def dies_with_half_an_index(folder: Path, moment: int) -> bool:
+    shutil.rmtree(folder / "shards", ignore_errors=True)
+    assert dies(folder, moment, "before") == KILLED
+    return bool(list((folder / "shards").glob(".index.json.tmp-*")))
+
+
 # What is not resumed
 
 
@@ -276,8 +289,6 @@ def test_two_processes_at_once(interrupted: Path) -> None:
 
 
 def test_a_full_disk_is_told_and_can_be_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokbench.shards import writing
-
     calls = []
 
     def full(descriptor: int) -> None:
@@ -286,7 +297,7 @@ def test_a_full_disk_is_told_and_can_be_resumed(folder: Path, monkeypatch: pytes
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing.os, "fsync", full)
+        patch.setattr(os, "fsync", full)
         with pytest.raises(StoreError, match="No space left on device") as told:
             write(folder)
     assert "--resume" in str(told.value.hint)

@@ -46,8 +46,8 @@ TOKEN_BYTES: dict[TokenType, int] = {"uint16": 2, "uint32": 4}
 OFFSET_BYTES = 8
 NPY_HEADER_BYTES = 128
 
-OWN_FILE = re.compile(r"shard-[0-9]{5,9}(\.npy|\.bin|\.offsets\.npy)(\.tmp)?")
-"""What a folder of shards may hold besides its index and its journal."""
+OWN_FILE = re.compile(r"shard-[0-9]{5,9}(\.npy|\.bin|\.offsets\.npy)(\.tmp)?|\.index\.json\.tmp-[0-9a-f]{12}")
+"""What a folder of shards may hold besides its index and its journal; the last is an index that a kill cut off."""
 
 _MAX_COUNT = 2**53
 _MAX_VOCAB_SIZE = 2**32

@@ -6,14 +6,12 @@ journal tells. The result is the same bytes whether or not a run was interrupted
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import filterfalse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,11 +26,10 @@ from tokbench.shards.layout import (
     ShardEntry,
     ShardIndex,
     dump_index,
-    npy_header,
-    shard_name,
 )
 from tokbench.shards.plan import Plan, make_plan, planned_files
 from tokbench.shards.reading import Shards, open_shards
+from tokbench.shards.shard_file import ShardFile
 from tokbench.store.file import write_file
 from tokbench.tokens import SpecialPolicy
 
@@ -148,7 +145,7 @@ class _Run:
         self._threads = threads
         self._progress = progress
         self._special = SpecialPolicy(self._plan.options.special)
-        self._shard: _ShardFile | None = None
+        self._shard: ShardFile | None = None
         self._ended: list[CorpusEntry] = []  # files since the last shard
         self._documents = journal.finished.documents  # of the file that is being encoded
         self._text_bytes = sum(shard.text_bytes for shard in journal.finished.shards)
@@ -214,7 +211,7 @@ class _Run:
         while start < len(texts):
             if self._shard is None:
                 number = len(self._journal.finished.shards)
-                self._shard = _ShardFile(self._folder, self._plan, number)
+                self._shard = ShardFile(self._folder, self._plan, number)
             begin = int(ends[start - 1]) if start else 0
             room = self._plan.options.shard_tokens - self._shard.tokens
             stop = int(np.searchsorted(ends, begin + room, side="right"))
@@ -255,73 +252,6 @@ def _utf8_bytes(texts: list[str]) -> int:
     """The bytes of texts as UTF-8, without a step of Python for each."""
     wide = list(filterfalse(str.isascii, texts))
     return sum(map(len, texts)) - sum(map(len, wide)) + sum(map(len, map(str.encode, wide)))
-
-
-class _ShardFile:
-    """A shard that is being written: under another name until it is whole and on the disk."""
-
-    def __init__(self, folder: Path, plan: Plan, number: int) -> None:
-        self._folder = folder
-        self._plan = plan
-        self._name = shard_name(number, plan.format)
-        self._staging = folder / f"{self._name}.tmp"
-        self._stream = self._staging.open("w+b")
-        if plan.format == "npy":
-            self._stream.write(npy_header(plan.dtype, 0))
-        self._ends: list[NDArray[np.int64]] = []
-        self._text_bytes = 0
-        self.tokens = 0
-
-    def add(self, ids: NDArray[Any], ends: NDArray[np.int64], text_bytes: int) -> None:
-        """Documents behind those that are there; each ends at one of `ends`."""
-        self._stream.write(np.ascontiguousarray(ids, dtype=ids.dtype.newbyteorder("<")).data)
-        self._ends.append(ends + self.tokens)
-        self._text_bytes += text_bytes
-        self.tokens += len(ids)
-
-    def finish(self) -> ShardEntry:
-        """Bring it to the disk, and its offsets."""
-        offsets = np.concatenate([np.zeros(1, np.int64), *self._ends]).astype("<i8")
-        if self._plan.format == "npy":
-            self._stream.seek(0)
-            self._stream.write(npy_header(self._plan.dtype, self.tokens))
-        sha256 = _synced(self._stream)
-        entry = ShardEntry(
-            file=self._name,
-            tokens=self.tokens,
-            documents=len(offsets) - 1,
-            text_bytes=self._text_bytes,
-            sha256=sha256,
-            offsets="",
-        )
-        staging = self._folder / f"{entry.offsets_file}.tmp"
-        with staging.open("w+b") as stream:
-            stream.write(npy_header("int64", len(offsets)))
-            stream.write(offsets.data)
-            sha256 = _synced(stream)
-        staging.replace(self._folder / entry.offsets_file)
-        self._stream.close()
-        self._staging.replace(self._folder / self._name)
-        return ShardEntry(
-            entry.file, entry.tokens, entry.documents, entry.text_bytes, entry.sha256, offsets=sha256
-        )
-
-    def discard(self) -> None:
-        """Leave nothing of it behind."""
-        with suppress(OSError):
-            self._stream.close()
-        for path in self._folder.glob(f"{self._name.partition('.')[0]}.*.tmp"):
-            with suppress(OSError):
-                path.unlink()
-
-
-def _synced(stream: BinaryIO) -> str:
-    """Bring a file to the disk; its sha256."""
-    stream.flush()
-    stream.seek(0)
-    digest = hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
-    os.fsync(stream.fileno())
-    return digest
 
 
 class _InOrder:
