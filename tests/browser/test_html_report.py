@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tokbench.evaluation.samples import Sample
     from tokbench.tokens import Segmentation
 
-pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
 
 LINE = "document.getElementById('line')"
 

@@ -26,8 +26,6 @@ NATIVE = ("tokbench/backends/bpe/_native", "tokbench/metrics/_measure")
 SOURCES = ("backends/bpe/native", "metrics/native")
 EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
 
-pytestmark = pytest.mark.xdist_group("distribution")  # built once, by one worker
-
 
 def run(*arguments: str | Path, cwd: Path, **variables: str) -> str:
     """Run Python where the source tree is not in its way; its output, which is shown where it fails."""
@@ -51,7 +49,7 @@ def source_distribution(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return archive
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def wheel(source_distribution: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that is built from that archive, with the native kernel."""
     folder = tmp_path_factory.mktemp("wheel")
@@ -59,17 +57,6 @@ def wheel(source_distribution: Path, tmp_path_factory: pytest.TempPathFactory) -
     run("-m", "pip", "wheel", *options, source_distribution, cwd=folder)
     [built] = folder.glob("*.whl")
     return built
-
-
-@pytest.fixture(scope="module", params=["installed", pytest.param("wheel", marks=pytest.mark.slow)])
-def shipped(request: pytest.FixtureRequest) -> set[str]:
-    """The files of the package as it is installed here, or as a wheel would install it."""
-    if request.param == "wheel":
-        with zipfile.ZipFile(request.getfixturevalue("wheel")) as archive:
-            return of_the_package(archive.namelist())
-    if not EXPECTS_INSTALLED:
-        pytest.skip("TOKBENCH_EXPECT_INSTALLED is not set: the package may be run from its source tree")
-    return of_the_package(map(str, importlib.metadata.files("tokbench") or ()))
 
 
 def of_the_package(names: Iterable[str]) -> set[str]:
@@ -90,21 +77,23 @@ def in_the_source_tree() -> set[str]:
     }
 
 
-def test_a_wheel_holds_the_package_and_its_texts_and_nothing_else(shipped: set[str]) -> None:
+def check_contents(shipped: set[str]) -> None:
+    """The package, its texts and, where they are demanded, the native kernels; nothing else."""
     stubs = {f"{module}.pyi" for module in NATIVE}
     assert {name for name in shipped if not is_compiled(name)} == in_the_source_tree() - stubs
+    for module in NATIVE if os.environ.get("TOKBENCH_KERNEL") == "native" else ():
+        suffixes = {PurePosixPath(name).suffix for name in shipped if name.startswith(f"{module}.")}
+        assert suffixes & {".so", ".pyd"}, module
 
 
 def is_compiled(name: str) -> bool:
     return name.startswith(tuple(f"{module}." for module in NATIVE))
 
 
-def test_a_wheel_holds_the_native_kernels(shipped: set[str]) -> None:
-    if os.environ.get("TOKBENCH_KERNEL") != "native":
-        pytest.skip("TOKBENCH_KERNEL=native is not set: the kernel may be absent")
-    for module in NATIVE:
-        suffixes = {PurePosixPath(name).suffix for name in shipped if name.startswith(f"{module}.")}
-        assert suffixes & {".so", ".pyd"}, module
+def test_what_is_installed_is_the_package_and_its_texts_and_nothing_else() -> None:
+    if not EXPECTS_INSTALLED:
+        pytest.skip("TOKBENCH_EXPECT_INSTALLED is not set: the package may be run from its source tree")
+    check_contents(of_the_package(map(str, importlib.metadata.files("tokbench") or ())))
 
 
 @pytest.mark.slow
@@ -122,7 +111,9 @@ def test_the_source_distribution_holds_what_a_build_needs(source_distribution: P
 
 
 @pytest.mark.slow
-def test_the_wheel_works_by_itself(wheel: Path, tmp_path: Path) -> None:
+def test_the_wheel_holds_the_same_and_works_by_itself(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        check_contents(of_the_package(archive.namelist()))
     run("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "here", wheel, cwd=tmp_path)
     program = """if True:
         import tokbench

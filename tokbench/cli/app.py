@@ -103,8 +103,8 @@ _add(
         'encode "Hello, world!"',
         "encode notes.txt -t mine --json",
         "encode - < notes.txt | tokbench decode -",
-        "encode 'data/*.jsonl.zst' -t mine --out shards --append-eos",
-        "encode 'data/*.jsonl.zst' -t mine --out shards --append-eos --resume",
+        "encode 'data/*.jsonl.zst' -t mine --out shards",
+        "encode 'data/*.jsonl.zst' -t mine --out shards --resume",
     ],
 )
 _add(
