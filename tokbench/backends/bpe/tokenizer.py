@@ -320,6 +320,19 @@ class BpeTokenizer(BaseTokenizer):
         """Whether every id of the encoder is an entry that is no special token."""
         return not self._gaps and all(id >= self._num_ordinary for id in self._special_bytes)
 
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of one entry. Raises `UnknownIdError`."""
+        data = self._known.get(id)
+        return self._known_bytes(id, 0) if data is None else data
+
+    @cached_property
+    def _known(self) -> dict[int, bytes]:
+        """The bytes of every id there is."""
+        known = dict(enumerate(self._tokens))
+        for gap in self._gaps:
+            del known[gap]
+        return known | self._special_bytes
+
     def _decode_ordinary(self, ids: NDArray[np.int64]) -> bytes:
         return self._encoder.decode(ids.astype("uint32")) if ids.size else b""
 
