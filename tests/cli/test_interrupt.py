@@ -32,7 +32,7 @@ def random_words(megabytes):
 def texts(tmp_path_factory):
     """A text that each kernel needs many seconds for."""
     folder = tmp_path_factory.mktemp("texts")
-    for kernel, megabytes in {"native": 12, "python": 2}.items():
+    for kernel, megabytes in {"native": 80, "python": 2}.items():
         (folder / f"{kernel}.txt").write_bytes(random_words(megabytes))
     return folder
 
@@ -164,6 +164,33 @@ def test_it_breaks_into_the_making_of_a_dataclass(environment, tmp_path):
         check=False,
     )
     assert (done.returncode, done.stderr.decode()) == (130, MESSAGE)
+
+
+def test_it_breaks_into_the_import_of_numpy(environment):
+    """The kernel's first array imports it, far below the code that Ctrl-C is meant for."""
+    code = (
+        "import sys\n"
+        "from tokbench.backends.bpe.kernel import current_kernel\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *places):\n"
+        "        if name == 'numpy':\n"
+        "            raise KeyboardInterrupt\n"
+        "kernel = current_kernel()\n"
+        "if kernel.name == 'native':\n"
+        "    counter = kernel.new_counter(pattern='gpt4', special_tokens=[], threads=1, seed=0)\n"
+        "    counter.add_texts(['aa bb'] * 9)\n"
+        "    counter.finish()\n"
+        "    assert 'numpy' not in sys.modules\n"
+        "    sys.meta_path.insert(0, Finder())\n"
+        "    try:\n"
+        "        kernel.train(counter, num_merges=2, min_frequency=1, max_token_length=0, seed=0, progress=None)\n"
+        "    except KeyboardInterrupt:\n"
+        "        print('interrupted')\n"
+        "else:\n"
+        "    print('interrupted')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+    assert done.stdout == b"interrupted\n", done.stderr.decode()
 
 
 def test_pressed_twice_it_still_says_one_thing(start, texts, tmp_path):

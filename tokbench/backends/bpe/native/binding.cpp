@@ -31,8 +31,13 @@ using Array = nb::ndarray<nb::numpy, T>;
 template <class T>
 using InputArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// nanobind imports NumPy when it hands the first array over, and takes a Ctrl-C in that import for an array
+// that cannot be handed over: so it is imported before, where Ctrl-C is what it is.
+void import_numpy() { nb::module_::import_("numpy"); }
+
 template <class T>
 Array<T> to_array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+  import_numpy();
   auto owned = std::make_unique<std::vector<T>>(std::move(values));
   T* const data = owned->data();
   nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
@@ -41,6 +46,7 @@ Array<T> to_array(std::vector<T>&& values, std::initializer_list<std::size_t> sh
 }
 
 Array<Id> to_array(Ids&& ids) {
+  import_numpy();
   const std::size_t size = ids.size();
   Id* const data = ids.release();
   const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
