@@ -18,6 +18,7 @@
 #include "reachable.hpp"
 #include "texts.hpp"
 #include "word_cache.hpp"
+#include "word_store.hpp"
 
 namespace tokbench {
 
@@ -103,7 +104,7 @@ class Worker {
         prefetch(next->set);
       } else {
         next->key = {hash_of_long({start, length}), length};
-        worker.prefetch_long(next->key.low);
+        worker.store_.prefetch(next->key.low);
       }
       if (++next == worker.words_ + kBatch) {
         worker.encode_words({worker.words_, kBatch}, output);
@@ -128,11 +129,6 @@ class Worker {
 #endif
   }
 
-  void prefetch_long(std::uint64_t hash) {
-    const auto* const lines = reinterpret_cast<const Byte*>(&long_cache_.set_of(hash));
-    for (std::size_t i = 0; i < sizeof(LongWordCache::Set); i += 64) prefetch(lines + i);
-  }
-
   // Encodes words that stand side by side. All are looked up before the first is written, so that what the new
   // ones need of the vocabulary is on its way while the others are written.
   template <class Output>
@@ -141,7 +137,10 @@ class Worker {
     const WordCache::Entry* entries[kBatch];
     for (std::size_t i = 0; i < words.size(); ++i) {
       entries[i] = words[i].short_length() != 0 ? WordCache::find(*words[i].set, words[i].key) : nullptr;
-      if (entries[i] == nullptr) [[unlikely]] prefetch(vocabulary_.place_of_whole_token(words[i].hash()));
+      if (entries[i] == nullptr) [[unlikely]] {
+        prefetch(vocabulary_.place_of_whole_token(words[i].hash()));
+        store_.prefetch(words[i].hash());
+      }
     }
     Output output = shared_output;
     const Bytes last = words.back().bytes();
@@ -163,37 +162,41 @@ class Worker {
     output.end();
     shared_output = output;
     cache_.grow_if_crowded();
-    long_cache_.grow_if_crowded();
   }
 
   template <class Output>
   void encode_new(const Word& word, Output& output) {
-    const Bytes bytes = word.bytes();
-    const std::uint64_t hash = word.hash();
-    Id* const ids = output.room(*this, bytes.size());
-    const std::size_t count = encode_unseen(bytes, hash, ids);
+    Id* const ids = output.room(*this, word.bytes().size());
+    const std::size_t count = encode_known(word, ids);
     cache_.remember(*word.set, word.key, {ids, count});
-    if (count > WordCache::kMaxIds) long_cache_.remember(long_cache_.set_of(hash), bytes, {ids, count});
     output.use(count);
   }
 
   // What is long, or has many ids.
   template <class Output>
   void encode_long(const Word& word, Output& output) {
+    Id* const ids = output.room(*this, word.bytes().size());
+    output.use(encode_known(word, ids));
+  }
+
+  // The ids of a word by what is stored, and stored when they are not; their number.
+  std::size_t encode_known(const Word& word, Id* out) {
     const Bytes bytes = word.bytes();
     const std::uint64_t hash = word.hash();
-    LongWordCache::Set& set = long_cache_.set_of(hash);
-    Id* const ids = output.room(*this, bytes.size());
-    if (const auto* const entry = LongWordCache::find(set, bytes)) return output.use(entry->read(ids));
-    const std::size_t count = encode_unseen(bytes, hash, ids);
-    long_cache_.remember(set, bytes, {ids, count});
-    output.use(count);
+    if (const auto whole = vocabulary_.whole_token(bytes, hash)) {
+      *out = *whole;
+      return 1;
+    }
+    if (const std::size_t count = store_.find(bytes, hash, out); count != 0) return count;
+    const std::size_t count = merger_.merge(bytes, out);
+    store_.remember(bytes, hash, {out, count});
+    return count;
   }
 
   const Vocabulary& vocabulary_;
   Merger merger_;
   WordCache cache_;
-  LongWordCache long_cache_;
+  WordStore store_;
   std::vector<Byte> utf8_;
   std::vector<Id> scratch_;
   Word words_[kBatch];

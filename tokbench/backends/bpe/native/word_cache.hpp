@@ -1,6 +1,6 @@
-// The ids of pre-tokens seen before: short ones of few ids in entries of 32 bytes, two a cache line, the others
-// in entries of a line and a half, two side by side. Both tables grow while words come that they have no room
-// for, up to 44 MiB together; the memory beyond what the processor's own caches hold is slow, but slower still is merging.
+// The ids of short pre-tokens seen before, where they are few: entries of 32 bytes, two a cache line. The table
+// grows while words come that it has no room for; the memory beyond what the processor's own caches hold is slow,
+// but slower still is merging.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class WordCache {
     std::uint64_t low;
     std::uint64_t high;  // its top byte: the length, and above it the number of ids
     Id ids[kMaxIds];
-    std::size_t count() const { return high >> kCountShift; }  // kElsewhere: look into the other table
+    std::size_t count() const { return high >> kCountShift; }  // kElsewhere: look into the store
   };
   struct alignas(64) Set {
     Entry entries[2];
@@ -64,7 +64,7 @@ class WordCache {
 
  private:
   static constexpr std::size_t kFirstSets = 1 << 15;  // 2 MiB
-  static constexpr std::size_t kMostSets = 1 << 19;   // 32 MiB
+  static constexpr std::size_t kMostSets = 1 << 18;   // 16 MiB
   static constexpr unsigned kCountShift = 60;
   static constexpr std::uint64_t kKeyMask = (std::uint64_t{1} << kCountShift) - 1;
 
@@ -78,69 +78,6 @@ class WordCache {
   }
 
   ZeroedTable<Set> sets_{kFirstSets};
-  std::size_t num_new_ = 0;  // words since it grew
-};
-
-class LongWordCache {
- public:
-  struct alignas(32) Entry {
-    std::uint16_t length;
-    std::uint16_t count;
-    Byte bytes_and_ids[92];  // the ids behind as many whole words as the bytes take
-
-    std::size_t room_for_bytes() const { return (std::size_t{length} + 3) / 4 * 4; }
-    bool holds(Bytes word) const { return length == word.size() && std::memcmp(bytes_and_ids, word.data(), length) == 0; }
-
-    // Writes the ids to `out`; their number.
-    std::size_t read(Id* out) const {
-      std::memcpy(out, bytes_and_ids + room_for_bytes(), count * sizeof(Id));
-      return count;
-    }
-  };
-  struct alignas(64) Set {
-    Entry entries[2];
-  };
-
-  Set& set_of(std::uint64_t hash) { return sets_[(hash >> 16) & (sets_.size() - 1)]; }
-
-  static const Entry* find(const Set& set, Bytes word) {
-    if (set.entries[0].holds(word)) return &set.entries[0];
-    return set.entries[1].holds(word) ? &set.entries[1] : nullptr;
-  }
-
-  // Remembers a word, if an entry has room for it; the older entry of its set makes room.
-  void remember(Set& set, Bytes word, std::span<const Id> ids) {
-    if ((word.size() + 3) / 4 * 4 + ids.size_bytes() > sizeof Entry::bytes_and_ids) return;
-    set.entries[1] = set.entries[0];
-    Entry& entry = set.entries[0];
-    entry.length = static_cast<std::uint16_t>(word.size());
-    entry.count = static_cast<std::uint16_t>(ids.size());
-    std::memcpy(entry.bytes_and_ids, word.data(), word.size());
-    std::memcpy(entry.bytes_and_ids + entry.room_for_bytes(), ids.data(), ids.size_bytes());
-    ++num_new_;
-  }
-
-  // Takes more room, if it is needed and allowed. Sets move.
-  void grow_if_crowded() {
-    if (num_new_ < sets_.size() || sets_.size() >= kMostLongSets) [[likely]] return;
-    ZeroedTable<Set> old(sets_.size() * 2);
-    std::swap(old, sets_);
-    for (std::size_t i = 0; i < old.size(); ++i) {
-      for (const Entry& entry : {old[i].entries[1], old[i].entries[0]}) {
-        if (entry.length == 0) continue;
-        Set& set = set_of(hash_of(Bytes(entry.bytes_and_ids, entry.length)));
-        set.entries[1] = set.entries[0];
-        set.entries[0] = entry;
-      }
-    }
-    num_new_ = 0;
-  }
-
- private:
-  static constexpr std::size_t kFirstLongSets = 1 << 12;  // 0.75 MiB
-  static constexpr std::size_t kMostLongSets = 1 << 16;   // 12 MiB
-
-  ZeroedTable<Set> sets_{kFirstLongSets};
   std::size_t num_new_ = 0;  // words since it grew
 };
 
