@@ -19,6 +19,7 @@ import tokbench
 from tokbench.adapters.cutting import document_cut, model_cut
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.adapters.sentencepiece import SentencePieceTokenizer
+from tokbench.errors import TextError
 
 if TYPE_CHECKING:
     from tokbench.interfaces import EncodedSpans
@@ -147,6 +148,12 @@ def test_long_texts_go_this_way(name: str) -> None:
         spans = tokenizer.encode_spans([text])
     assert len(asked) == 2
     assert encoded.ids.tolist() == spans.encoded.ids.tolist() == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("name", ["bpe", "wordpiece"])
+def test_a_surrogate_stands_where_it_stands_in_the_text(name: str) -> None:
+    with pytest.raises(TextError, match=r"U\+D800, at character 20000:"):
+        tokenizer_named(name).encode_batch(["ab" * 10_000 + "\ud800"])
 
 
 @pytest.mark.parametrize("name", VARIANTS)

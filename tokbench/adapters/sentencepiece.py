@@ -173,6 +173,8 @@ class SentencePieceTokenizer(BaseTokenizer):
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return super().encode_batch(texts, special=special, threads=threads)
         if self._memo is not None and are_long(texts):
+            for text in texts:
+                utf8(text)  # here, as an error counts characters without the prefix
             prefix = self._prefix
             return self._memo.encode_batch([prefix + text if text else text for text in texts])
         return self._library_batch(texts, threads=threads)
