@@ -143,7 +143,9 @@ def test_long_texts_go_this_way(name: str) -> None:
     assert memo is not None
     with pytest.MonkeyPatch.context() as patched:
         encode = memo.encode_spans
-        patched.setattr(memo, "encode_spans", lambda given: asked.append(given) or encode(given))
+        patched.setattr(
+            memo, "encode_spans", lambda given, **options: asked.append(given) or encode(given, **options)
+        )
         encoded = tokenizer.encode_batch([text])
         spans = tokenizer.encode_spans([text])
     assert len(asked) == 2

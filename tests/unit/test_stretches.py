@@ -28,9 +28,11 @@ class Library:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.threads: int | None = None
 
-    def encode(self, stretches: list[str]) -> EncodedSpans:
+    def encode(self, stretches: list[str], *, threads: int | None) -> EncodedSpans:
         self.asked += stretches
+        self.threads = threads
         return segmented(TOY, stretches)
 
 
@@ -62,6 +64,12 @@ def test_the_library_is_asked_for_each_stretch_once_until_all_are_forgotten() ->
     memo.encode_spans(["ab b aa"])
     memo.encode_spans(["a"])
     assert library.asked == ["a", " b", " a", "ab", " aa", "a"]
+
+
+def test_the_library_takes_as_many_threads_as_are_wanted() -> None:
+    library = Library()
+    StretchMemo(cut=CUT, encode=library.encode).encode_batch(["a b"], threads=3)
+    assert library.threads == 3
 
 
 def test_threads_may_share_it() -> None:

@@ -189,7 +189,7 @@ class HuggingFaceTokenizer(BaseTokenizer):
 
         engine = self._engine_for(texts, special=special)
         if engine is self._engine and self._memo is not None and are_long(texts):
-            return self._memo.encode_batch(texts)
+            return self._memo.encode_batch(texts, threads=threads)
         ids = array("I")
         offsets = [0]
         for encoding in self._encodings(engine.encode_batch_fast, texts, threads=threads):
@@ -212,7 +212,7 @@ class HuggingFaceTokenizer(BaseTokenizer):
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
         if self._memo is not None and are_long(texts):
-            return self._memo.encode_spans(texts)
+            return self._memo.encode_spans(texts, threads=threads)
         return self._library_spans(texts, threads=threads)
 
     @cached_property

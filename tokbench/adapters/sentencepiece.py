@@ -176,7 +176,9 @@ class SentencePieceTokenizer(BaseTokenizer):
             for text in texts:
                 utf8(text)  # here, as an error counts characters without the prefix
             prefix = self._prefix
-            return self._memo.encode_batch([prefix + text if text else text for text in texts])
+            return self._memo.encode_batch(
+                [prefix + text if text else text for text in texts], threads=threads
+            )
         return self._library_batch(texts, threads=threads)
 
     @cached_property
@@ -190,8 +192,8 @@ class SentencePieceTokenizer(BaseTokenizer):
         skipped = len(self._prefix)
         return StretchMemo(
             cut=cut,
-            encode=lambda stretches: without_places(
-                self._library_batch([stretch[skipped:] for stretch in stretches])
+            encode=lambda stretches, threads: without_places(
+                self._library_batch([stretch[skipped:] for stretch in stretches], threads=threads)
             ),
         )
 

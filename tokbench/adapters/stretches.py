@@ -93,7 +93,7 @@ class StretchMemo:
 
     Args:
         cut: gives the stretches of a text, which together are the text.
-        encode: encodes different stretches, each as a text of its own.
+        encode: encodes different stretches, each as a text of its own, on `threads` threads.
         most_tokens: how many are remembered; when there are more, all are forgotten.
 
     Usage:
@@ -106,7 +106,7 @@ class StretchMemo:
         self,
         *,
         cut: Callable[[str], list[str]],
-        encode: Callable[[list[str]], EncodedSpans],
+        encode: Callable[..., EncodedSpans],
         most_tokens: int = _MOST_TOKENS,
     ) -> None:
         self._cut = cut
@@ -116,27 +116,27 @@ class StretchMemo:
         self._rows: dict[str, int] = {}
         self._table = _Table.empty()
 
-    def encode_batch(self, texts: Sequence[str]) -> Encoded:
+    def encode_batch(self, texts: Sequence[str], *, threads: int | None = None) -> Encoded:
         """The ids of texts. Raises as `encode_spans`."""
-        return self.encode_spans(texts).encoded
+        return self.encode_spans(texts, threads=threads).encoded
 
-    def encode_spans(self, texts: Sequence[str]) -> EncodedSpans:
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of texts with their places. Raises `TextError` for surrogates, and what the library raises."""
         for text in texts:
             utf8(text)
         cut = [self._cut(text) for text in texts]
         with self._lock:
-            self._learn(dict.fromkeys(chain.from_iterable(cut)))
+            self._learn(dict.fromkeys(chain.from_iterable(cut)), threads=threads)
             rows = np.fromiter(map(self._rows.__getitem__, chain.from_iterable(cut)), np.int64)
             table = self._table
             if len(table.tokens.encoded.ids) > self._most_tokens:
                 self._rows, self._table = {}, _Table.empty()
         return table.texts(rows, offsets_of([len(stretches) for stretches in cut]))
 
-    def _learn(self, stretches: dict[str, None]) -> None:
+    def _learn(self, stretches: dict[str, None], *, threads: int | None) -> None:
         new = [stretch for stretch in stretches if stretch not in self._rows]
         if not new:
             return
         sizes = np.fromiter((len(stretch.encode()) for stretch in new), np.int64, len(new))
-        self._table = self._table.and_also(self._encode(new), sizes)
+        self._table = self._table.and_also(self._encode(new, threads=threads), sizes)
         self._rows.update(zip(new, range(len(self._rows), len(self._rows) + len(new)), strict=True))
