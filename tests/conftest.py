@@ -6,6 +6,7 @@ HYPOTHESIS_PROFILE=thorough draws a thousand examples where "fast", the default,
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ sys.path.append(str(Path(__file__).parent))  # so that a test can import `suppor
 from support.kernels import KERNEL_NAMES, kernel_named
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tokbench.backends.bpe.kernel import Kernel
 
 SHARED = Path(__file__).parents[2] / "shared" / "real"
@@ -25,6 +28,14 @@ SHARED = Path(__file__).parents[2] / "shared" / "real"
 settings.register_profile("fast", deadline=None, max_examples=30)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+@pytest.fixture
+def ctrl_c_works() -> Iterator[None]:
+    """Whatever ran here before, or started this run in the background, a process that a test starts hears Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

@@ -97,11 +97,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def ctrl_c_works() -> Iterator[None]:
-    """Whatever ran here before, or started this run in the background, a command hears Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+def _commands_hear_ctrl_c(ctrl_c_works: None) -> None:
+    """What runs here is interrupted."""
 
 
 @pytest.fixture(scope="session")

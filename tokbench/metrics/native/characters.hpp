@@ -87,6 +87,16 @@ class CharacterTable {
     }
   }
 
+  // Behind the white space at `p`.
+  const Byte* behind_white_space(const Byte* p, const Byte* end) const {
+    while (p < end) {
+      const ClassifiedCharacter character = at(p, end);
+      if (!is_white_space(character.kind)) break;
+      p += character.length;
+    }
+    return p;
+  }
+
  private:
   static constexpr std::uint32_t kNoCodePoint = 0xFFFFFFFF;
 

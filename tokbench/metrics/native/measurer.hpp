@@ -2,7 +2,8 @@
 #pragma once
 
 #include "batch.hpp"
-#include "document.hpp"
+#include "layout.hpp"
+#include "runs.hpp"
 
 namespace tokbench::metrics {
 
@@ -69,7 +70,9 @@ class Measurer {
   void measure(const Documents& documents, std::size_t i, const Tokens& tokens, Counts& counts) {
     Group& group = groups_[static_cast<std::size_t>(documents.groups[i])];
     const Byte* const readable = documents.text.data() + documents.text.size();
-    DocumentMeasurer(table_, documents.document(i), readable, boundaries_, tokens, group.words, group.numbers).measure(counts);
+    const Bytes text = documents.document(i);
+    LayoutMeasurer(table_, text, boundaries_, tokens, counts).measure();
+    RunMeasurer(table_, text, readable, boundaries_, tokens, group.words, group.numbers, counts).measure();
     for (std::size_t each = 0; each < kNumCounts; ++each) group.counts[each] += counts[each];
   }
 

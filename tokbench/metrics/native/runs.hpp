@@ -1,7 +1,7 @@
-// One document: its characters, lines and runs, and how its tokens stand to them.
+// The runs of a document: words, the numbers and identifiers in them, and operators.
 //
-// tokbench/metrics/reference.py is the law; what is one pass for each count there is three here, over
-// characters, lines and runs. Each goes forward only, so that no text takes longer than its length.
+// tokbench/metrics/reference.py is the law; what is one pass for each count there is one for all runs here.
+// It goes forward only, so that no text takes longer than its length.
 #pragma once
 
 #include <utility>
@@ -15,115 +15,41 @@
 namespace tokbench::metrics {
 
 template <class Tokens>  // TiledTokens or PlacedTokens
-class DocumentMeasurer {
+class RunMeasurer {
  public:
   // `readable` is how far behind the document bytes can be read.
-  DocumentMeasurer(const CharacterTable& table, Bytes text, const Byte* readable, const Boundaries& boundaries,
-                   const Tokens& tokens, WordTable& words, NumbersByLength& numbers)
+  RunMeasurer(const CharacterTable& table, Bytes text, const Byte* readable, const Boundaries& boundaries, const Tokens& tokens,
+              WordTable& words, NumbersByLength& numbers, Counts& counts)
       : table_(table), begin_(text.data()), end_(text.data() + text.size()), readable_(readable), boundaries_(boundaries),
-        words_(words), numbers_(numbers), at_words_(tokens), at_numbers_(tokens), at_operators_(tokens),
-        at_indentations_(tokens) {}
+        words_(words), numbers_(numbers), at_words_(tokens), at_numbers_(tokens), at_operators_(tokens), counts_(counts),
+        white_start_(begin_) {}
 
-  // Adds to the counts all but those of the tokens alone.
-  void measure(Counts& counts) {
-    counts_ = &counts;
-    measure_characters();
-    measure_lines();
-    measure_runs();
+  void measure() {
+    for (const Byte* p = begin_; p < end_;) p = measure_run(p);
   }
 
  private:
-  std::int64_t& count(Count which) { return (*counts_)[which]; }
+  std::int64_t& count(Count which) { return counts_[which]; }
   std::size_t place(const Byte* p) const { return static_cast<std::size_t>(p - begin_); }
-
-  // --- characters -------------------------------------------------------------------------------
-
-  void measure_characters() {
-    std::int64_t multibyte = 0, continuations = 0;
-    for (const Byte* p = begin_; p < end_;) {
-      if (*p < 0x80) {
-        p = behind_ascii(p);
-        continue;
-      }
-      const std::uint32_t length = std::max(well_formed_length(p, end_), 1u);
-      if (length > 1) {
-        ++multibyte;
-        continuations += length - 1;
-        if (boundaries_.inside(place(p), place(p) + length) != 0) ++count(kCutChars);
-      }
-      p += length;
-    }
-    count(kBytes) += end_ - begin_;
-    count(kChars) += end_ - begin_ - continuations;
-    count(kMultibyteChars) += multibyte;
-  }
-
-  const Byte* behind_ascii(const Byte* p) const {
-    for (; end_ - p >= 8; p += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, p, 8);
-      if (word & 0x8080808080808080u) break;
-    }
-    while (p < end_ && *p < 0x80) ++p;
-    return p;
-  }
-
-  // --- lines ------------------------------------------------------------------------------------
-
-  void measure_lines() {
-    for (const Byte* line = begin_; line < end_;) {
-      const void* const newline = std::memchr(line, '\n', static_cast<std::size_t>(end_ - line));
-      const Byte* const stop = newline ? static_cast<const Byte*>(newline) : end_;
-      ++count(kLines);
-      measure_indentation(line, stop);
-      line = newline ? stop + 1 : end_;
-    }
-  }
-
-  void measure_indentation(const Byte* line, const Byte* stop) {
-    const Byte* p = line;
-    while (p < stop && (*p == ' ' || *p == '\t')) ++p;
-    if (p == line || behind_white_space(p, stop) == stop) return;
-    ++count(kIndentedLines);
-    count(kIndentationChars) += p - line;
-    count(kIndentationTokens) += at_indentations_.touching(place(line), place(p));
-  }
-
-  // Behind the white space at `p`.
-  const Byte* behind_white_space(const Byte* p, const Byte* stop) const {
-    while (p < stop) {
-      const ClassifiedCharacter character = table_.at(p, end_);
-      if (!is_white_space(character.kind)) break;
-      p += character.length;
-    }
-    return p;
-  }
 
   // --- words --------------------------------------------------------------------------------------
 
-  // Words, the numbers and identifiers in them, and operators.
-  void measure_runs() {
-    const Byte* p = begin_;
-    white_start_ = begin_;
-    while (p < end_) {
-      const unsigned flags = table_.flags(*p);
-      const Byte* stop = p + 1;
-      if (flags & kWhiteByte) {
-        p = stop;
-        continue;
-      }
-      unsigned seen = 0;
-      if (flags & kWordByte) {
-        stop = ascii_word_stop(p, seen);
-      } else if (flags & kOperatorByte) {
-        stop = measure_operator(p);
-      } else if (flags & kBeyondAscii) {
-        stop = stop_beyond_ascii(p, seen);
-      }
-      if (seen & kWordByte) measure_word(p, stop, seen);
-      p = stop;
-      if (!(seen & kWhiteByte)) white_start_ = p;
+  // The run that begins at `p`, or a character between runs; where it ends.
+  const Byte* measure_run(const Byte* p) {
+    const unsigned flags = table_.flags(*p);
+    if (flags & kWhiteByte) return p + 1;
+    const Byte* stop = p + 1;
+    unsigned seen = 0;
+    if (flags & kWordByte) {
+      stop = ascii_word_stop(p, seen);
+    } else if (flags & kOperatorByte) {
+      stop = measure_operator(p);
+    } else if (flags & kBeyondAscii) {
+      stop = stop_beyond_ascii(p, seen);
     }
+    if (seen & kWordByte) measure_word(p, stop, seen);
+    if (!(seen & kWhiteByte)) white_start_ = stop;
+    return stop;
   }
 
   // Where the word ends that begins at `p` with an ASCII character. `seen` collects what its characters
@@ -270,7 +196,7 @@ class DocumentMeasurer {
     const Byte* const stop = p + length;
     ++count(kOperators);
     if (at_operators_.touching(place(p), place(stop)) == 1 && at_operators_.starts_in(place(white_start_), place(p)) &&
-        at_operators_.stops_in(place(stop), place(behind_white_space(stop, end_)))) {
+        at_operators_.stops_in(place(stop), place(table_.behind_white_space(stop, end_)))) {
       ++count(kIsolatedOperators);
     }
     return stop;
@@ -286,9 +212,8 @@ class DocumentMeasurer {
   Tokens at_words_;
   Tokens at_numbers_;
   Tokens at_operators_;
-  Tokens at_indentations_;
-  Counts* counts_ = nullptr;
-  const Byte* white_start_ = nullptr;  // of the white space before the run at hand
+  Counts& counts_;
+  const Byte* white_start_;  // of the white space before the run at hand
 };
 
 }  // namespace tokbench::metrics

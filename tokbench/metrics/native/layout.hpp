@@ -1,0 +1,90 @@
+// The characters and lines of a document, and how its tokens stand to them. Its runs are in runs.hpp.
+//
+// tokbench/metrics/reference.py is the law; what is one pass for each count there is two here. Each goes
+// forward only, so that no text takes longer than its length.
+#pragma once
+
+#include "characters.hpp"
+#include "counts.hpp"
+#include "tokens.hpp"
+
+namespace tokbench::metrics {
+
+template <class Tokens>  // TiledTokens or PlacedTokens
+class LayoutMeasurer {
+ public:
+  LayoutMeasurer(const CharacterTable& table, Bytes text, const Boundaries& boundaries, const Tokens& tokens, Counts& counts)
+      : table_(table), begin_(text.data()), end_(text.data() + text.size()), boundaries_(boundaries),
+        at_indentations_(tokens), counts_(counts) {}
+
+  void measure() {
+    measure_characters();
+    measure_lines();
+  }
+
+ private:
+  std::int64_t& count(Count which) { return counts_[which]; }
+  std::size_t place(const Byte* p) const { return static_cast<std::size_t>(p - begin_); }
+
+  // --- characters -------------------------------------------------------------------------------
+
+  void measure_characters() {
+    std::int64_t multibyte = 0, continuations = 0;
+    for (const Byte* p = begin_; p < end_;) {
+      if (*p < 0x80) {
+        p = behind_ascii(p);
+        continue;
+      }
+      const std::uint32_t length = std::max(well_formed_length(p, end_), 1u);
+      if (length > 1) {
+        ++multibyte;
+        continuations += length - 1;
+        if (boundaries_.inside(place(p), place(p) + length) != 0) ++count(kCutChars);
+      }
+      p += length;
+    }
+    count(kBytes) += end_ - begin_;
+    count(kChars) += end_ - begin_ - continuations;
+    count(kMultibyteChars) += multibyte;
+  }
+
+  const Byte* behind_ascii(const Byte* p) const {
+    for (; end_ - p >= 8; p += 8) {
+      std::uint64_t word;
+      std::memcpy(&word, p, 8);
+      if (word & 0x8080808080808080u) break;
+    }
+    while (p < end_ && *p < 0x80) ++p;
+    return p;
+  }
+
+  // --- lines ------------------------------------------------------------------------------------
+
+  void measure_lines() {
+    for (const Byte* line = begin_; line < end_;) {
+      const void* const newline = std::memchr(line, '\n', static_cast<std::size_t>(end_ - line));
+      const Byte* const stop = newline ? static_cast<const Byte*>(newline) : end_;
+      ++count(kLines);
+      measure_indentation(line, stop);
+      line = newline ? stop + 1 : end_;
+    }
+  }
+
+  void measure_indentation(const Byte* line, const Byte* stop) {
+    const Byte* p = line;
+    while (p < stop && (*p == ' ' || *p == '\t')) ++p;
+    if (p == line || table_.behind_white_space(p, stop) == stop) return;
+    ++count(kIndentedLines);
+    count(kIndentationChars) += p - line;
+    count(kIndentationTokens) += at_indentations_.touching(place(line), place(p));
+  }
+
+  const CharacterTable& table_;
+  const Byte* begin_;
+  const Byte* end_;
+  const Boundaries& boundaries_;
+  Tokens at_indentations_;
+  Counts& counts_;
+};
+
+}  // namespace tokbench::metrics
