@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "utf8.hpp"
+#include "tokens.hpp"
 
 namespace tokbench::metrics {
 
@@ -19,7 +19,8 @@ struct Documents {
 
   std::size_t size() const { return groups.size(); }
   std::size_t num_tokens() const { return static_cast<std::size_t>(token_offsets.back()); }
-  Bytes document(std::size_t i) const { return text.subspan(at(text_offsets, i), at(text_offsets, i + 1) - at(text_offsets, i)); }
+  std::size_t start(std::size_t i) const { return at(text_offsets, i); }
+  Bytes document(std::size_t i) const { return text.subspan(start(i), start(i + 1) - start(i)); }
   std::size_t first_token(std::size_t i) const { return at(token_offsets, i); }
   std::size_t last_token(std::size_t i) const { return at(token_offsets, i + 1); }
 
@@ -61,7 +62,7 @@ inline void check(const Documents& documents, std::size_t num_groups) {
 }
 
 // Behind check(documents).
-inline void check(const PlacedBatch& tokens, const Documents& documents) {
+inline void check(const PlacedBatch& tokens, const Documents& documents, Boundaries&) {
   const std::size_t size = documents.num_tokens();
   require(tokens.starts.size() == size && tokens.stops.size() == size && tokens.kinds.size() == size,
           "the arrays of tokens do not end where their offsets do");
@@ -80,16 +81,23 @@ inline void check(const PlacedBatch& tokens, const Documents& documents) {
   }
 }
 
-// Behind check(documents).
-inline void check(const TiledBatch& tokens, const Documents& documents) {
+// Behind check(documents): places the tokens, and refuses those that do not add up to their documents.
+inline void check(const TiledBatch& tokens, const Documents& documents, Boundaries& boundaries) {
   require(tokens.ids.size() == documents.num_tokens(), "the ids do not end where their offsets do");
+  const std::span ids = tokens.ids, lengths = tokens.lengths;
+  std::uint8_t* const is_boundary = boundaries.clear(documents.text.size());
+  std::size_t position = 0;
   for (std::size_t document = 0; document < documents.size(); ++document) {
-    std::size_t bytes = 0;  // of fewer than 2^32 tokens of less than 2^32 bytes
-    for (std::size_t i = documents.first_token(document); i < documents.last_token(document); ++i) {
-      require(tokens.ids[i] < tokens.lengths.size(), "an id has no length");
-      bytes += tokens.lengths[tokens.ids[i]];
+    const std::size_t first = documents.first_token(document), last = documents.last_token(document);
+    const std::size_t stop = position + documents.document(document).size();
+    if (first != last) is_boundary[position] = 1;
+    for (std::size_t i = first; i < last; ++i) {
+      require(ids[i] < lengths.size(), "an id has no length");
+      const std::size_t length = lengths[ids[i]];
+      require(length <= stop - position, "the tokens do not add up to the text");
+      is_boundary[position += length] = 1;
     }
-    require(bytes == documents.document(document).size(), "the tokens do not add up to the text");
+    require(position == stop, "the tokens do not add up to the text");
   }
 }
 

@@ -58,9 +58,6 @@ Int64Array measure(SharedMeasurer& self, const Documents& documents, const Batch
   {
     const nb::gil_scoped_release unlocked;
     const std::lock_guard alone(self.mutex);
-    check(documents, self.measurer.groups().size());
-    check(tokens, documents);
-    rows.reserve(documents.size() * kDocumentCounts.size());
     self.measurer.add(documents, tokens, [&](const Counts& counts) {
       for (const Count each : kDocumentCounts) rows.push_back(counts[each]);
     });

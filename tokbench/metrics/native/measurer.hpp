@@ -18,37 +18,39 @@ class Measurer {
  public:
   // `classes` holds the class of each code point; the seed changes no result.
   Measurer(std::span<const std::uint8_t> classes, std::size_t num_groups, std::uint64_t seed)
-      : table_(classes), groups_(num_groups, Group(seed)) {}
+      : table_(classes) {
+    groups_.reserve(num_groups);
+    for (std::size_t i = 0; i < num_groups; ++i) groups_.emplace_back(seed);
+  }
 
   const std::vector<Group>& groups() const { return groups_; }
 
-  // Counts checked documents; calls sink(counts) for each.
+  // Counts documents; calls sink(counts) for each. Throws what check() throws before anything is counted.
   template <class Batch, class Sink>
   void add(const Documents& documents, const Batch& batch, Sink sink) {
+    check(documents, groups_.size());
+    check(batch, documents, boundaries_);
     for (std::size_t i = 0; i < documents.size(); ++i) {
       Counts counts{};
       counts[kTokens] = static_cast<std::int64_t>(documents.last_token(i) - documents.first_token(i));
-      boundaries_.clear(documents.document(i).size());
-      measure(documents, i, place(batch, documents.first_token(i), documents.last_token(i), counts), counts);
+      measure(documents, i, place(batch, documents, i, counts), counts);
       sink(counts);
     }
     for (const std::int32_t group : documents.groups) groups_[static_cast<std::size_t>(group)].words.settle();
   }
 
  private:
-  TiledTokens place(const TiledBatch& batch, std::size_t first, std::size_t last, Counts&) {
-    std::uint8_t* boundary = boundaries_.flags();
-    *boundary = first != last;
-    for (std::size_t i = first; i < last; ++i) *(boundary += batch.lengths[batch.ids[i]]) = 1;
+  TiledTokens place(const TiledBatch&, const Documents& documents, std::size_t document, Counts&) {
+    boundaries_.go_to(documents.start(document));
     return TiledTokens(boundaries_);
   }
 
-  PlacedTokens place(const PlacedBatch& batch, std::size_t first, std::size_t last, Counts& counts) {
-    std::uint8_t* const is_boundary = boundaries_.flags();
+  PlacedTokens place(const PlacedBatch& batch, const Documents& documents, std::size_t document, Counts& counts) {
+    std::uint8_t* const is_boundary = boundaries_.clear(documents.document(document).size());
     spans_.starts.clear();
     spans_.stops.clear();
     std::size_t uncovered = 0;  // up to where bytes are known to be in a token that covers none
-    for (std::size_t i = first; i < last; ++i) {
+    for (std::size_t i = documents.first_token(document); i < documents.last_token(document); ++i) {
       const auto start = static_cast<std::size_t>(batch.starts[i]), stop = static_cast<std::size_t>(batch.stops[i]);
       is_boundary[start] = is_boundary[stop] = 1;
       const auto kind = static_cast<Kind>(batch.kinds[i]);

@@ -10,16 +10,20 @@ namespace tokbench::metrics {
 // Where tokens start or stop.
 class Boundaries {
  public:
-  // None yet, in a document of so many bytes.
-  void clear(std::size_t size) { flags_.assign(size + kReadAhead, 0); }
+  // Makes room for texts of so many bytes together: a flag for each position, up to their end, all 0.
+  std::uint8_t* clear(std::size_t size) {
+    flags_.assign(size + kReadAhead, 0);
+    document_ = flags_.data();
+    return flags_.data();
+  }
 
-  // A flag for each position up to the size, 0 or 1.
-  std::uint8_t* flags() { return flags_.data(); }
+  // From here on, positions count from there.
+  void go_to(std::size_t position) { document_ = flags_.data() + position; }
 
-  bool is_at(std::size_t position) const { return flags_[position] != 0; }
+  bool is_at(std::size_t position) const { return document_[position] != 0; }
 
   // Whether one of them is at `first`, at `last`, or between.
-  bool any_in(std::size_t first, std::size_t last) const { return std::memchr(flags_.data() + first, 1, last + 1 - first) != nullptr; }
+  bool any_in(std::size_t first, std::size_t last) const { return std::memchr(document_ + first, 1, last + 1 - first) != nullptr; }
 
   // How many are strictly inside a run.
   std::int64_t inside(std::size_t start, std::size_t stop) const {
@@ -35,13 +39,14 @@ class Boundaries {
 
   std::uint64_t eight_from(std::size_t position) const {
     std::uint64_t word;
-    std::memcpy(&word, flags_.data() + position, 8);
+    std::memcpy(&word, document_ + position, 8);
     return word;
   }
 
   static std::int64_t sum_of_bytes(std::uint64_t flags) { return static_cast<std::int64_t>(flags * 0x0101010101010101u >> 56); }
 
   std::vector<std::uint8_t> flags_;
+  const std::uint8_t* document_ = nullptr;
 };
 
 // The tokens of a document that they tile: the boundaries say all.

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <stdexcept>
+#include <ranges>
 #include <vector>
 
 #include "hashing.hpp"
 #include "word_key.hpp"
+#include "zeroed_table.hpp"
 
 namespace tokbench::metrics {
 
@@ -19,18 +19,38 @@ struct WordType {
   std::uint32_t most;
 };
 
-// The words stand in the order in which they were first seen, so that the frequent ones, which come
-// early, share few cache lines and pages; the slots say where. As both are too large for the caches,
-// some words wait until what they need has been fetched.
+// The words themselves stand in the slots, so that one look finds them. As the table is too large for the
+// caches of the processor, words wait until what they need has been fetched.
 class WordTable {
+  struct Waiting {
+    WordKey key;
+    std::uint64_t hash;
+    const Byte* start;  // of a long one
+    std::uint32_t tokens;
+  };
+
+  static constexpr std::size_t kInitialSlots = 64;
+  static constexpr std::uint64_t kLongMark = 0xFFull << 56;
+
+  // A short word is its key, which is never zero: a slot whose key is zero is free. The key of a long one
+  // holds its hash, and behind a top byte that no length has where its bytes are in `arena_` (8 bytes of
+  // length, then the word). While it waits, the length stands there.
+  static bool is_long(const WordKey& key) { return (key.high & kLongMark) == kLongMark; }
+  static bool is_free(const WordType& type) { return type.key.high == 0; }
+
+  auto types() const {
+    return std::span(&slots_[0], slots_.size()) | std::views::filter([](const WordType& type) { return !is_free(type); });
+  }
+
  public:
-  explicit WordTable(std::uint64_t seed) : slots_(kInitialSlots), seed_(seed) {}
+  explicit WordTable(std::uint64_t seed) : seed_(seed) {}
 
   // An occurrence of a word in so many tokens; `readable` is how far behind it bytes can be read.
-  // It is in the table behind settle().
+  // The word must stay where it is until settle(), behind which it is in the table.
   void add(Bytes word, const Byte* readable, std::uint32_t tokens) {
     if (word.size() > kShortWord) {
-      add_long(word, tokens);
+      const std::uint64_t hash = hash_long(word);
+      wait({{hash, kLongMark | word.size()}, hash, word.data(), tokens});
     } else if (static_cast<std::size_t>(readable - word.data()) >= kKeyPadding) {
       add_short(short_key(word.data(), word.size()), tokens);
     } else {
@@ -43,24 +63,39 @@ class WordTable {
   // Notes the words that wait.
   void settle() {
     for (std::size_t i = 0; i < num_waiting_; ++i) {
-      const Slot& slot = slots_[waiting_[i].hash & last_slot_];
-      if (slot.number != 0) prefetch(&types_[slot.number - 1]);
+      const Waiting& word = waiting_[i];
+      if (!is_long(word.key)) {
+        note(word.hash, {word.key, 1, word.tokens, word.tokens}, [&](const WordKey& seen) { return seen == word.key; });
+      } else {
+        const Bytes bytes{word.start, static_cast<std::size_t>(word.key.high & ~kLongMark)};
+        note_long(bytes, {word.key, 1, word.tokens, word.tokens});
+      }
     }
-    for (std::size_t i = 0; i < num_waiting_; ++i) note_short(waiting_[i]);
     num_waiting_ = 0;
   }
 
-  std::size_t size() const { return types_.size(); }
+  // Adds all that is in another table of the same seed. Neither may have words that wait.
+  void absorb(const WordTable& other) {
+    for (const WordType& type : other.types()) {
+      if (is_long(type.key)) {
+        note_long(other.bytes_of(type.key), type);
+      } else {
+        note(hash_of(type.key), type, [&](const WordKey& seen) { return seen == type.key; });
+      }
+    }
+  }
+
+  std::size_t size() const { return size_; }
 
   std::size_t num_always_whole() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(types_, [](const WordType& each) { return each.fewest == 1 && each.most == 1; }));
+    const auto is_whole = [](const WordType& each) { return each.fewest == 1 && each.most == 1; };
+    return static_cast<std::size_t>(std::ranges::count_if(types(), is_whole));
   }
 
   // The `n` words that fell into most tokens; of those, the most frequent; of those, the smallest.
   std::vector<WordType> worst(std::size_t n) const {
-    std::vector<WordType> found(std::min(n, types_.size()));
-    std::ranges::partial_sort_copy(types_, found, [this](const WordType& a, const WordType& b) {
+    std::vector<WordType> found(std::min(n, size_));
+    std::ranges::partial_sort_copy(types(), found, [this](const WordType& a, const WordType& b) {
       if (a.most != b.most) return a.most > b.most;
       if (a.occurrences != b.occurrences) return a.occurrences > b.occurrences;
       return std::ranges::lexicographical_compare(bytes_of(a.key), bytes_of(b.key));
@@ -78,49 +113,67 @@ class WordTable {
   }
 
  private:
-  struct Slot {
-    std::uint32_t tag = 0;     // the upper half of the word's hash
-    std::uint32_t number = 0;  // of the word, from 1 on; 0 where the slot is free
-  };
+  std::uint64_t hash_of(const WordKey& key) const { return is_long(key) ? key.low : hash_words(key.low, key.high, seed_); }
 
-  struct Waiting {
-    WordKey key;
-    std::uint64_t hash;
-    std::uint32_t tokens;
-  };
+  void add_short(const WordKey& key, std::uint32_t tokens) { wait({key, hash_of(key), nullptr, tokens}); }
 
-  static constexpr std::size_t kInitialSlots = 16;
-  static constexpr std::uint64_t kLongMark = 0xFFull << 56;
-
-  // A short word is its key. Of a long one, the key holds its hash, and where its bytes are in `arena_`
-  // (8 bytes of length, then the word) behind a top byte that no length has.
-  static bool is_long(const WordKey& key) { return (key.high & kLongMark) == kLongMark; }
-
-  void add_short(const WordKey& key, std::uint32_t tokens) {
-    const std::uint64_t hash = hash_words(key.low, key.high, seed_);
-    prefetch(&slots_[hash & last_slot_]);
-    waiting_[num_waiting_++] = {key, hash, tokens};
+  void wait(const Waiting& word) {
+    prefetch(&slots_[word.hash & last_slot_]);
+    waiting_[num_waiting_++] = word;
     if (num_waiting_ == waiting_.size()) settle();
   }
 
-  void note_short(const Waiting& word) {
-    const auto is_word = [&](const WordKey& seen) { return seen == word.key; };
-    if (!note_again(word.hash, word.tokens, is_word)) insert(word.hash, word.key, word.tokens);
-  }
-
-  void add_long(Bytes word, std::uint32_t tokens) {
-    const std::uint64_t hash = hash_long(word);
-    const auto is_word = [&](const WordKey& seen) {
-      return is_long(seen) && seen.low == hash && std::ranges::equal(bytes_of(seen), word);
+  void note_long(Bytes word, WordType seen) {
+    const auto is_word = [&](const WordKey& key) {
+      return is_long(key) && key.low == seen.key.low && std::ranges::equal(bytes_of(key), word);
     };
-    if (note_again(hash, tokens, is_word)) return;
-    const WordKey key{hash, kLongMark | arena_.size()};
+    WordType& type = slot_of(seen.key.low, is_word);
+    if (!is_free(type)) return join(type, seen);
+    seen.key.high = kLongMark | arena_.size();
     Byte header[8];
     const std::uint64_t length = word.size();
     std::memcpy(header, &length, 8);
     arena_.insert(arena_.end(), header, header + 8);
     arena_.insert(arena_.end(), word.begin(), word.end());
-    insert(hash, key, tokens);
+    enter(type, seen);
+  }
+
+  template <class IsWord>
+  void note(std::uint64_t hash, const WordType& seen, IsWord is_word) {
+    WordType& type = slot_of(hash, is_word);
+    if (!is_free(type)) [[likely]] {
+      join(type, seen);
+    } else {
+      enter(type, seen);
+    }
+  }
+
+  // The slot of a word, or the free one that is to be its.
+  template <class IsWord>
+  WordType& slot_of(std::uint64_t hash, IsWord is_word) {
+    std::size_t i = hash & last_slot_;
+    while (!is_free(slots_[i]) && !is_word(slots_[i].key)) i = (i + 1) & last_slot_;
+    return slots_[i];
+  }
+
+  static void join(WordType& type, const WordType& seen) {
+    type.occurrences += seen.occurrences;
+    type.fewest = std::min(type.fewest, seen.fewest);
+    type.most = std::max(type.most, seen.most);
+  }
+
+  void enter(WordType& slot, const WordType& type) {
+    slot = type;
+    if (++size_ * 3 > slots_.size() * 2) grow();
+  }
+
+  void grow() {
+    ZeroedTable<WordType> old(slots_.size() * 2);
+    std::swap(old, slots_);
+    last_slot_ = slots_.size() - 1;
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      if (!is_free(old[i])) slot_of(hash_of(old[i].key), [](const WordKey&) { return false; }) = old[i];
+    }
   }
 
   std::uint64_t hash_long(Bytes word) const {
@@ -137,44 +190,6 @@ class WordTable {
     return hash_words(tail, hash, seed_);
   }
 
-  // Notes an occurrence of a word that was seen before; whether it was.
-  template <class IsWord>
-  bool note_again(std::uint64_t hash, std::uint32_t tokens, IsWord is_word) {
-    for (std::size_t i = hash & last_slot_; slots_[i].number != 0; i = (i + 1) & last_slot_) {
-      if (slots_[i].tag != hash >> 32) continue;
-      WordType& type = types_[slots_[i].number - 1];
-      if (!is_word(type.key)) continue;
-      ++type.occurrences;
-      type.fewest = std::min(type.fewest, tokens);
-      type.most = std::max(type.most, tokens);
-      return true;
-    }
-    return false;
-  }
-
-  void insert(std::uint64_t hash, const WordKey& key, std::uint32_t tokens) {
-    if (types_.size() == std::numeric_limits<std::uint32_t>::max()) throw std::length_error("too many different words");
-    types_.push_back({key, 1, tokens, tokens});
-    if (types_.size() * 3 > slots_.size() * 2) grow();
-    occupy(hash, static_cast<std::uint32_t>(types_.size()));
-  }
-
-  void occupy(std::uint64_t hash, std::uint32_t number) {
-    std::size_t i = hash & last_slot_;
-    while (slots_[i].number != 0) i = (i + 1) & last_slot_;
-    slots_[i] = {static_cast<std::uint32_t>(hash >> 32), number};
-  }
-
-  // Twice the slots, for all words but the last, which is about to get one.
-  void grow() {
-    slots_.assign(slots_.size() * 2, {});
-    last_slot_ = slots_.size() - 1;
-    for (std::size_t i = 0; i + 1 < types_.size(); ++i) {
-      const WordKey& key = types_[i].key;
-      occupy(is_long(key) ? key.low : hash_words(key.low, key.high, seed_), static_cast<std::uint32_t>(i + 1));
-    }
-  }
-
   static void prefetch([[maybe_unused]] const void* place) {
 #if defined(__GNUC__)
     __builtin_prefetch(place);
@@ -183,9 +198,9 @@ class WordTable {
 
   std::array<Waiting, 32> waiting_;
   std::size_t num_waiting_ = 0;
+  std::size_t size_ = 0;
   std::size_t last_slot_ = kInitialSlots - 1;  // one less than a power of two
-  std::vector<Slot> slots_;
-  std::vector<WordType> types_;
+  ZeroedTable<WordType> slots_{kInitialSlots};
   std::vector<Byte> arena_;
   std::uint64_t seed_;
 };
