@@ -7,6 +7,7 @@ is the law.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -147,21 +148,6 @@ def _interleaved(
     return values
 
 
-def tiled(encoded: Encoded, sizes: NDArray[np.int64]) -> EncodedSpans:
-    """Tokens of the kind NORMAL that stand side by side from the beginning of their text.
-
-    Args:
-        encoded: the ids of the texts.
-        sizes: int64[N], the bytes that each token covers.
-
-    >>> spans = tiled(Encoded(np.array([7, 8, 9], np.uint32), np.array([0, 2, 3])), np.array([3, 1, 2]))
-    >>> spans.starts.tolist(), spans.stops.tolist()
-    ([0, 3, 0], [3, 4, 2])
-    """
-    starts, stops = running_places(encoded.offsets, sizes)
-    return EncodedSpans(encoded, starts, stops, np.zeros(len(sizes), np.uint8))
-
-
 def running_places(
     offsets: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -212,20 +198,21 @@ class PieceTable:
 
     Attributes:
         pieces: by id.
-        sizes: int64[ids], how many bytes each one has.
+        data: the bytes of all ids, one behind another.
+        offsets: int64[ids + 1], where in them those of each id begin.
+        sizes: int64[ids], how many each one has.
     """
 
     pieces: Sequence[bytes]
+    data: bytes
+    offsets: NDArray[np.int64]
     sizes: NDArray[np.int64]
-    _data: NDArray[np.uint8]
-    _starts: NDArray[np.int64]
 
     @classmethod
     def of(cls, pieces: Sequence[bytes]) -> PieceTable:
         """The table of pieces by id."""
         offsets = offsets_of(list(map(len, pieces)))
-        data = np.frombuffer(b"".join(pieces), np.uint8)
-        return cls(pieces=pieces, sizes=np.diff(offsets), _data=data, _starts=offsets[:-1])
+        return cls(pieces=pieces, data=b"".join(pieces), offsets=offsets, sizes=np.diff(offsets))
 
     def joined(self, ids: NDArray[np.uint32]) -> bytes:
         """The bytes of ids, one after another.
@@ -239,5 +226,51 @@ class PieceTable:
     def _block(self, ids: NDArray[np.uint32]) -> bytes:
         sizes = self.sizes[ids]
         edges = offsets_of(sizes)
-        places = np.repeat(self._starts[ids] - edges[:-1], sizes) + np.arange(edges[-1])
-        return bytes(self._data[places])
+        places = np.repeat(self.offsets[ids] - edges[:-1], sizes) + np.arange(edges[-1])
+        return bytes(np.frombuffer(self.data, np.uint8)[places])
+
+
+class TiledSpans(EncodedSpans):
+    """Tokens of the kind NORMAL whose bytes are those of their text, one behind another.
+
+    Their places follow from that, and are found when they are asked for.
+
+    >>> spans = TiledSpans(Encoded(np.array([1, 0, 1], np.uint32), np.array([0, 2, 3])), PieceTable.of([b"a", b"bc"]))
+    >>> spans.starts.tolist(), spans.stops.tolist()
+    ([0, 2, 0], [2, 3, 2])
+    """
+
+    def __init__(self, encoded: Encoded, pieces: PieceTable) -> None:
+        """Tokens of texts.
+
+        Args:
+            encoded: their ids.
+            pieces: the bytes of every id.
+        """
+        object.__setattr__(self, "encoded", encoded)
+        self.__dict__["pieces"] = pieces
+
+    @property
+    def pieces(self) -> PieceTable:
+        """The bytes of every id."""
+        table: PieceTable = self.__dict__["pieces"]
+        return table
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return running_places(self.encoded.offsets, self.pieces.sizes[self.encoded.ids])
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """int64[N], where each token begins in its own text."""
+        return self._places[0]
+
+    @property
+    def stops(self) -> NDArray[np.int64]:
+        """int64[N], where it ends."""
+        return self._places[1]
+
+    @property
+    def kinds(self) -> NDArray[np.uint8]:
+        """uint8[N], all NORMAL."""
+        return np.zeros(len(self.encoded.ids), np.uint8)

@@ -25,7 +25,7 @@ import tokbench
 from tokbench.cli.app import main
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 PATIENCE = 120
 """Seconds after which a run is taken to hang: far more than any needs on a busy machine."""

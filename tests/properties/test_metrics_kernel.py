@@ -18,10 +18,13 @@ from support.measuring import (
     add,
     add_tiled,
     everything,
+    kernel_of,
     new_measurer,
+    pieces_of,
     placed_documents,
     spaced_documents,
     tiled_documents,
+    worded_documents,
 )
 
 from tokbench.metrics import counts
@@ -38,6 +41,7 @@ SECONDS = 5
 any_documents = st.lists(
     placed_documents(NUM_GROUPS) | spaced_documents(NUM_GROUPS) | tiled_documents(NUM_GROUPS), max_size=4
 )
+any_tiled_documents = st.lists(tiled_documents(NUM_GROUPS) | worded_documents(NUM_GROUPS), max_size=4)
 
 
 # --- the same as the reference ----------------------------------------------------------------
@@ -50,15 +54,16 @@ def test_the_compiled_kernel_counts_what_the_reference_counts(documents: list[Do
     assert everything(native) == everything(python)
 
 
-@given(documents=st.lists(tiled_documents(NUM_GROUPS), max_size=4))
-def test_tokens_that_tile_a_text_have_the_places_that_their_lengths_add_up_to(
+@given(documents=any_tiled_documents)
+def test_tokens_that_are_the_text_have_the_places_that_their_lengths_add_up_to(
     documents: list[Document],
 ) -> None:
     placed = new_measurer("python", NUM_GROUPS)
     rows = add(placed, documents).tolist()
+    pieces = pieces_of(documents)
     for name in KERNEL_NAMES:
-        tiled = new_measurer(name, NUM_GROUPS)
-        assert add_tiled(tiled, documents).tolist() == rows
+        tiled = new_measurer(name, NUM_GROUPS, pieces=pieces)
+        assert add_tiled(tiled, documents, pieces).tolist() == rows
         assert everything(tiled) == everything(placed)
 
 
@@ -96,6 +101,24 @@ def test_order_and_batches_change_nothing(name: str, documents: list[Document], 
         numbers = order[first : first + size]
         assert add(apart, [documents[each] for each in numbers]).tolist() == [rows[each] for each in numbers]
     assert everything(apart) == everything(together)
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@given(documents=any_tiled_documents, data=st.data())
+def test_what_was_counted_apart_can_be_joined(
+    name: str, documents: list[Document], data: st.DataObject
+) -> None:
+    pieces = pieces_of(documents)
+    together = new_measurer(name, NUM_GROUPS, pieces=pieces)
+    add_tiled(together, documents, pieces)
+    cut = data.draw(st.integers(0, len(documents)))
+    one, other = (new_measurer(name, NUM_GROUPS, pieces=pieces) for _ in range(2))
+    add_tiled(one, documents[:cut], pieces)
+    add(other, documents[cut:])
+    before = everything(other)
+    one.join(other)
+    assert everything(one) == everything(together)
+    assert everything(other) == before
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
@@ -137,6 +160,22 @@ def test_a_part_is_no_more_than_the_whole(name: str, document: Document) -> None
     assert len(words) == measurer.word_types()[0, 0]
 
 
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@given(ids=st.lists(st.integers(0, 9)))
+def test_ids_are_added_to_what_was_counted_of_them(name: str, ids: list[int]) -> None:
+    counts = np.arange(10)
+    kernel_of(name).count_ids(np.array(ids, dtype=np.uint32), counts)
+    assert counts.tolist() == [id + ids.count(id) for id in range(10)]
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_an_id_that_has_no_count_is_an_error(name: str) -> None:
+    counts = np.zeros(2, dtype=np.int64)
+    with pytest.raises(ValueError, match="no count"):
+        kernel_of(name).count_ids(np.array([0, 2], dtype=np.uint32), counts)
+    assert counts.tolist() == [0, 0]
+
+
 # --- what does not fit together ---------------------------------------------------------------
 
 
@@ -156,9 +195,9 @@ PLACED = GOOD | {
     "kinds": np.zeros(3, dtype=np.uint8),
 }
 TILED = GOOD | {
-    "ids": np.array([1, 0, 1], dtype=np.uint32),
-    "lengths": np.array([1, 2], dtype=np.uint32),
+    "ids": np.array([2, 1, 3], dtype=np.uint32),
 }
+PIECES = [b"a", b" ", b"ab", b"cd", b"", b"a much longer piece", b"xy"]
 
 WRONG_DOCUMENTS = {
     "offsets of the text that decrease": {"text_offsets": integers(0, 6, 5)},
@@ -196,12 +235,13 @@ WRONG_PLACES = WRONG_DOCUMENTS | {
     "starts that are floats": {"starts": np.zeros(3)},
 }
 WRONG_TILES = WRONG_DOCUMENTS | {
-    "an id without a length": {"ids": np.array([1, 0, 2], dtype=np.uint32)},
-    "the greatest id": {"ids": np.array([1, 0, 2**32 - 1], dtype=np.uint32)},
-    "tokens that are too short": {"ids": np.array([1, 0, 0], dtype=np.uint32)},
-    "tokens that are too long": {"ids": np.array([1, 1, 1], dtype=np.uint32)},
-    "tokens that are far too long": {"lengths": np.array([1, 2**32 - 1], dtype=np.uint32)},
-    "tokens that tile all, but not each": {"ids": np.array([0, 1, 1], dtype=np.uint32)},
+    "an id without bytes": {"ids": np.array([2, 1, 7], dtype=np.uint32)},
+    "the greatest id": {"ids": np.array([2, 1, 2**32 - 1], dtype=np.uint32)},
+    "tokens that are too short": {"ids": np.array([2, 1, 4], dtype=np.uint32)},
+    "tokens that are too long": {"ids": np.array([2, 3, 3], dtype=np.uint32)},
+    "tokens that are far too long": {"ids": np.array([2, 1, 5], dtype=np.uint32)},
+    "tokens of other bytes": {"ids": np.array([2, 1, 6], dtype=np.uint32)},
+    "tokens that tile all, but not each": {"ids": np.array([0, 1, 3], dtype=np.uint32)},
     "ids that are too few": {"ids": np.array([1, 0], dtype=np.uint32)},
     "ids of 64 bits": {"ids": integers(1, 0, 1)},
 }
@@ -225,7 +265,7 @@ def test_wrong_places_are_refused_and_nothing_is_counted(name: str, wrong: dict[
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @pytest.mark.parametrize("wrong", WRONG_TILES.values(), ids=WRONG_TILES.keys())
 def test_wrong_tiles_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
-    measurer = new_measurer(name, 2)
+    measurer = new_measurer(name, 2, pieces=PIECES)
     assert measurer.add_tiled(**TILED).shape == (2, len(counts.DOCUMENT_COUNTS))
     assert_refused(measurer, measurer.add_tiled, TILED | wrong)
 
@@ -233,7 +273,7 @@ def test_wrong_tiles_are_refused_and_nothing_is_counted(name: str, wrong: dict[s
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_no_documents_and_no_groups_are_allowed(name: str) -> None:
     measurer = new_measurer(name, 0)
-    assert add(measurer, []).shape == add_tiled(measurer, []).shape == (0, len(counts.DOCUMENT_COUNTS))
+    assert add(measurer, []).shape == add_tiled(measurer, [], []).shape == (0, len(counts.DOCUMENT_COUNTS))
     assert measurer.totals().shape == (0, len(counts.COUNTS))
     assert measurer.numbers_by_length().shape == (0, 17, 2)
     assert measurer.word_types().shape == (0, 2)
@@ -250,13 +290,32 @@ def test_a_wrong_question_is_an_error(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_a_wrong_table_of_classes_is_an_error(name: str) -> None:
-    new = type(new_measurer(name))
+    new_tables = kernel_of(name).new_tables
     classes = character_classes()
     for wrong in [classes[:-1], classes.astype(np.int64), np.full(0x110000, 11, dtype=np.uint8)]:
         with pytest.raises((TypeError, ValueError)):
-            new(wrong, 1)
+            new_tables(wrong, b"", integers(0))
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("offsets", [(), (1, 2), (0, 1), (0, 3), (0, 2, 1, 2), (0, -1, 2)], ids=str)
+def test_wrong_offsets_of_pieces_are_an_error(name: str, offsets: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="offset"):
+        kernel_of(name).new_tables(character_classes(), b"ab", integers(*offsets))
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_a_negative_number_of_groups_is_an_error(name: str) -> None:
     with pytest.raises(ValueError, match="negative"):
-        new(classes, -1)
+        new_measurer(name, -1)
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_only_others_with_as_many_groups_can_be_joined(name: str) -> None:
+    measurer = new_measurer(name, 2)
+    for other in [measurer, new_measurer(name, 1)]:
+        with pytest.raises(ValueError, match=r"itself|numbers of groups"):
+            measurer.join(other)
 
 
 # --- linear time ------------------------------------------------------------------------------
@@ -285,9 +344,10 @@ def test_a_megabyte_of_one_kind_is_measured(unit: str, size: int) -> None:
     text = (unit.encode(errors="surrogateescape") * 1_000_000)[:1_000_000]
     spans = tuple(pairwise([*range(0, len(text), size), len(text)]))
     document = Document(text, spans, (0,) * len(spans))
-    measurer = new_measurer("native")
+    pieces = pieces_of([document])
+    measurer = new_measurer("native", pieces=pieces)
     started = perf_counter()
-    add_tiled(measurer, [document])
+    add_tiled(measurer, [document], pieces)
     add(measurer, [document])
     assert perf_counter() - started < SECONDS
 

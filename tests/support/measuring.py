@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,11 @@ from tokbench.metrics.counts import COUNTS, OPERATORS
 from tokbench.metrics.kernel import current_kernel, has_native_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from tokbench.metrics.kernel import Measurer
+    from tokbench.metrics.kernel import Kernel, Measurer
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -44,13 +44,25 @@ def tokens_of(*pieces: str | bytes) -> Document:
     return Document(b"".join(parts), tuple(pairwise(ends)), (0,) * len(parts))
 
 
-def new_measurer(name: str, num_groups: int = 1) -> Measurer:
-    """A measurer of the kernel of a name; a missing native one skips the test, or fails it where demanded."""
+def kernel_of(name: str) -> Kernel:
+    """The kernel of a name; a missing native one skips the test, or fails it where demanded."""
     demanded = os.environ.get("TOKBENCH_KERNEL") == "native"
     if name == "native" and not demanded and not has_native_kernel():
         pytest.skip("the compiled measuring kernel is not installed")
     with chosen(name):
-        return current_kernel().new_measurer(character_classes(), num_groups)
+        return current_kernel()
+
+
+def new_measurer(name: str, num_groups: int = 1, *, pieces: Sequence[bytes] = ()) -> Measurer:
+    """A measurer of the kernel of a name, that knows ids of these bytes."""
+    kernel = kernel_of(name)
+    tables = kernel.new_tables(character_classes(), b"".join(pieces), offsets_of(list(map(len, pieces))))
+    return kernel.new_measurer(tables, num_groups)
+
+
+def pieces_of(documents: Iterable[Document]) -> list[bytes]:
+    """The different tokens of documents, in the order of their bytes."""
+    return sorted({each.text[slice(*span)] for each in documents for span in each.spans})
 
 
 def offsets_of(sizes: Sequence[int]) -> NDArray[np.int64]:
@@ -71,15 +83,18 @@ def add(measurer: Measurer, documents: Sequence[Document]) -> NDArray[np.int64]:
     )
 
 
-def add_tiled(measurer: Measurer, documents: Sequence[Document]) -> NDArray[np.int64]:
-    """Measure documents that their tokens tile, in one batch; an id is the length of a token."""
-    sizes = [stop - start for each in documents for start, stop in each.spans]
+def add_tiled(
+    measurer: Measurer, documents: Sequence[Document], pieces: Sequence[bytes]
+) -> NDArray[np.int64]:
+    """Measure documents that their tokens tile, in one batch; an id is the place of a token's bytes in `pieces`."""
+    ids = {piece: id for id, piece in enumerate(pieces)}
     return measurer.add_tiled(
         text=b"".join(each.text for each in documents),
         text_offsets=offsets_of([len(each.text) for each in documents]),
         token_offsets=offsets_of([len(each.spans) for each in documents]),
-        ids=np.array(sizes, dtype=np.uint32),
-        lengths=np.arange(max(sizes, default=0) + 1, dtype=np.uint32),
+        ids=np.array(
+            [ids[each.text[slice(*span)]] for each in documents for span in each.spans], dtype=np.uint32
+        ),
         groups=np.array([each.group for each in documents], dtype=np.int32),
     )
 
@@ -158,6 +173,61 @@ def tiled_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
     ends = [0, *cuts, len(text)] if text or draw(st.booleans()) else [0]
     spans = tuple(pairwise(ends))
     return Document(text, spans, (0,) * len(spans), draw(st.integers(0, num_groups - 1)))
+
+
+_TOKENS = [
+    *[
+        " a",
+        " word",
+        "  is",
+        "\nThe",
+        "\t\tx",
+        " \u00c9t\u00e9",
+        " \u0441\u043b\u043e\u0432\u043e",
+        " \u05e9\u05dc\u05d5\u05dd",
+    ],
+    *[
+        " camelCase",
+        " HTTP",
+        " HTTPServer",
+        " snake_case",
+        " x2",
+        " 12",
+        " _",
+        " a" + "b" * 30,
+        "\u3000a",
+        "\x1ca",
+    ],
+    *[
+        "s",
+        "\u00e9",
+        "'s",
+        "'",
+        "\u2019",
+        "\u2019s",
+        "\u00b7",
+        "\u00b7a",
+        ".",
+        ".5",
+        ",",
+        "_",
+        "1",
+        "\u0301",
+        "\u200d",
+        "\u00aa",
+    ],
+    *["\u6f22", "\u0e01", " \u6f22", "==", " ==", " ", "\n", "!", "\u00bd", "\u0663", "\U0001f642", "\u200b"],
+]
+_word_tokens = st.sampled_from(
+    [*map(str.encode, _TOKENS), b"\xc3", b"\xa9", b"\xe2\x80", b"\x99", b"\xff", b"", b" \xc3", b" a\xc3"]
+)
+
+
+@st.composite
+def worded_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
+    """A document of tokens as vocabularies have them: words with a space before them, and what may follow those."""
+    document = tokens_of(*draw(st.lists(_word_tokens, max_size=30)))
+    return replace(document, group=draw(st.integers(0, num_groups - 1)))
 
 
 @st.composite

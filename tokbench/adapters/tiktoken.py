@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    import numpy as np
     import tiktoken
-    from numpy.typing import NDArray
 
     from tokbench.interfaces import EncodedSpans
+    from tokbench.spans import PieceTable
 
 
 class TiktokenTokenizer(BaseTokenizer):
@@ -92,19 +91,15 @@ class TiktokenTokenizer(BaseTokenizer):
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError`, `ConfigError`."""
-        from tokbench.spans import tiled
+        from tokbench.spans import TiledSpans
 
-        encoded = self.encode_batch(texts, threads=threads)
-        return tiled(encoded, self._sizes[encoded.ids])
+        return TiledSpans(self.encode_batch(texts, threads=threads), self._piece_table)
 
     @cached_property
-    def _sizes(self) -> NDArray[np.int64]:
-        """The bytes of each id."""
-        import numpy as np
+    def _piece_table(self) -> PieceTable:
+        from tokbench.spans import PieceTable
 
-        sizes = np.zeros(self.info.vocab_size, np.int64)
-        sizes[list(self._tokens)] = [len(token) for token in self._tokens.values()]
-        return sizes
+        return PieceTable.of([self._tokens.get(id, b"") for id in range(self.info.vocab_size)])
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""

@@ -46,67 +46,86 @@ class Failure:
     found: str
 
 
-class FidelityCheck:
-    """Decodes what was encoded, document by document where it has to, and keeps the first failures."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Fidelity:
+    """What became of some documents.
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-        self._checked_characters = 0
-        self.failures: list[Failure] = []
+    Attributes:
+        counts: int64[len(FIDELITY)].
+        failures: the first ones.
+    """
 
-    def add(self, documents: Sequence[Document], encoded: Encoded, *, text: bytes) -> NDArray[np.int64]:
-        """Count what becomes of some documents.
+    counts: NDArray[np.int64]
+    failures: tuple[Failure, ...] = ()
 
-        Args:
-            documents: D of them.
-            encoded: their ids.
-            text: their UTF-8, one behind the other.
 
-        Returns:
-            int64[len(FIDELITY)].
-        """
-        counts = dict.fromkeys(FIDELITY, 0)
-        checked = self._next_checked(documents)
-        counts["checked_for_stability"] = checked
-        if self._tokenizer.info.lossless and self._tokenizer.decode_bytes(_as_sequence(encoded.ids)) == text:
-            counts["roundtrips"] = counts["whitespace_kept"] = len(documents)
-            counts["stable"] = checked
-            return _in_order(counts)
-        for number, document in enumerate(documents):
-            is_checked = number < checked
-            ids = encoded[number]
-            decoded = self._decoded(ids)
-            if decoded == document.text:
-                counts["roundtrips"] += 1
-                counts["stable"] += is_checked
-                counts["whitespace_kept"] += 1
-                continue
-            self._keep(document, decoded)
-            counts["stable"] += is_checked and self._is_stable(decoded, ids)
-            counts["whitespace_kept"] += _white_space(decoded) == _white_space(document.text)
-            counts["indentation_lost"] += indentation_lost(document.text, decoded)
-        return _in_order(counts)
+class Stability:
+    """Which documents are encoded a second time: the first ones of a corpus, as long as they are few enough."""
 
-    def _next_checked(self, documents: Sequence[Document]) -> int:
-        """How many of the next documents are encoded again: the first ones, as long as they are few enough."""
+    def __init__(self) -> None:
+        self._characters = 0
+
+    def chosen(self, documents: Sequence[Document]) -> NDArray[np.bool_]:
+        """Of the next documents of the corpus which ones are: bool[D]."""
         sizes = np.fromiter((len(document.text) for document in documents), np.int64, len(documents))
-        before = self._checked_characters + np.cumsum(sizes) - sizes
-        self._checked_characters += int(sizes.sum())
-        return int(np.count_nonzero(before < _CHECKED_FOR_STABILITY))
+        before = self._characters + np.cumsum(sizes) - sizes
+        self._characters += int(sizes.sum())
+        return before < _CHECKED_FOR_STABILITY
 
-    def _decoded(self, ids: NDArray[np.uint32]) -> str:
-        return self._tokenizer.decode(ids.tolist())
 
-    def _is_stable(self, decoded: str, ids: NDArray[np.uint32]) -> bool:
-        try:
-            again: list[int] = self._tokenizer.encode(decoded)
-        except TokbenchError:
-            return False
-        return again == list(map(int, ids))
+def all_kept(documents: Sequence[Document], is_chosen: NDArray[np.bool_]) -> Fidelity:
+    """What is to say of documents that their tokens are, byte for byte; arguments as of `fidelity_of`."""
+    checked = int(np.count_nonzero(is_chosen))
+    kept = dict.fromkeys(FIDELITY, 0)
+    kept["roundtrips"] = kept["whitespace_kept"] = len(documents)
+    kept["stable"] = kept["checked_for_stability"] = checked
+    return Fidelity(_in_order(kept))
 
-    def _keep(self, document: Document, decoded: str) -> None:
-        if len(self.failures) < FAILURES_KEPT:
-            self.failures.append(failure_of(document.source, document.text, decoded))
+
+def fidelity_of(
+    tokenizer: Tokenizer,
+    documents: Sequence[Document],
+    encoded: Encoded,
+    *,
+    text: bytes,
+    is_chosen: NDArray[np.bool_],
+) -> Fidelity:
+    """Decode what was encoded, document by document where it has to be.
+
+    Args:
+        tokenizer: encodes a second time.
+        documents: D of them.
+        encoded: their ids.
+        text: their UTF-8, one behind the other.
+        is_chosen: bool[D], which ones are encoded again if they do not decode to themselves.
+    """
+    if tokenizer.info.lossless and tokenizer.decode_bytes(_as_sequence(encoded.ids)) == text:
+        return all_kept(documents, is_chosen)
+    counts = dict.fromkeys(FIDELITY, 0)
+    failures: list[Failure] = []
+    counts["checked_for_stability"] = int(np.count_nonzero(is_chosen))
+    for number, (document, is_checked) in enumerate(zip(documents, is_chosen.tolist(), strict=True)):
+        ids = encoded[number]
+        decoded = tokenizer.decode(ids.tolist())
+        if decoded == document.text:
+            counts["roundtrips"] += 1
+            counts["stable"] += is_checked
+            counts["whitespace_kept"] += 1
+            continue
+        if len(failures) < FAILURES_KEPT:
+            failures.append(failure_of(document.source, document.text, decoded))
+        counts["stable"] += is_checked and _is_stable(tokenizer, decoded, ids)
+        counts["whitespace_kept"] += _white_space(decoded) == _white_space(document.text)
+        counts["indentation_lost"] += indentation_lost(document.text, decoded)
+    return Fidelity(_in_order(counts), tuple(failures))
+
+
+def _is_stable(tokenizer: Tokenizer, decoded: str, ids: NDArray[np.uint32]) -> bool:
+    try:
+        again: list[int] = tokenizer.encode(decoded)
+    except TokbenchError:
+        return False
+    return again == list(map(int, ids))
 
 
 def _in_order(counts: Mapping[str, int]) -> NDArray[np.int64]:

@@ -25,20 +25,48 @@ class _Occurrences(NamedTuple):
     fewest: int
     most: int
 
-    def and_once_in(self, tokens: int) -> _Occurrences:
-        return _Occurrences(self.occurrences + 1, min(self.fewest, tokens), max(self.most, tokens))
+    def and_also(self, other: _Occurrences) -> _Occurrences:
+        return _Occurrences(
+            self.occurrences + other.occurrences,
+            min(self.fewest, other.fewest),
+            max(self.most, other.most),
+        )
+
+
+def count_ids(ids: NDArray[np.uint32], counts: NDArray[np.int64]) -> None:
+    """Add to `counts[id]` how often an id is among `ids`; see `tokbench.metrics.kernel.Kernel`."""
+    _check_array("ids", ids, np.uint32)
+    _check_array("counts", counts, np.int64)
+    if (ids >= len(counts)).any():
+        raise ValueError("an id has no count")
+    distinct, found = np.unique(ids, return_counts=True)
+    counts[distinct] += found
+
+
+class Tables:
+    """What measuring looks things up in; see `tokbench.metrics.kernel.Kernel`."""
+
+    def __init__(self, classes: NDArray[np.uint8], pieces: bytes, piece_offsets: NDArray[np.int64]) -> None:
+        _check_array("classes", classes, np.uint8, NUM_CODE_POINTS)
+        if classes.max() > max(CharacterClass):
+            raise ValueError("a character's class is out of range")
+        if not isinstance(pieces, bytes):
+            raise TypeError("the pieces are not bytes")
+        _check_array("piece_offsets", piece_offsets, np.int64)
+        if not len(piece_offsets):
+            raise ValueError("there must be one offset more than ids")
+        _check_offsets(piece_offsets, size=len(pieces))
+        self.classes = classes.tobytes()
+        self.pieces = [pieces[start:stop] for start, stop in pairwise(piece_offsets.tolist())]
 
 
 class Measurer:
     """Counts while documents arrive; see `tokbench.metrics.kernel.Measurer`."""
 
-    def __init__(self, classes: NDArray[np.uint8], num_groups: int) -> None:
-        _check_array("classes", classes, np.uint8, NUM_CODE_POINTS)
-        if classes.max() > max(CharacterClass):
-            raise ValueError("a character's class is out of range")
+    def __init__(self, tables: Tables, num_groups: int) -> None:
         if num_groups < 0:
             raise ValueError("the number of groups is negative")
-        self._classes = classes.tobytes()
+        self._tables = tables
         self._totals = np.zeros((num_groups, len(COUNTS)), dtype=np.int64)
         self._numbers = np.zeros((num_groups, LONGEST_NUMBER + 1, 2), dtype=np.int64)
         self._words: list[dict[bytes, _Occurrences]] = [{} for _ in range(num_groups)]
@@ -88,17 +116,20 @@ class Measurer:
         text_offsets: NDArray[np.int64],
         token_offsets: NDArray[np.int64],
         ids: NDArray[np.uint32],
-        lengths: NDArray[np.uint32],
         groups: NDArray[np.int32],
     ) -> NDArray[np.int64]:
         self._check_documents(text, text_offsets, token_offsets, groups)
         _check_array("ids", ids, np.uint32, int(token_offsets[-1]))
-        _check_array("lengths", lengths, np.uint32)
-        if (ids >= len(lengths)).any():
-            raise ValueError("an id has no length")
-        ends = np.concatenate([[0], np.cumsum(lengths[ids], dtype=np.int64)])
-        if (ends[token_offsets] != text_offsets).any():
-            raise ValueError("the tokens do not add up to the text")
+        pieces = self._tables.pieces
+        if (ids >= len(pieces)).any():
+            raise ValueError("an id has no bytes")
+        tokens = [pieces[id] for id in ids.tolist()]
+        for (first, last), (start, stop) in zip(
+            pairwise(token_offsets.tolist()), pairwise(text_offsets.tolist()), strict=True
+        ):
+            if b"".join(tokens[first:last]) != text[start:stop]:
+                raise ValueError("the tokens are not the text")
+        ends = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
         begins = np.repeat(text_offsets[:-1], np.diff(token_offsets))
         return self.add(
             text=text,
@@ -109,6 +140,17 @@ class Measurer:
             kinds=np.zeros(len(ids), dtype=np.uint8),
             groups=groups,
         )
+
+    def join(self, other: Measurer) -> None:
+        if other is self:
+            raise ValueError("a measurer cannot be joined with itself")
+        if len(other._words) != len(self._words):
+            raise ValueError("the measurers have different numbers of groups")
+        self._totals += other._totals
+        self._numbers += other._numbers
+        for words, others in zip(self._words, other._words, strict=True):
+            for word, seen in others.items():
+                words[word] = words[word].and_also(seen) if word in words else seen
 
     def totals(self) -> NDArray[np.int64]:
         return self._totals.copy()
@@ -129,14 +171,14 @@ class Measurer:
         return sorted(found, key=lambda each: (-each[1], -each[2], each[0]))[:n]
 
     def _add_document(self, document: bytes, spans: list[Span], kinds: list[int], group: int) -> list[int]:
-        measures = reference.measure(document, spans, kinds, self._classes)
+        measures = reference.measure(document, spans, kinds, self._tables.classes)
         self._totals[group] += [measures.counts[name] for name in COUNTS]
         for digits, tokens in measures.numbers:
             self._numbers[group, min(digits, LONGEST_NUMBER)] += (1, tokens)
         words = self._words[group]
         for word, tokens in measures.words:
-            seen = words.get(word, _Occurrences(0, fewest=tokens, most=tokens))
-            words[word] = seen.and_once_in(tokens)
+            seen = _Occurrences(1, fewest=tokens, most=tokens)
+            words[word] = words[word].and_also(seen) if word in words else seen
         return [measures.counts[name] for name in DOCUMENT_COUNTS]
 
     def _check_documents(
@@ -153,11 +195,8 @@ class Measurer:
         _check_array("token_offsets", token_offsets, np.int64, len(groups) + 1)
         if ((groups < 0) | (groups >= len(self._words))).any():
             raise ValueError("a group is out of range")
-        for offsets in (text_offsets, token_offsets):
-            if offsets[0] != 0 or (np.diff(offsets) < 0).any():
-                raise ValueError("offsets do not begin with 0, or decrease")
-        if text_offsets[-1] != len(text):
-            raise ValueError("the text's offsets do not end where it ends")
+        _check_offsets(text_offsets, size=len(text))
+        _check_offsets(token_offsets, size=int(token_offsets[-1]))
 
 
 def _check_array(name: str, array: NDArray[Any], dtype: type[np.generic], size: int | None = None) -> None:
@@ -165,6 +204,13 @@ def _check_array(name: str, array: NDArray[Any], dtype: type[np.generic], size: 
         raise TypeError(f"{name} is no array of {np.dtype(dtype)} in one dimension")
     if size is not None and len(array) != size:
         raise ValueError(f"{name} holds {len(array)} values, not {size}")
+
+
+def _check_offsets(offsets: NDArray[np.int64], *, size: int) -> None:
+    if offsets[0] != 0 or (np.diff(offsets) < 0).any():
+        raise ValueError("offsets do not begin with 0, or decrease")
+    if offsets[-1] != size:
+        raise ValueError("offsets do not end where what they part ends")
 
 
 def _check_spans(starts: NDArray[np.int64], stops: NDArray[np.int64], *, size: int) -> None:

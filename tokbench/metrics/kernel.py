@@ -6,7 +6,7 @@ Both offer one class, `Measurer`; `tokbench.compiled` chooses.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tokbench.compiled import chosen_module, is_installed
 
@@ -27,7 +27,9 @@ class Measurer(Protocol):
 
     Usage:
 
-        measurer = current_kernel().new_measurer(character_classes(), num_groups=1)
+        kernel = current_kernel()
+        tables = kernel.new_tables(character_classes(), pieces, piece_offsets)
+        measurer = kernel.new_measurer(tables, num_groups=1)
         per_document = measurer.add_tiled(text=text, ...)
         pooled = dict(zip(COUNTS, measurer.totals()[0], strict=True))
     """
@@ -69,25 +71,30 @@ class Measurer(Protocol):
         text_offsets: NDArray[np.int64],
         token_offsets: NDArray[np.int64],
         ids: NDArray[np.uint32],
-        lengths: NDArray[np.uint32],
         groups: NDArray[np.int32],
     ) -> NDArray[np.int64]:
-        """Count a batch of documents whose tokens tile them byte for byte; all tokens are NORMAL.
+        """Count a batch of documents that are their tokens, byte for byte; all tokens are NORMAL.
 
         Args:
             text: as for `add`, like the offsets and the groups.
             text_offsets: int64[D + 1].
             token_offsets: int64[D + 1].
-            ids: uint32[N], the tokens.
-            lengths: uint32[V], the bytes of each id.
+            ids: uint32[N], the tokens; the tables know their bytes.
             groups: int32[D].
 
         Returns:
             int64[D, len(DOCUMENT_COUNTS)], the counts of each document.
 
         Raises:
-            ValueError: the tokens of a document do not add up to it, or the arrays do not fit together.
+            ValueError: the bytes of a document's tokens are not its bytes, or the arrays do not fit together.
             TypeError: an argument of another type.
+        """
+
+    def join(self, other: Any) -> None:
+        """Count what another measurer of the same kernel has counted, which stays as it is.
+
+        Raises:
+            ValueError: it has another number of groups, or is this one.
         """
 
     def totals(self) -> NDArray[np.int64]:
@@ -118,12 +125,19 @@ class Kernel:
 
     Attributes:
         name: "native" or "python".
-        new_measurer: uint8[0x110000] classes (as `character_classes` gives them) and a number of groups
-            → a measurer that has counted nothing. ValueError for classes or a number out of range.
+        new_tables: uint8[0x110000] classes (as `character_classes` gives them), the bytes of all ids one behind
+            another, and int64[V + 1], where those of each start → what measurers look things up in, for any
+            number of them. ValueError for classes or offsets out of range.
+        new_measurer: such tables and a number of groups → a measurer that has counted nothing. ValueError for
+            a negative number.
+        count_ids: uint32[N] ids and int64[V] counts, to which it adds how often each id is there. ValueError for
+            an id that has no count.
     """
 
     name: str
-    new_measurer: Callable[[NDArray[np.uint8], int], Measurer]
+    new_tables: Callable[[NDArray[np.uint8], bytes, NDArray[np.int64]], Any]
+    new_measurer: Callable[[Any, int], Measurer]
+    count_ids: Callable[[NDArray[np.uint32], NDArray[np.int64]], None]
 
 
 def current_kernel() -> Kernel:
@@ -134,7 +148,7 @@ def current_kernel() -> Kernel:
         BackendUnavailableError: the native kernel is demanded and not installed.
     """
     name, module = chosen_module(compiled=_COMPILED, fallback="tokbench.metrics.fallback")
-    return Kernel(name, module.Measurer)
+    return Kernel(name, module.Tables, module.Measurer, module.count_ids)
 
 
 def has_native_kernel() -> bool:

@@ -63,13 +63,13 @@ class ByteTokenizer(BaseTokenizer):
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
         import numpy as np
 
-        from tokbench.spans import offsets_of, tiled
+        from tokbench.spans import PieceTable, TiledSpans, offsets_of
 
         del threads
         parts = [utf8(text) for text in texts]
         ids = np.frombuffer(b"".join(parts), np.uint8).astype(np.uint32)
         encoded = Encoded(ids=ids, offsets=offsets_of(list(map(len, parts))))
-        return tiled(encoded, np.ones(len(ids), np.int64))
+        return TiledSpans(encoded, PieceTable.of([bytes([byte]) for byte in range(_NUM_BYTES)]))
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.reference import Merge
     from tokbench.interfaces import EncodedSpans, TextIdentity, TrainingRecord
     from tokbench.models import ByteLevelBpe
+    from tokbench.spans import PieceTable
 
 
 class BpeTokenizer(BaseTokenizer):
@@ -197,10 +198,9 @@ class BpeTokenizer(BaseTokenizer):
 
     def _encode_tiled(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
         """The tokens of texts that the pattern leaves as they are: there they stand side by side."""
-        from tokbench.spans import tiled
+        from tokbench.spans import TiledSpans
 
-        encoded = BpeTokenizer.encode_batch(self, texts, threads=threads)
-        return tiled(encoded, self._sizes[encoded.ids])
+        return TiledSpans(BpeTokenizer.encode_batch(self, texts, threads=threads), self._piece_table)
 
     def pretokens(self, text: str) -> list[str]:
         """The pre-tokens of a text; together they are the text (its NFC form, where the pattern normalises)."""
@@ -341,11 +341,10 @@ class BpeTokenizer(BaseTokenizer):
         return self._encoder.tokens()
 
     @cached_property
-    def _sizes(self) -> NDArray[np.int64]:
-        """The bytes of each id."""
-        import numpy as np
+    def _piece_table(self) -> PieceTable:
+        from tokbench.spans import PieceTable
 
-        return np.fromiter(map(len, self._tokens), np.int64, len(self._tokens))
+        return PieceTable.of(self._tokens)
 
     @cached_property
     def _ids(self) -> dict[bytes, int]:

@@ -1,6 +1,7 @@
 // Batches of documents with their tokens, as they come from outside: checked before anything is counted.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 
@@ -36,7 +37,6 @@ struct PlacedBatch {
 
 struct TiledBatch {
   std::span<const std::uint32_t> ids;
-  std::span<const std::uint32_t> lengths;  // of each id
 };
 
 inline void require(bool condition, const char* message) {
@@ -61,8 +61,16 @@ inline void check(const Documents& documents, std::size_t num_groups) {
   require(documents.num_tokens() <= std::numeric_limits<std::uint32_t>::max(), "a batch holds too many tokens");
 }
 
+// Of the bytes of each id: offsets[i] is where those of id i start, and the last where all end.
+inline void check_pieces(Bytes data, std::span<const std::int64_t> offsets) {
+  require(!offsets.empty(), "there must be one offset more than ids");
+  check_offsets(offsets, offsets.size() - 1);
+  require(static_cast<std::size_t>(offsets.back()) == data.size(), "the offsets of the pieces do not end where they do");
+  require(data.size() <= std::numeric_limits<std::uint32_t>::max(), "the pieces are too large");
+}
+
 // Behind check(documents).
-inline void check(const PlacedBatch& tokens, const Documents& documents, Boundaries&) {
+inline void check(const PlacedBatch& tokens, const Documents& documents, const Pieces&, Boundaries&, Tiles&) {
   const std::size_t size = documents.num_tokens();
   require(tokens.starts.size() == size && tokens.stops.size() == size && tokens.kinds.size() == size,
           "the arrays of tokens do not end where their offsets do");
@@ -81,23 +89,39 @@ inline void check(const PlacedBatch& tokens, const Documents& documents, Boundar
   }
 }
 
-// Behind check(documents): places the tokens, and refuses those that do not add up to their documents.
-inline void check(const TiledBatch& tokens, const Documents& documents, Boundaries& boundaries) {
+// Behind check(documents): places the tokens, and refuses those that are not their documents, byte for byte.
+// What the tables say of each is noted on the way, as they are too large to be asked again.
+inline void check(const TiledBatch& tokens, const Documents& documents, const Pieces& pieces, Boundaries& boundaries,
+                  Tiles& tiles) {
   require(tokens.ids.size() == documents.num_tokens(), "the ids do not end where their offsets do");
-  const std::span ids = tokens.ids, lengths = tokens.lengths;
+  require(tokens.ids.empty() || std::ranges::max(tokens.ids) < pieces.size(), "an id has no bytes");
+  const std::span ids = tokens.ids;
+  tiles.resize(ids.size());
+  // Bytes may be written anywhere, for all the compiler knows: what it is to keep in registers stands in variables.
+  const Piece* const table = pieces.table();
   std::uint8_t* const is_boundary = boundaries.clear(documents.text.size());
-  std::size_t position = 0;
+  std::uint32_t* const lengths = tiles.lengths.data();
+  std::uint8_t* const flags = tiles.flags.data();
+  const Byte* const begin = documents.text.data();
+  const Byte* const readable = begin + documents.text.size();
   for (std::size_t document = 0; document < documents.size(); ++document) {
     const std::size_t first = documents.first_token(document), last = documents.last_token(document);
-    const std::size_t stop = position + documents.document(document).size();
+    const std::size_t stop = documents.start(document + 1);
+    std::size_t position = documents.start(document);
     if (first != last) is_boundary[position] = 1;
     for (std::size_t i = first; i < last; ++i) {
-      require(ids[i] < lengths.size(), "an id has no length");
-      const std::size_t length = lengths[ids[i]];
-      require(length <= stop - position, "the tokens do not add up to the text");
-      is_boundary[position += length] = 1;
+      const Piece& piece = table[ids[i]];
+      const Byte* const p = begin + position;
+      const bool is_there = piece.length <= Piece::kFirst && static_cast<std::size_t>(readable - p) >= kKeyPadding
+                                ? piece.begins(p)
+                                : piece.length <= stop - position && std::ranges::equal(pieces.bytes(ids[i]), Bytes(p, piece.length));
+      position += piece.length;
+      require(is_there && position <= stop, "the tokens are not the text");
+      is_boundary[position] = 1;
+      lengths[i] = piece.length;
+      flags[i] = piece.flags;
     }
-    require(position == stop, "the tokens do not add up to the text");
+    require(position == stop, "the tokens are not the text");
   }
 }
 

@@ -36,8 +36,7 @@ std::span<const T> view(const InputArray<T>& array) {
 Bytes view(const nb::bytes& bytes) { return {reinterpret_cast<const Byte*>(bytes.c_str()), bytes.size()}; }
 
 struct SharedMeasurer {
-  SharedMeasurer(std::span<const std::uint8_t> classes, std::size_t num_groups, std::uint64_t seed)
-      : measurer(classes, num_groups, seed) {}
+  SharedMeasurer(const Tables& tables, std::size_t num_groups, std::uint64_t seed) : measurer(tables, num_groups, seed) {}
   Measurer measurer;
   std::mutex mutex;
 };
@@ -47,9 +46,24 @@ std::uint64_t random_seed() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-void construct(SharedMeasurer* self, const InputArray<std::uint8_t>& classes, std::int64_t num_groups) {
+void construct_tables(Tables* self, const InputArray<std::uint8_t>& classes, const nb::bytes& pieces,
+                      const InputArray<std::int64_t>& piece_offsets) {
+  const nb::gil_scoped_release unlocked;
+  check_pieces(view(pieces), view(piece_offsets));
+  new (self) Tables(view(classes), view(pieces), view(piece_offsets));
+}
+
+void construct(SharedMeasurer* self, const Tables& tables, std::int64_t num_groups) {
   require(num_groups >= 0, "the number of groups is negative");
-  new (self) SharedMeasurer(view(classes), static_cast<std::size_t>(num_groups), random_seed());
+  new (self) SharedMeasurer(tables, static_cast<std::size_t>(num_groups), random_seed());
+}
+
+void join(SharedMeasurer& self, SharedMeasurer& other) {
+  require(&self != &other, "a measurer cannot be joined with itself");
+  const nb::gil_scoped_release unlocked;
+  const std::scoped_lock alone(self.mutex, other.mutex);
+  require(self.measurer.groups().size() == other.measurer.groups().size(), "the measurers have different numbers of groups");
+  self.measurer.join(other.measurer);
 }
 
 template <class Batch>
@@ -75,9 +89,17 @@ Int64Array add(SharedMeasurer& self, const nb::bytes& text, const InputArray<std
 
 Int64Array add_tiled(SharedMeasurer& self, const nb::bytes& text, const InputArray<std::int64_t>& text_offsets,
                      const InputArray<std::int64_t>& token_offsets, const InputArray<std::uint32_t>& ids,
-                     const InputArray<std::uint32_t>& lengths, const InputArray<std::int32_t>& groups) {
+                     const InputArray<std::int32_t>& groups) {
   return measure(self, Documents{view(text), view(text_offsets), view(token_offsets), view(groups)},
-                 TiledBatch{view(ids), view(lengths)});
+                 TiledBatch{view(ids)});
+}
+
+void count_ids(const InputArray<std::uint32_t>& ids, const nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& counts) {
+  const nb::gil_scoped_release unlocked;
+  const std::span<const std::uint32_t> seen = view(ids);
+  require(seen.empty() || std::ranges::max(seen) < counts.size(), "an id has no count");
+  std::int64_t* const count = counts.data();
+  for (const std::uint32_t id : seen) ++count[id];
 }
 
 // One row of numbers for each group, made by fill(group, rows).
@@ -153,14 +175,20 @@ NB_MODULE(_measure, module) {
   module.attr("DOCUMENT_COUNTS") = to_tuple(document_counts);
   module.attr("OPERATORS") = to_tuple(kAllOperators);
 
+  module.def("count_ids", &count_ids, "ids"_a.noconvert(), "counts"_a.noconvert(), "Adds to counts[id] how often it is among ids.");
+
+  nb::class_<Tables>(module, "Tables")
+      .def("__init__", &construct_tables, "classes"_a.noconvert(), "pieces"_a, "piece_offsets"_a.noconvert());
+
   nb::class_<SharedMeasurer>(module, "Measurer")
-      .def("__init__", &construct, "classes"_a.noconvert(), "num_groups"_a)
+      .def("__init__", &construct, "tables"_a, "num_groups"_a, nb::keep_alive<1, 2>())
       .def("add", &add, nb::kw_only(), "text"_a, "text_offsets"_a.noconvert(), "token_offsets"_a.noconvert(),
            "starts"_a.noconvert(), "stops"_a.noconvert(), "kinds"_a.noconvert(), "groups"_a.noconvert(),
            "Count documents with tokens that have places: int64[D, len(DOCUMENT_COUNTS)].")
       .def("add_tiled", &add_tiled, nb::kw_only(), "text"_a, "text_offsets"_a.noconvert(), "token_offsets"_a.noconvert(),
-           "ids"_a.noconvert(), "lengths"_a.noconvert(), "groups"_a.noconvert(),
+           "ids"_a.noconvert(), "groups"_a.noconvert(),
            "Count documents that their tokens tile: int64[D, len(DOCUMENT_COUNTS)].")
+      .def("join", &join, "other"_a, "Count what another one has counted.")
       .def("totals", &totals, "int64[G, len(COUNTS)].")
       .def("numbers_by_length", &numbers_by_length, "int64[G, 17, 2].")
       .def("word_types", &word_types, "int64[G, 2].")

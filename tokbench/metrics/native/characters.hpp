@@ -20,11 +20,16 @@ inline bool starts_word(CharacterClass kind) {
   return is_letter(kind) || (kind >= CharacterClass::Digit && kind <= CharacterClass::Underscore);
 }
 
+inline constexpr std::uint32_t kNoCodePoint = 0xFFFFFFFF;
+
 struct ClassifiedCharacter {
   CharacterClass kind;
   std::uint32_t length;  // bytes, at least 1
-  std::uint32_t code_point;
+  std::uint32_t code_point;  // kNoCodePoint where no well-formed one stands
 };
+
+// Whether a character between two letters holds them together as one word.
+inline bool joins_letters(std::uint32_t code_point) { return code_point == '\'' || code_point == 0x2019 || code_point == 0xB7; }
 
 // What a byte is; those from 0x80 on are kBeyondAscii.
 inline constexpr unsigned kWordByte = 1;
@@ -98,8 +103,6 @@ class CharacterTable {
   }
 
  private:
-  static constexpr std::uint32_t kNoCodePoint = 0xFFFFFFFF;
-
   ClassifiedCharacter classified(std::uint32_t code_point, std::uint32_t length) const {
     return {classes_[code_point], length, code_point};
   }

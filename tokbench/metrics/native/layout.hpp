@@ -49,10 +49,10 @@ class LayoutMeasurer {
   }
 
   const Byte* behind_ascii(const Byte* p) const {
-    for (; end_ - p >= 8; p += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, p, 8);
-      if (word & 0x8080808080808080u) break;
+    for (; end_ - p >= 32; p += 32) {
+      std::uint64_t words[4];
+      std::memcpy(words, p, 32);
+      if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u) break;
     }
     while (p < end_ && *p < 0x80) ++p;
     return p;

@@ -14,22 +14,35 @@ struct Group {
   WordTable words;
 };
 
+// What measuring looks things up in.
+struct Tables {
+  // `classes` holds the class of each code point; the bytes of id i are those from offsets[i] to offsets[i + 1];
+  // check_pieces() has seen them.
+  Tables(std::span<const std::uint8_t> classes, Bytes data, std::span<const std::int64_t> offsets)
+      : characters(classes), pieces(characters, data, offsets) {}
+
+  CharacterTable characters;
+  Pieces pieces;
+};
+
 class Measurer {
  public:
-  // `classes` holds the class of each code point; the seed changes no result.
-  Measurer(std::span<const std::uint8_t> classes, std::size_t num_groups, std::uint64_t seed)
-      : table_(classes) {
+  // The tables must outlive it; the seed changes no result.
+  Measurer(const Tables& tables, std::size_t num_groups, std::uint64_t seed) : tables_(tables) {
     groups_.reserve(num_groups);
     for (std::size_t i = 0; i < num_groups; ++i) groups_.emplace_back(seed);
   }
 
-  const std::vector<Group>& groups() const { return groups_; }
+  const std::vector<Group>& groups() {
+    settle();
+    return groups_;
+  }
 
   // Counts documents; calls sink(counts) for each. Throws what check() throws before anything is counted.
   template <class Batch, class Sink>
   void add(const Documents& documents, const Batch& batch, Sink sink) {
     check(documents, groups_.size());
-    check(batch, documents, boundaries_);
+    check(batch, documents, tables_.pieces, boundaries_, tiles_);
     for (std::size_t i = 0; i < documents.size(); ++i) {
       Counts counts{};
       counts[kTokens] = static_cast<std::int64_t>(documents.last_token(i) - documents.first_token(i));
@@ -39,10 +52,26 @@ class Measurer {
     for (const std::int32_t group : documents.groups) groups_[static_cast<std::size_t>(group)].words.settle();
   }
 
+  // Adds what another one with as many groups has counted.
+  void join(Measurer& other) {
+    settle();
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      Group& group = groups_[i];
+      const Group& counted = other.groups()[i];
+      for (std::size_t each = 0; each < kNumCounts; ++each) group.counts[each] += counted.counts[each];
+      for (std::size_t each = 0; each < group.numbers.size(); ++each) {
+        group.numbers[each].numbers += counted.numbers[each].numbers;
+        group.numbers[each].tokens += counted.numbers[each].tokens;
+      }
+      group.words.join(counted.words);
+    }
+  }
+
  private:
-  TiledTokens place(const TiledBatch&, const Documents& documents, std::size_t document, Counts&) {
+  TiledTokens place(const TiledBatch& batch, const Documents& documents, std::size_t document, Counts&) {
     boundaries_.go_to(documents.start(document));
-    return TiledTokens(boundaries_);
+    const std::size_t first = documents.first_token(document), count = documents.last_token(document) - first;
+    return TiledTokens(boundaries_, tiles_, first, batch.ids.subspan(first, count), occurrences_for(documents.groups[document], count));
   }
 
   PlacedTokens place(const PlacedBatch& batch, const Documents& documents, std::size_t document, Counts& counts) {
@@ -73,17 +102,41 @@ class Measurer {
     Group& group = groups_[static_cast<std::size_t>(documents.groups[i])];
     const Byte* const readable = documents.text.data() + documents.text.size();
     const Bytes text = documents.document(i);
-    LayoutMeasurer(table_, text, boundaries_, tokens, counts).measure();
-    RunMeasurer(table_, text, readable, boundaries_, tokens, group.words, group.numbers, counts).measure();
+    const CharacterTable& characters = tables_.characters;
+    LayoutMeasurer(characters, text, boundaries_, tokens, counts).measure();
+    RunMeasurer(characters, text, readable, boundaries_, tokens, group.words, group.numbers, counts).measure();
     for (std::size_t each = 0; each < kNumCounts; ++each) group.counts[each] += counts[each];
+  }
+
+  // The occurrences of ids as whole words in a group, with room for `more`. They wait outside its table, as it is
+  // as a rule the same group that comes next.
+  std::uint32_t* occurrences_for(std::int32_t group, std::size_t more) {
+    if (group != waiting_group_ || more > std::numeric_limits<std::uint32_t>::max() - num_waiting_) settle();
+    occurrences_.resize(tables_.pieces.size());
+    waiting_group_ = group;
+    num_waiting_ += more;
+    return occurrences_.data();
+  }
+
+  void settle() {
+    if (num_waiting_ == 0) return;
+    WordTable& words = groups_[static_cast<std::size_t>(waiting_group_)].words;
+    for (std::size_t id = 0; id < occurrences_.size(); ++id) {
+      if (occurrences_[id] != 0) words.join(tables_.pieces.word(id), std::exchange(occurrences_[id], 0), 1, 1);
+    }
+    num_waiting_ = 0;
   }
 
   static constexpr std::size_t kBehindAll = std::numeric_limits<std::size_t>::max();
 
-  CharacterTable table_;
+  const Tables& tables_;
   std::vector<Group> groups_;
   Boundaries boundaries_;
+  Tiles tiles_;
   Spans spans_;
+  std::vector<std::uint32_t> occurrences_;
+  std::int32_t waiting_group_ = 0;
+  std::size_t num_waiting_ = 0;  // tokens that there were since they were settled
 };
 
 }  // namespace tokbench::metrics

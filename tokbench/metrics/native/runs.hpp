@@ -25,12 +25,39 @@ class RunMeasurer {
         white_start_(begin_) {}
 
   void measure() {
-    for (const Byte* p = begin_; p < end_;) p = measure_run(p);
+    if constexpr (Tokens::kTile) {
+      measure_tokens();
+    } else {
+      for (const Byte* p = begin_; p < end_;) p = measure_run(p);
+    }
   }
 
  private:
   std::int64_t& count(Count which) { return counts_[which]; }
   std::size_t place(const Byte* p) const { return static_cast<std::size_t>(p - begin_); }
+
+  // Where a token is a whole word, all that there is to count of it is known, and its bytes need not be
+  // looked at. Between such tokens it goes run by run.
+  void measure_tokens() {
+    const Tokens tokens = at_words_;
+    std::int64_t words = 0, identifiers = 0;
+    const Byte* p = begin_;     // up to where all is measured
+    const Byte* stop = begin_;  // of the token
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const bool is_next = p == stop;
+      stop += tokens.length(i);
+      if (is_next && tokens.is_word(i)) {
+        ++words;
+        identifiers += tokens.is_identifier(i);
+        tokens.note_word(i);
+        white_start_ = p = stop;
+      } else {
+        while (p < stop) p = measure_run(p);
+      }
+    }
+    count(kWords) += words;
+    count(kIdentifiers) += identifiers;
+  }
 
   // --- words --------------------------------------------------------------------------------------
 
@@ -104,17 +131,9 @@ class RunMeasurer {
 
   // Whether a character holds a word together: an apostrophe between letters, a point between digits.
   bool joins(CharacterClass before, std::uint32_t joiner, const Byte* behind) const {
-    switch (joiner) {
-      case '\'':
-      case 0x2019:
-      case 0xB7:
-        return is_letter(before) && behind < end_ && is_letter(table_.at(behind, end_).kind);
-      case '.':
-      case ',':
-        return before == CharacterClass::Digit && behind < end_ && table_.at(behind, end_).kind == CharacterClass::Digit;
-      default:
-        return false;
-    }
+    if (joins_letters(joiner)) return is_letter(before) && behind < end_ && is_letter(table_.at(behind, end_).kind);
+    if (joiner != '.' && joiner != ',') return false;
+    return before == CharacterClass::Digit && behind < end_ && table_.at(behind, end_).kind == CharacterClass::Digit;
   }
 
   // A word and what is in it.

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "utf8.hpp"
+#include "pieces.hpp"
 
 namespace tokbench::metrics {
 
@@ -49,10 +49,36 @@ class Boundaries {
   const std::uint8_t* document_ = nullptr;
 };
 
-// The tokens of a document that they tile: the boundaries say all.
+// The tokens that tile a batch of documents, and what their pieces are.
+struct Tiles {
+  std::vector<std::uint32_t> lengths;
+  std::vector<std::uint8_t> flags;
+  void resize(std::size_t size) {
+    lengths.resize(size);
+    flags.resize(size);
+  }
+};
+
+// The tokens of a document that they tile: the boundaries say where they are.
 class TiledTokens {
  public:
-  explicit TiledTokens(const Boundaries& boundaries) : boundaries_(boundaries) {}
+  static constexpr bool kTile = true;
+
+  // `occurrences` has a place for each id: how often it was a whole word.
+  TiledTokens(const Boundaries& boundaries, const Tiles& tiles, std::size_t first, std::span<const std::uint32_t> ids,
+              std::uint32_t* occurrences)
+      : boundaries_(boundaries), lengths_(tiles.lengths.data() + first), flags_(tiles.flags.data() + first), ids_(ids),
+        occurrences_(occurrences) {}
+
+  std::size_t size() const { return ids_.size(); }
+  std::size_t length(std::size_t i) const { return lengths_[i]; }
+
+  // Whether token i is a whole word if it is not begun before it.
+  bool is_word(std::size_t i) const {
+    return (flags_[i] & Piece::kWord) != 0 && (i + 1 == ids_.size() || (flags_[i + 1] & Piece::kEndsWord) != 0);
+  }
+  bool is_identifier(std::size_t i) const { return (flags_[i] & Piece::kIdentifier) != 0; }
+  void note_word(std::size_t i) const { ++occurrences_[ids_[i]]; }
 
   // How many tokens share a byte with a run, which is not empty.
   std::int64_t touching(std::size_t start, std::size_t stop) { return 1 + boundaries_.inside(start, stop); }
@@ -66,6 +92,10 @@ class TiledTokens {
 
  private:
   const Boundaries& boundaries_;
+  const std::uint32_t* lengths_;
+  const std::uint8_t* flags_;
+  std::span<const std::uint32_t> ids_;
+  std::uint32_t* occurrences_;
 };
 
 // The spans of tokens that are not empty, and one behind all.
@@ -78,6 +108,8 @@ struct Spans {
 // not overlap.
 class PlacedTokens {
  public:
+  static constexpr bool kTile = false;
+
   PlacedTokens(const Boundaries& boundaries, const Spans& spans)
       : boundaries_(boundaries), spans_(spans), start_(spans.starts.data()), stop_(spans.stops.data()) {}
 

@@ -64,25 +64,25 @@ class WordTable {
   void settle() {
     for (std::size_t i = 0; i < num_waiting_; ++i) {
       const Waiting& word = waiting_[i];
-      if (!is_long(word.key)) {
-        note(word.hash, {word.key, 1, word.tokens, word.tokens}, [&](const WordKey& seen) { return seen == word.key; });
-      } else {
-        const Bytes bytes{word.start, static_cast<std::size_t>(word.key.high & ~kLongMark)};
-        note_long(bytes, {word.key, 1, word.tokens, word.tokens});
-      }
+      const Bytes bytes{word.start, static_cast<std::size_t>(word.key.high & ~kLongMark)};
+      note(word.hash, bytes, {word.key, 1, word.tokens, word.tokens});
     }
     num_waiting_ = 0;
   }
 
-  // Adds all that is in another table of the same seed. Neither may have words that wait.
-  void absorb(const WordTable& other) {
-    for (const WordType& type : other.types()) {
-      if (is_long(type.key)) {
-        note_long(other.bytes_of(type.key), type);
-      } else {
-        note(hash_of(type.key), type, [&](const WordKey& seen) { return seen == type.key; });
-      }
+  // Adds what is known of a word, or of all that are in another table, which has none that wait.
+  void join(Bytes word, std::int64_t occurrences, std::uint32_t fewest, std::uint32_t most) {
+    if (word.size() > kShortWord) {
+      const std::uint64_t hash = hash_long(word);
+      return note(hash, word, {{hash, kLongMark}, occurrences, fewest, most});
     }
+    Byte padded[kKeyPadding] = {};
+    std::copy(word.begin(), word.end(), padded);
+    const WordKey key = short_key(padded, word.size());
+    note(hash_of(key), word, {key, occurrences, fewest, most});
+  }
+  void join(const WordTable& other) {
+    for (const WordType& type : other.types()) join(other.bytes_of(type.key), type.occurrences, type.fewest, type.most);
   }
 
   std::size_t size() const { return size_; }
@@ -123,12 +123,19 @@ class WordTable {
     if (num_waiting_ == waiting_.size()) settle();
   }
 
+  // `word` are the bytes of a long one, whose key holds its hash so far.
+  void note(std::uint64_t hash, Bytes word, const WordType& seen) {
+    if (is_long(seen.key)) return note_long(word, seen);
+    WordType& type = slot_of(hash, [&](const WordKey& key) { return key == seen.key; });
+    if (!is_free(type)) [[likely]] return add_up(type, seen);
+    enter(type, seen);
+  }
+
   void note_long(Bytes word, WordType seen) {
-    const auto is_word = [&](const WordKey& key) {
+    WordType& type = slot_of(seen.key.low, [&](const WordKey& key) {
       return is_long(key) && key.low == seen.key.low && std::ranges::equal(bytes_of(key), word);
-    };
-    WordType& type = slot_of(seen.key.low, is_word);
-    if (!is_free(type)) return join(type, seen);
+    });
+    if (!is_free(type)) return add_up(type, seen);
     seen.key.high = kLongMark | arena_.size();
     Byte header[8];
     const std::uint64_t length = word.size();
@@ -136,16 +143,6 @@ class WordTable {
     arena_.insert(arena_.end(), header, header + 8);
     arena_.insert(arena_.end(), word.begin(), word.end());
     enter(type, seen);
-  }
-
-  template <class IsWord>
-  void note(std::uint64_t hash, const WordType& seen, IsWord is_word) {
-    WordType& type = slot_of(hash, is_word);
-    if (!is_free(type)) [[likely]] {
-      join(type, seen);
-    } else {
-      enter(type, seen);
-    }
   }
 
   // The slot of a word, or the free one that is to be its.
@@ -156,7 +153,7 @@ class WordTable {
     return slots_[i];
   }
 
-  static void join(WordType& type, const WordType& seen) {
+  static void add_up(WordType& type, const WordType& seen) {
     type.occurrences += seen.occurrences;
     type.fewest = std::min(type.fewest, seen.fewest);
     type.most = std::max(type.most, seen.most);

@@ -1,0 +1,103 @@
+// The bytes of each id, and which of them are a whole word wherever they stand.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "characters.hpp"
+#include "identifiers.hpp"
+#include "word_key.hpp"
+
+namespace tokbench::metrics {
+
+// In one look: how many bytes it has, what it says of words, and the first bytes themselves.
+struct Piece {
+  static constexpr std::size_t kFirst = 11;
+
+  std::array<Byte, kFirst> first;
+  std::uint8_t flags;
+  std::uint32_t length;
+
+  // White space of ASCII and one word of letters, up to the end: the word is this token's unless it goes on behind it.
+  static constexpr std::uint8_t kWord = 1;
+  // The word is an identifier of one part.
+  static constexpr std::uint8_t kIdentifier = 2;
+  // It begins with a character behind which no word of letters goes on.
+  static constexpr std::uint8_t kEndsWord = 4;
+
+  // Whether its bytes, which are at most kFirst, are the next ones at `p`, where kKeyPadding can be read.
+  bool begins(const Byte* p) const {
+    std::uint64_t mine[2], found[2];
+    std::memcpy(mine, this, sizeof mine);  // what stands behind the first bytes is masked
+    std::memcpy(found, p, sizeof found);
+    const KeyMask& keep = kKeyMasks[length];
+    return (((mine[0] ^ found[0]) & keep.low) | ((mine[1] ^ found[1]) & keep.high)) == 0;
+  }
+};
+static_assert(sizeof(Piece) == 16 && offsetof(Piece, first) == 0);
+
+class Pieces {
+ public:
+  // The bytes of id i are those from offsets[i] to offsets[i + 1], which are checked.
+  Pieces(const CharacterTable& table, Bytes data, std::span<const std::int64_t> offsets)
+      : data_(data.begin(), data.end()), offsets_(offsets.begin(), offsets.end()) {
+    pieces_.reserve(offsets.size() - 1);
+    for (std::size_t id = 0; id + 1 < offsets.size(); ++id) pieces_.push_back(described(table, bytes(id)));
+  }
+
+  std::size_t size() const { return pieces_.size(); }
+  const Piece* table() const { return pieces_.data(); }
+  Bytes bytes(std::size_t id) const {
+    const auto start = static_cast<std::size_t>(offsets_[id]);
+    return Bytes(data_).subspan(start, static_cast<std::size_t>(offsets_[id + 1]) - start);
+  }
+
+  // The word of a piece that has kWord.
+  Bytes word(std::size_t id) const { return bytes(id).subspan(white_bytes(bytes(id))); }
+
+ private:
+  static std::size_t white_bytes(Bytes bytes) {
+    const auto is_white = [](Byte byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); };
+    return static_cast<std::size_t>(std::ranges::find_if_not(bytes, is_white) - bytes.begin());
+  }
+
+  static Piece described(const CharacterTable& table, Bytes bytes) {
+    Piece piece{{}, flags_of(table, bytes), static_cast<std::uint32_t>(bytes.size())};
+    std::copy_n(bytes.begin(), std::min(bytes.size(), Piece::kFirst), piece.first.begin());
+    return piece;
+  }
+
+  static std::uint8_t flags_of(const CharacterTable& table, Bytes bytes) {
+    if (bytes.empty()) return 0;
+    std::uint8_t flags = ends_word(table, bytes) ? Piece::kEndsWord : 0;
+    const Bytes word = bytes.subspan(white_bytes(bytes));
+    if (word.empty() || word.size() == bytes.size() || !is_of_letters(table, word)) return flags;
+    flags |= Piece::kWord;
+    if (std::ranges::any_of(word, [](Byte byte) { return byte >= 0x80; })) return flags;
+    std::size_t boundaries = 0;
+    for_each_identifier_boundary(word, [&](std::size_t, std::size_t) { ++boundaries; });
+    return boundaries == 0 ? flags | Piece::kIdentifier : flags & ~Piece::kWord & 0xFF;
+  }
+
+  static bool is_of_letters(const CharacterTable& table, Bytes bytes) {
+    const Byte* const end = bytes.data() + bytes.size();
+    for (const Byte* p = bytes.data(); p < end;) {
+      const ClassifiedCharacter character = table.at(p, end);
+      if (!is_letter(character.kind)) return false;
+      p += character.length;
+    }
+    return true;
+  }
+
+  // An incomplete character may be the beginning of anything.
+  static bool ends_word(const CharacterTable& table, Bytes bytes) {
+    const ClassifiedCharacter first = table.at(bytes.data(), bytes.data() + bytes.size());
+    return first.code_point != kNoCodePoint && !starts_word(first.kind) && first.kind != CharacterClass::Mark && !joins_letters(first.code_point);
+  }
+
+  std::vector<Byte> data_;
+  std::vector<std::int64_t> offsets_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace tokbench::metrics
