@@ -11,6 +11,7 @@ from tokbench.evaluation.comparison import Setting, compare_contestants, unique_
 from tokbench.evaluation.contestants import BACKENDS, Contestant, train_contestants
 from tokbench.evaluation.fairness import align, lines_of
 from tokbench.evaluation.gates import check_gates, gates_from, text_of
+from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.report import report_on
 from tokbench.evaluation.splitting import Documents, split_corpus
 from tokbench.evaluation.sweeping import sweep_sizes
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.fairness import Alignment
     from tokbench.evaluation.gates import Finding, Gate
     from tokbench.evaluation.report import Report
     from tokbench.evaluation.sweeping import Sweep
@@ -86,9 +88,8 @@ def compare(
                 "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
             )
         given = [Contestant(tokenizer) for tokenizer in tokenizers]
-        documents, parallel = Documents(corpus), corpus.parallel_groups()
-        lines = lines_of(documents, parallel) if parallel else {}
-        return judge(given, documents, alignment=align(lines))
+        reading = Reading(Documents(corpus))
+        return judge(given, reading, alignment=_alignment_of(corpus, reading))
     split = split_corpus(corpus, seed=seed)
     contest = train_contestants(
         split,
@@ -137,9 +138,11 @@ def report(
     Raises:
         ConfigError, CorpusError, TextError: as `compare`.
     """
-    comparison = compare(
-        corpus,
-        tokenizers=[tokenizer],
+    reading = Reading(Documents(corpus))
+    comparison = compare_contestants(
+        [Contestant(tokenizer)],
+        reading,
+        alignment=_alignment_of(corpus, reading),
         reference_group=reference_group,
         times=times,
         threads=threads,
@@ -147,7 +150,13 @@ def report(
         arguments=arguments,
         progress=progress,
     )
-    return report_on(comparison, Documents(corpus), model=model or Model(), seed=seed, progress=progress)
+    return report_on(comparison, reading, model=model or Model(), seed=seed, progress=progress)
+
+
+def _alignment_of(corpus: Corpus, reading: Reading) -> Alignment | str:
+    """The groups of a corpus that say the same, line by line, or why there are none."""
+    parallel = corpus.parallel_groups()
+    return align(lines_of(reading, parallel) if parallel else {})
 
 
 def sweep(

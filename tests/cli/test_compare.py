@@ -219,7 +219,7 @@ def test_a_corpus_that_cannot_be_judged_on(run, trained, tmp_path):
     run("compare", "empty.txt", "-t", trained).refused(1, "no text in empty.txt")
     run("compare", "bad.txt", "-t", trained).refused(1, "bad.txt", "byte 1")
     run("compare", "surrogate.jsonl", "-t", trained).refused(1, "surrogate.jsonl:1: ", "U+D800")
-    run("compare", "-", "-t", trained, stdin=b"read once").refused(1, "can be read only once")
+    run("compare", "-", "-t", trained, "-t", trained, stdin=b"read once").refused(1, "can be read only once")
     run("compare", "missing.txt", "-t", trained).refused(1, "missing.txt does not exist")
 
 

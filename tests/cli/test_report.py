@@ -81,5 +81,13 @@ def test_usage_errors(run, trained, files, arguments):
     run("report", files[1], "-t", trained, *arguments).refused(2, arguments[0])
 
 
-def test_one_text_on_stdin_can_be_read_only_once(run, trained):
-    run("report", "-", "-t", trained, stdin=b"some text").refused(1, "can be read only once")
+def test_a_text_on_stdin_is_enough_for_a_report(run, trained, tmp_path):
+    text = b"ein Text, zwei Zeilen\n" * 3
+    (tmp_path / "a.txt").write_bytes(text)
+    arguments = ["-t", trained, "--json"]
+    found, expected = (
+        run("report", name, *arguments, stdin=stdin).good().json
+        for name, stdin in [("-", text), ("a.txt", b"")]
+    )
+    assert found["tokenizer"]["metrics"] == expected["tokenizer"]["metrics"]
+    assert found["robustness"] == expected["robustness"]

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.kernels import KERNEL_NAMES
 from support.measuring import (
+    WORD_TOKENS,
     Document,
     add,
     add_tiled,
@@ -24,6 +25,7 @@ from support.measuring import (
     placed_documents,
     spaced_documents,
     tiled_documents,
+    tokens_of,
     worded_documents,
 )
 
@@ -65,6 +67,17 @@ def test_tokens_that_are_the_text_have_the_places_that_their_lengths_add_up_to(
         tiled = new_measurer(name, NUM_GROUPS, pieces=pieces)
         assert add_tiled(tiled, documents, pieces).tolist() == rows
         assert everything(tiled) == everything(placed)
+
+
+@pytest.mark.parametrize("behind", [b"", b"s", b" ", b"\xa9", b"\x99s", "\u0301".encode(), b"5"], ids=repr)
+def test_every_two_tokens_are_measured_as_the_text_that_they_are(behind: bytes) -> None:
+    documents = [tokens_of(one, other, behind) for one in WORD_TOKENS for other in WORD_TOKENS]
+    pieces = pieces_of(documents)
+    tiled = new_measurer("native", pieces=pieces)
+    rows = add_tiled(tiled, documents, pieces).tolist()
+    placed = new_measurer("python")
+    assert rows == add(placed, documents).tolist()
+    assert everything(tiled) == everything(placed)
 
 
 def test_the_compiled_kernel_knows_the_same_counts_and_operators() -> None:

@@ -218,15 +218,16 @@ _TOKENS = [
     ],
     *["\u6f22", "\u0e01", " \u6f22", "==", " ==", " ", "\n", "!", "\u00bd", "\u0663", "\U0001f642", "\u200b"],
 ]
-_word_tokens = st.sampled_from(
-    [*map(str.encode, _TOKENS), b"\xc3", b"\xa9", b"\xe2\x80", b"\x99", b"\xff", b"", b" \xc3", b" a\xc3"]
-)
+_PARTS = [b"\xc3", b"\xa9", b"\xe2\x80", b"\x99", b"\xff", b"", b" \xc3", b" a\xc3"]
+
+WORD_TOKENS = [*map(str.encode, _TOKENS), *_PARTS]
+"""Tokens as vocabularies have them: words with and without a space before them, and what may follow those."""
 
 
 @st.composite
 def worded_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
     """A document of tokens as vocabularies have them: words with a space before them, and what may follow those."""
-    document = tokens_of(*draw(st.lists(_word_tokens, max_size=30)))
+    document = tokens_of(*draw(st.lists(st.sampled_from(WORD_TOKENS), max_size=30)))
     return replace(document, group=draw(st.integers(0, num_groups - 1)))
 
 

@@ -13,9 +13,9 @@ from rich.console import Console
 from support.toys import Toy
 
 from tokbench.corpus import Corpus, open_corpus
+from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.robustness import robustness_of
 from tokbench.evaluation.spending import kind_of, spending_of
-from tokbench.evaluation.splitting import Documents
 from tokbench.interfaces import no_progress
 from tokbench.judging import report
 from tokbench.metrics.catalogue import METRICS
@@ -136,10 +136,9 @@ def test_without_a_model_there_is_no_cost(tmp_path: Path) -> None:
 # --- rewritings -------------------------------------------------------------------------------
 
 
-def test_robustness_by_hand(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("ab ab\nab\n")
+def test_robustness_by_hand() -> None:
     tokenizer = Toy("ab", "A", "B", " ")
-    found = {one.rewriting: one for one in robustness_of(tokenizer, Documents(open_corpus(tmp_path)))}
+    found = {one.rewriting: one for one in robustness_of(tokenizer, {"a": ["ab ab", "ab"]})}
     upper = found["upper case"]  # ab| |ab and ab: A|B| |A|B and A|B
     assert (upper.lines, upper.growth, upper.distance) == (2, 7 / 4, 6 / 4)
     before = found["space before"]
@@ -149,7 +148,11 @@ def test_robustness_by_hand(tmp_path: Path) -> None:
 
 
 def test_every_group_has_a_share_of_the_lines(corpus: Corpus, tokenizer: Tokenizer) -> None:
-    [before] = [one for one in robustness_of(tokenizer, Documents(corpus)) if one.rewriting == "space before"]
+    [before] = [
+        one
+        for one in robustness_of(tokenizer, Reading(corpus.documents()).lines)
+        if one.rewriting == "space before"
+    ]
     assert before.lines == 3 * (200 // 3)
 
 

@@ -11,6 +11,7 @@ from tokbench.evaluation.fairness import NO_TRANSLATIONS, fairness_of, reference
 from tokbench.evaluation.figures import figures_of, group_figures_of
 from tokbench.evaluation.measuring import evaluate
 from tokbench.evaluation.provenance import Provenance, provenance_of
+from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.throughput import throughput_of
 from tokbench.evaluation.verdict import verdict_of
 from tokbench.interfaces import KnowsLoadingTime, no_progress
@@ -149,8 +150,9 @@ def compare_contestants(
         raise ConfigError(
             f"there are no premiums over {reference_group!r}: {alignment}", hint="leave out --reference"
         )
+    reading = documents if isinstance(documents, Reading) else Reading(documents)
     evaluations = [
-        evaluate(one.tokenizer, documents, threads=threads, phase=f"judging {name}", progress=progress)
+        evaluate(one.tokenizer, reading, threads=threads, phase=f"judging {name}", progress=progress)
         for name, one in zip(names, contestants, strict=True)
     ]
     base = evaluations[names.index(baseline or names[0])]
@@ -172,7 +174,7 @@ def compare_contestants(
                 group: group_figures_of(aggregate, base_aggregate, group=group) for group in evaluation.groups
             },
             fairness=fair,
-            throughput=throughput_of(contestant.tokenizer, documents) if times else None,
+            throughput=throughput_of(contestant.tokenizer, reading.beginning) if times else None,
             loading_seconds=_loading_seconds(contestant.tokenizer) if times else None,
             relative_tokens=ratio(evaluation.total["tokens"], base.total["tokens"]),
         )
@@ -193,7 +195,7 @@ def compare_contestants(
             names,
             contestants,
             [evaluation.vocabulary for evaluation in evaluations],
-            documents,
+            reading.identity,
             arguments=arguments or {},
         ),
     )

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
-from tokbench.corpus import Fingerprint
 from tokbench.corpus.fingerprint import overlap
 from tokbench.evaluation.wording import percent
 from tokbench.interfaces import KnowsTrainingText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from tokbench.corpus import Document
     from tokbench.evaluation.contestants import Contestant
     from tokbench.interfaces import TextIdentity
     from tokbench.metrics.vocabulary import Vocabulary
@@ -45,15 +43,11 @@ def provenance_of(
     names: Sequence[str],
     contestants: Sequence[Contestant],
     vocabularies: Sequence[Vocabulary],
-    documents: Iterable[Document],
+    judged_on: TextIdentity,
     *,
     arguments: Mapping[str, Any],
 ) -> Provenance:
-    """Identify what was compared, and on what. Reads the documents once more."""
-    fingerprint = Fingerprint()
-    for document in documents:
-        fingerprint.update(document.text)
-    judged_on = fingerprint.identity()
+    """Identify what was compared, and on what."""
     tokenizers = [one.tokenizer for one in contestants]
     return Provenance(
         corpus=judged_on.fingerprint,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.evaluation.comparison import Comparison, Judged
-    from tokbench.evaluation.splitting import Documents
+    from tokbench.evaluation.reading import Reading
     from tokbench.interfaces import Progress, Tokenizer
     from tokbench.metrics.cost import Model
     from tokbench.metrics.tally import Tally
@@ -121,7 +121,7 @@ class Report:
 
 def report_on(
     comparison: Comparison,
-    documents: Documents,
+    reading: Reading,
     *,
     model: Model,
     seed: int = 0,
@@ -131,7 +131,7 @@ def report_on(
 
     Args:
         comparison: of that tokenizer alone.
-        documents: those that it was judged on.
+        reading: of the documents that it was judged on.
         model: for the costs.
         seed: chooses the words that get a typo.
         progress: told how far it is.
@@ -152,7 +152,7 @@ def report_on(
         spending=spending_of(vocabulary, frequencies),
         scaffold=_scaffold(tokenizer, frequencies),
         numbers=_numbers(evaluation.total),
-        robustness=robustness_of(tokenizer, documents, seed=seed),
+        robustness=robustness_of(tokenizer, reading.lines, seed=seed),
         cost=_cost(judged, model),
     )
 

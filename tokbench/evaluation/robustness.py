@@ -9,13 +9,11 @@ from tokbench.metrics.ratios import ratio
 from tokbench.metrics.robustness import edit_distance, rewritings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from tokbench.corpus import Document
     from tokbench.interfaces import Tokenizer
 
 _LINES = 200
-_LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +34,16 @@ class Robustness:
 
 
 def robustness_of(
-    tokenizer: Tokenizer, documents: Iterable[Document], *, seed: int = 0
+    tokenizer: Tokenizer, lines_of_groups: Mapping[str, Sequence[str]], *, seed: int = 0
 ) -> tuple[Robustness, ...]:
     """Rewrite some lines of each group and compare their ids.
 
     Args:
         tokenizer: any.
-        documents: the lines come from their beginnings, spread over the groups.
+        lines_of_groups: group → some of its lines.
         seed: chooses the words that get a typo.
     """
-    lines = list(_lines(documents))
+    lines = list(_spread(lines_of_groups))
     before = [tokenizer.encode(line) for line in lines]
     found = []
     for name, rewrite in rewritings(seed=seed).items():
@@ -63,14 +61,8 @@ def robustness_of(
     return tuple(found)
 
 
-def _lines(documents: Iterable[Document]) -> Iterator[str]:
-    """The first lines with text of each group, in turn, up to so many in all."""
-    groups: dict[str, list[str]] = {}
-    for document in documents:
-        kept = groups.setdefault(document.group, [])
-        if len(kept) < _LINES:
-            found = (line[:_LONGEST] for line in document.text.splitlines() if line.strip())
-            kept += [line for line, _ in zip(found, range(_LINES - len(kept)), strict=False)]
-    share = max(_LINES // max(len(groups), 1), 1)
-    for kept in groups.values():
+def _spread(lines: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The first lines of each group in turn, up to so many in all."""
+    share = max(_LINES // max(len(lines), 1), 1)
+    for kept in lines.values():
         yield from kept[:share]

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
-    from tokbench.corpus import Document
     from tokbench.interfaces import Tokenizer
 
 _RUNS = 3
-_SAMPLE_CHARACTERS = 1 << 20
 _ENOUGH_SECONDS = 2.0
 
 
@@ -41,12 +39,11 @@ class Throughput:
     all_threads: float
 
 
-def throughput_of(tokenizer: Tokenizer, documents: Iterable[Document]) -> Throughput | None:
-    """Time a tokenizer on the first megabyte of some documents; None where there is no text.
+def throughput_of(tokenizer: Tokenizer, texts: Sequence[str]) -> Throughput | None:
+    """Time a tokenizer on some texts; None where there is no text.
 
     Slow tokenizers have fewer runs.
     """
-    texts = sample_of(documents)
     num_bytes = sum(len(text.encode()) for text in texts)
     if not num_bytes:
         return None
@@ -63,7 +60,7 @@ def throughput_of(tokenizer: Tokenizer, documents: Iterable[Document]) -> Throug
     )
 
 
-def _rates(tokenizer: Tokenizer, texts: list[str], num_bytes: int, *, threads: int | None) -> list[float]:
+def _rates(tokenizer: Tokenizer, texts: Sequence[str], num_bytes: int, *, threads: int | None) -> list[float]:
     started = time.perf_counter()
     rates: list[float] = []
     while not rates or (len(rates) < _RUNS and time.perf_counter() - started < _ENOUGH_SECONDS):
@@ -71,19 +68,7 @@ def _rates(tokenizer: Tokenizer, texts: list[str], num_bytes: int, *, threads: i
     return rates
 
 
-def _rate(tokenizer: Tokenizer, texts: list[str], num_bytes: int, *, threads: int | None) -> float:
+def _rate(tokenizer: Tokenizer, texts: Sequence[str], num_bytes: int, *, threads: int | None) -> float:
     started = time.perf_counter()
     tokenizer.encode_batch(texts, threads=threads)
     return num_bytes / 1e6 / max(time.perf_counter() - started, 1e-9)
-
-
-def sample_of(documents: Iterable[Document], *, characters: int = _SAMPLE_CHARACTERS) -> list[str]:
-    """The first texts, up to so many characters; the last of them is cut."""
-    texts: list[str] = []
-    left = characters
-    for document in documents:
-        texts.append(document.text[:left])
-        left -= len(texts[-1])
-        if left <= 0:
-            break
-    return texts

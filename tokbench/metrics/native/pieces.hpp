@@ -18,7 +18,8 @@ struct Piece {
   std::uint8_t flags;
   std::uint32_t length;
 
-  // White space of ASCII and one word of letters, up to the end: the word is this token's unless it goes on behind it.
+  // One word of letters, which may have white space of ASCII before it and ends with it. Where no other run
+  // reaches into the token, and none of its letters goes on behind it, it is this word.
   static constexpr std::uint8_t kWord = 1;
   // The word is an identifier of one part.
   static constexpr std::uint8_t kIdentifier = 2;
@@ -71,7 +72,7 @@ class Pieces {
     if (bytes.empty()) return 0;
     std::uint8_t flags = ends_word(table, bytes) ? Piece::kEndsWord : 0;
     const Bytes word = bytes.subspan(white_bytes(bytes));
-    if (word.empty() || word.size() == bytes.size() || !is_of_letters(table, word)) return flags;
+    if (word.empty() || !is_of_letters(table, word)) return flags;
     flags |= Piece::kWord;
     if (std::ranges::any_of(word, [](Byte byte) { return byte >= 0x80; })) return flags;
     std::size_t boundaries = 0;

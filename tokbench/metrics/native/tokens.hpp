@@ -73,7 +73,7 @@ class TiledTokens {
   std::size_t size() const { return ids_.size(); }
   std::size_t length(std::size_t i) const { return lengths_[i]; }
 
-  // Whether token i is a whole word if it is not begun before it.
+  // Whether token i is a whole word where all before it is measured.
   bool is_word(std::size_t i) const {
     return (flags_[i] & Piece::kWord) != 0 && (i + 1 == ids_.size() || (flags_[i + 1] & Piece::kEndsWord) != 0);
   }

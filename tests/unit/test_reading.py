@@ -1,0 +1,82 @@
+"""One reading of documents answers more than one question, and no document is read twice for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.corpus import Document, Fingerprint
+from tokbench.evaluation import reading as reading_module
+from tokbench.evaluation.reading import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+documents = st.lists(
+    st.builds(
+        Document,
+        st.text(st.sampled_from("ab é\n\r\u2028"), min_size=1, max_size=30),
+        st.sampled_from(["x", "y"]),
+        st.just("a.txt"),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+class Counted:
+    """Documents that count how often they are read."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+        self.readings = 0
+
+    def __iter__(self) -> Iterator[Document]:
+        self.readings += 1
+        return iter([Document(text, "x", "a.txt") for text in self.texts])
+
+
+@given(documents=documents)
+def test_it_notes_what_the_definitions_say(documents: list[Document]) -> None:
+    reading = Reading(documents)
+    assert list(reading) == list(reading) == documents
+    fingerprint = Fingerprint()
+    lines: dict[str, list[str]] = {}
+    for document in documents:
+        fingerprint.update(document.text)
+        lines.setdefault(document.group, []).extend(
+            line for line in document.text.splitlines() if line.strip()
+        )
+    assert reading.identity == fingerprint.identity()
+    assert reading.beginning == tuple(document.text for document in documents)
+    assert reading.lines == {group: tuple(found) for group, found in lines.items()}
+
+
+def test_what_was_read_through_is_not_read_again() -> None:
+    documents = Counted("one", "two")
+    reading = Reading(documents)
+    assert [document.text for document in reading] == ["one", "two"]
+    assert reading.beginning == ("one", "two")
+    assert reading.lines == {"x": ("one", "two")}
+    assert documents.readings == 1
+
+
+def test_a_reading_that_was_given_up_counts_for_nothing() -> None:
+    reading = Reading(Counted("one", "two"))
+    assert next(iter(reading)).text == "one"
+    assert reading.beginning == ("one", "two")
+
+
+def test_beginnings_are_cut_and_long_texts_are_not_parted_to_their_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading_module, "_BEGINNING_CHARACTERS", 5)
+    monkeypatch.setattr(reading_module, "_LINES_OF_GROUP", 3)
+    monkeypatch.setattr(reading_module, "_LONGEST_LINE", 4)
+    reading = Reading(Counted("abcdefg\n\n  \nhi", "jk\nlm\nno"))
+    assert reading.beginning == ("abcde",)
+    assert reading.lines == {"x": ("abcd", "hi", "jk")}

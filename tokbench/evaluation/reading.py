@@ -1,0 +1,102 @@
+"""Documents that are read once for many questions: what identifies them, how they begin, some of their lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.corpus import Fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.corpus import Document
+    from tokbench.interfaces import TextIdentity
+
+_BEGINNING_CHARACTERS = 1 << 20
+_LINES_OF_GROUP = 200
+_LONGEST_LINE = 400
+
+
+class Reading:
+    r"""Documents that can be iterated any number of times; the first time, what else they are asked for is noted.
+
+    >>> from tokbench.corpus import Document
+    >>> reading = Reading([Document("one\ntwo", "en", "a.txt")])
+    >>> [document.text for document in reading], reading.beginning, reading.lines
+    (['one\ntwo'], ('one\ntwo',), {'en': ('one', 'two')})
+    """
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        """Documents, not read yet.
+
+        Args:
+            documents: iterated anew each time.
+        """
+        self._documents = documents
+        self._notes: _Notes | None = None
+
+    def __iter__(self) -> Iterator[Document]:
+        return self._noting() if self._notes is None else iter(self._documents)
+
+    def _noting(self) -> Iterator[Document]:
+        notes = _Notes()
+        for document in self._documents:
+            notes.add(document)
+            yield document
+        self._notes = notes
+
+    @property
+    def _noted(self) -> _Notes:
+        if self._notes is None:
+            for _ in self:
+                pass
+        assert self._notes is not None
+        return self._notes
+
+    @property
+    def identity(self) -> TextIdentity:
+        """Tells which documents these are, whatever their order."""
+        return self._noted.fingerprint.identity()
+
+    @property
+    def beginning(self) -> tuple[str, ...]:
+        """The first texts, a megabyte of characters in all; the last of them is cut."""
+        return tuple(self._noted.beginning)
+
+    @property
+    def lines(self) -> dict[str, tuple[str, ...]]:
+        """The first lines with text of each group; long ones are cut."""
+        return {group: tuple(lines) for group, lines in self._noted.lines.items()}
+
+
+class _Notes:
+    """What is kept of documents that go by."""
+
+    def __init__(self) -> None:
+        self.fingerprint = Fingerprint()
+        self.beginning: list[str] = []
+        self.lines: dict[str, list[str]] = {}
+        self._characters_left = _BEGINNING_CHARACTERS
+
+    def add(self, document: Document) -> None:
+        self.fingerprint.update(document.text)
+        if self._characters_left > 0:
+            self.beginning.append(document.text[: self._characters_left])
+            self._characters_left -= len(self.beginning[-1])
+        kept = self.lines.setdefault(document.group, [])
+        if len(kept) < _LINES_OF_GROUP:
+            kept += _first_lines(document.text, _LINES_OF_GROUP - len(kept))
+
+
+def _first_lines(text: str, most: int) -> list[str]:
+    """The first lines with text; a text is not parted further than that takes."""
+    lines: list[str] = []
+    start = 0
+    while start < len(text) and len(lines) < most:
+        part = text[start : start + _LONGEST_LINE * most]
+        found = part.splitlines(keepends=True)
+        if start + len(part) < len(text) and len(found) > 1:
+            found.pop()  # it goes on
+        lines += [line.splitlines()[0][:_LONGEST_LINE] for line in found if line.strip()]
+        start += sum(map(len, found))
+    return lines[:most]
