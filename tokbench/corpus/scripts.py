@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections import Counter
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -38,6 +39,7 @@ _SCRIPT_NAMES = (
 SCRIPTS = tuple(_SCRIPT_NAMES.split())
 
 _ASCII_LETTER = re.compile("[A-Za-z]")
+_ASCII_LETTERS = string.ascii_letters.encode()
 
 
 def script_of(text: str) -> str:
@@ -52,15 +54,19 @@ def script_of(text: str) -> str:
     sample = text[:SAMPLE_CHARACTERS]
     if sample.isascii():
         return "Latin" if _ASCII_LETTER.search(sample) else COMMON
+    ascii_only = sample.encode("ascii", "ignore")
+    num_letters = len(ascii_only) - len(ascii_only.translate(None, _ASCII_LETTERS))
+    if num_letters > len(sample) - len(ascii_only):
+        return "Latin"  # no other script can have as many
     letters: Counter[str] = Counter()
     for character, count in Counter(sample).items():
-        letters[_script_of_letter(character)] += count
+        letters[script_of_letter(character)] += count
     del letters[COMMON]
     return min(letters, key=lambda script: (-letters[script], script), default=COMMON)
 
 
 @lru_cache(maxsize=1 << 16)
-def _script_of_letter(character: str) -> str:
+def script_of_letter(character: str) -> str:
     """The script of one letter; Common for what is not a letter or belongs to no single script."""
     match = _letter_pattern().match(character)
     return (match and match.lastgroup) or COMMON

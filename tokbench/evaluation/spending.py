@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.corpus.scripts import COMMON, script_of
+from tokbench.corpus.scripts import COMMON, script_of_letter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,7 @@ SPECIAL, BYTES, SPACE, DIGITS, SIGNS, MIXED, CONTROLS = (
     "letters of several scripts",
     "controls and unassigned",
 )
+_LETTER = re.compile("[A-Za-z]")
 _WORD_MARKS = str.maketrans({"▁": " "})
 
 
@@ -82,11 +84,22 @@ def kind_of(text: str) -> str:
     plain = text.translate(_WORD_MARKS).strip()
     if not plain:
         return SPACE
+    if plain.isascii():
+        return _kind_of_ascii(plain)
     if any(unicodedata.category(character)[0] == "C" for character in plain):
         return CONTROLS
-    scripts = {script_of(character) for character in plain if character.isalpha()} - {COMMON}
+    scripts = {script_of_letter(character) for character in plain} - {COMMON}
     if len(scripts) == 1:
         return scripts.pop()
     if scripts:
         return MIXED
+    return DIGITS if plain.isdigit() else SIGNS
+
+
+def _kind_of_ascii(plain: str) -> str:
+    """The same for most entries of most vocabularies, without a look at each character."""
+    if not plain.isprintable():
+        return CONTROLS
+    if _LETTER.search(plain):
+        return "Latin"
     return DIGITS if plain.isdigit() else SIGNS

@@ -1,0 +1,58 @@
+"""The script of a text, and the kind of an entry: each against its definition, letter by letter."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.corpus.scripts import COMMON, SAMPLE_CHARACTERS, SCRIPTS, script_of
+from tokbench.evaluation import spending
+from tokbench.evaluation.spending import kind_of
+
+some_text = st.text(st.sampled_from("abÄßяЖ漢ーあ1٣ \t\n.!+\u200d\u0301\x00▁Ωא"), max_size=12)
+
+
+def script_of_character(character: str) -> str:
+    for script in SCRIPTS:
+        if regex.fullmatch(rf"(?=\p{{L}})\p{{Script={script}}}", character):
+            return script
+    return COMMON
+
+
+def script_by_definition(text: str) -> str:
+    letters = Counter(map(script_of_character, text[:SAMPLE_CHARACTERS]))
+    del letters[COMMON]
+    most = max(letters.values(), default=0)
+    return min((script for script, count in letters.items() if count == most), default=COMMON)
+
+
+def kind_by_definition(text: str) -> str:
+    plain = text.replace("▁", " ").strip()
+    if not plain:
+        return spending.SPACE
+    if any(unicodedata.category(character).startswith("C") for character in plain):
+        return spending.CONTROLS
+    scripts = {script_of_character(character) for character in plain} - {COMMON}
+    if scripts:
+        return scripts.pop() if len(scripts) == 1 else spending.MIXED
+    return spending.DIGITS if plain.isdigit() else spending.SIGNS
+
+
+@given(text=some_text | st.text(max_size=12))
+def test_the_script_of_most_letters(text: str) -> None:
+    assert script_of(text) == script_by_definition(text)
+
+
+def test_as_many_letters_of_two_scripts_are_decided_by_the_alphabet() -> None:
+    assert script_of("abяЖ") == "Cyrillic"
+    assert script_of("abcяЖ") == "Latin"
+    assert script_of("ab漢字") == "Han"
+
+
+@given(text=some_text | st.text(max_size=6))
+def test_the_kind_of_an_entry(text: str) -> None:
+    assert kind_of(text) == kind_by_definition(text)
