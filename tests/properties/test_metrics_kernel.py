@@ -105,6 +105,18 @@ def test_every_character_is_of_the_same_class_to_both(step: int) -> None:
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("covered", [(0, 2), (3, 5)], ids=["first", "last"])
+def test_a_word_that_was_left_out_once_is_not_always_a_whole_token(
+    name: str, covered: tuple[int, int]
+) -> None:
+    measurer = new_measurer(name)
+    add(measurer, [Document(b"ab ab", (covered,), (0,))])
+    assert measurer.word_types().tolist() == [[1, 0]]
+    add(measurer, [Document(b"cd cd", ((0, 2), (3, 5)), (0, 0))])
+    assert measurer.word_types().tolist() == [[2, 1]]
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
 @given(documents=any_documents, seed=st.integers(0, 99), size=st.integers(1, 3))
 def test_order_and_batches_change_nothing(name: str, documents: list[Document], seed: int, size: int) -> None:
     together, apart = new_measurer(name, NUM_GROUPS), new_measurer(name, NUM_GROUPS)
