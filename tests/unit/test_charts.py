@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 import struct
 from itertools import combinations
 from pathlib import Path
@@ -15,8 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.comparisons import HOSTILE, TEXTS, compared, named, tokenizers
 from support.eyes import EYES, contrast, lab
+from support.toys import Toy
 
+from tokbench.backends.baseline.byte import ByteTokenizer
 from tokbench.errors import BackendUnavailableError, ConfigError
+from tokbench.metrics.catalogue import METRICS
 from tokbench.render.charts import drawing
 from tokbench.render.charts.comparison import (
     MOST_GROUPS,
@@ -88,6 +92,22 @@ def test_premiums_are_over_the_reference(comparison: Comparison) -> None:
         assert found == dict(one.fairness.premiums)
         assert found["en"] == 1
     assert spec["layer"][0]["data"]["values"] == [{"value": 1.0}]
+
+
+def test_text_that_is_lost_has_no_dot() -> None:
+    """A run of unknown characters looks like very few tokens."""
+    kept, lost = ByteTokenizer(), Toy(*string.printable, name="ascii")
+    found = compared([kept, lost], TEXTS, parallel=["en", "fr", "he"])
+    compression, premiums = compression_chart(found), premium_chart(found)
+    assert premiums is not None
+    for chart, groups in [(compression, {"en", "code"}), (premiums, {"en"})]:
+        dots = {(row["tokenizer"], row["group"]) for row in rows(chart)}
+        assert groups <= {group for name, group in dots if name == "ascii"}
+        assert ("ascii", "he") not in dots
+        assert ("byte", "he") in dots
+        assert "; ascii: no dot where more than 1 % is unknown" in str(chart["title"])
+    shares = compression_chart(found, metric=METRICS["unk_rate"])
+    assert ("ascii", "he") in {(row["tokenizer"], row["group"]) for row in rows(shares)}
 
 
 def test_without_translations_there_are_no_premiums() -> None:

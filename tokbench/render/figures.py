@@ -45,8 +45,12 @@ def shown_premium(one: Judged, language: str) -> str:
     premium = None if one.fairness is None else one.fairness.premiums.get(language)
     if premium is None:
         return _NONE
-    unknown = one.groups[language]["unk_rate"].value or 0
-    return f"{premium:.3f}{LOSSY if unknown > _MOST_UNKNOWN else ''}"
+    return f"{premium:.3f}{LOSSY if loses_text(one, language) else ''}"
+
+
+def loses_text(one: Judged, group: str) -> bool:
+    """Whether so many tokens of a group are unknown that its text looks cheaper than it is."""
+    return (one.groups[group]["unk_rate"].value or 0) > _MOST_UNKNOWN
 
 
 def shown_difference(judged: Judged, metric: Metric) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.distribution import length_histogram
 from tokbench.render.charts.layout import Frame, Spec, curves, dots, framed
+from tokbench.render.figures import loses_text
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def compression_chart(
         for group in groups
         for one in comparison.tokenizers
         if (value := one.groups[group][metric.name].value) is not None
+        and (metric.share or not loses_text(one, group))
     ]
     shown = (
         f"the {len(groups)} largest groups" if len(groups) < len(sizes) else _counted(len(groups), "group")
@@ -59,7 +61,7 @@ def compression_chart(
         groups=_visible(groups),
         names=_names(comparison),
         title=f"{metric.title[:1].upper()}{metric.title[1:]} by group",
-        subtitle=f"{metric.meaning}; {shown}",
+        subtitle=f"{metric.meaning}; {shown}{_left_out(comparison, () if metric.share else groups)}",
         unit=metric.title,
     )
 
@@ -75,7 +77,7 @@ def premium_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec | No
         _row(language, one, premium)
         for language in languages
         for one, fairness in fair
-        if (premium := fairness.premiums.get(language)) is not None
+        if (premium := fairness.premiums.get(language)) is not None and not loses_text(one, language)
     ]
     return dots(
         frame,
@@ -83,7 +85,7 @@ def premium_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec | No
         groups=_visible(languages),
         names=_names(comparison),
         title=f"Tokens of each language over those of {visible(base.reference)}",
-        subtitle=f"on the same {base.lines:,} lines; 1 is the same price",
+        subtitle=f"on the same {base.lines:,} lines; 1 is the same price{_left_out(comparison, languages)}",
         unit=f"tokens / tokens of {visible(base.reference)}",
         reference=1.0,
     )
@@ -189,6 +191,14 @@ def _powers_of_ten(values: Sequence[float]) -> list[float]:
         return []
     first, last = np.ceil(np.log10(min(values))), np.floor(np.log10(max(values)))
     return [float(f"1e{int(power)}") for power in np.arange(first, last + 1)]
+
+
+def _left_out(comparison: Comparison, groups: Sequence[str]) -> str:
+    """Who has no dot in some of the groups, as it would stretch the chart by the text that it loses."""
+    names = [
+        visible(one.name) for one in comparison.tokenizers if any(loses_text(one, group) for group in groups)
+    ]
+    return f"; {', '.join(names)}: no dot where more than 1 % is unknown" if names else ""
 
 
 def _row(group: str, one: Judged, value: float) -> Spec:
