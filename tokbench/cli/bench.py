@@ -6,23 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli.corpora import DocumentsOption, DocumentUnit, PathsArgument, chosen_corpus
-from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, requested
-from tokbench.cli.options import (
-    ColorChoice,
-    ColorOption,
-    CsvFlag,
-    EngineChoice,
-    ErrorPolicy,
-    ErrorsOption,
-    JsonFlag,
-    LatexFlag,
-    MarkdownFlag,
-    OutOption,
-    ProgressChoice,
-    ProgressOption,
-    TextFieldOption,
-)
+from tokbench.cli.corpora import DocumentChoices
+from tokbench.cli.opening import OpeningChoices
+from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import ProgressChoice, ProgressOption
+from tokbench.cli.output import OutputChoices
 from tokbench.cli.texts import tell_problems
 
 if TYPE_CHECKING:
@@ -32,8 +20,8 @@ if TYPE_CHECKING:
     from tokbench.render.exports import Form
 
 
+@taking_groups
 def bench(
-    paths: PathsArgument = None,
     *,
     tokenizer: Annotated[
         list[str] | None,
@@ -75,18 +63,9 @@ def bench(
     threads: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Threads of a batch. By default all.")
     ] = None,
-    documents: DocumentsOption = DocumentUnit.file,
-    text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.strict,
-    pattern: PatternOption = None,
-    special_token: AddedSpecialOption = None,
-    engine: EngineOption = EngineChoice.auto,
-    json: JsonFlag = False,
-    csv: CsvFlag = False,
-    markdown: MarkdownFlag = False,
-    latex: LatexFlag = False,
-    out: OutOption = None,
-    color: ColorOption = ColorChoice.auto,
+    documents: DocumentChoices,
+    opening: OpeningChoices,
+    form: OutputChoices,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Time tokenizers on text: encoding cold and warm, in batches, short prompts, look-ups, opening, memory.
@@ -98,16 +77,15 @@ def bench(
     from tokbench.benchmarking.peers import peers_named
     from tokbench.benchmarking.running import run_bench
     from tokbench.benchmarking.sample import sample_of
-    from tokbench.cli.output import Output
     from tokbench.render.bench import render_bench
     from tokbench.render.progress import showing_progress
 
     chosen, parts = peers_named(peers), _parts(only)
-    output = Output.chosen(json=json, csv=csv, markdown=markdown, latex=latex, out=out, color=color.value)
-    asked = requested(pattern=pattern, special_token=special_token, engine=engine)
+    output = form.output()
+    asked = opening.request()
     with showing_progress(progress.value) as report:
         report("reading", 0, None, "files")
-        corpus = chosen_corpus(paths, documents=documents, text_field=text_field, errors=errors)
+        corpus = documents.corpus()
         found = run_bench(
             subjects_of(
                 tokenizer or ["default"],

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 -- typer reads the annotations
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tokbench.cli.corpora import DocumentsOption, DocumentUnit, GroupByOption, PathsArgument, chosen_corpus
-from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, open_tokenizer
-from tokbench.cli.options import (
-    ColorChoice,
-    ColorOption,
-    EngineChoice,
-    ErrorPolicy,
-    ErrorsOption,
-    JsonFlag,
-    ProgressChoice,
-    ProgressOption,
-    TextFieldOption,
-)
+from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.opening import OpeningChoices
+from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import ColorChoice, ColorOption, JsonFlag, ProgressChoice, ProgressOption
 from tokbench.cli.texts import tell_problems
 
 _FELL_SHORT = 3
 
 
+@taking_groups
 def check(
-    paths: PathsArgument = None,
     *,
     tokenizer: Annotated[
         list[str],
@@ -50,14 +41,10 @@ def check(
     reference: Annotated[
         str | None, typer.Option(metavar="GROUP", help="The language that premiums are taken over.")
     ] = None,
+    documents: DocumentChoices,
     group_by: GroupByOption = "auto",
-    documents: DocumentsOption = DocumentUnit.file,
-    text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.strict,
     threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
-    pattern: PatternOption = None,
-    special_token: AddedSpecialOption = None,
-    engine: EngineOption = EngineChoice.auto,
+    opening: OpeningChoices,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the findings as JUnit XML too.")
     ] = None,
@@ -87,17 +74,10 @@ def check(
     allowed = parse_number(tolerance)
     with showing_progress(progress.value) as report:
         report("reading", 0, None, "files")
-        corpus = chosen_corpus(
-            paths, documents=documents, text_field=text_field, errors=errors, group_by=group_by
-        )
+        corpus = documents.corpus(group_by=group_by)
         findings = judging.check(
             corpus,
-            tokenizers=[
-                open_tokenizer(
-                    name, progress=progress, pattern=pattern, special_token=special_token, engine=engine
-                )
-                for name in tokenizer
-            ],
+            tokenizers=[opening.open(name, progress=progress) for name in tokenizer],
             gates=gates,
             saved=saved,
             tolerance=allowed,

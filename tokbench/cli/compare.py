@@ -6,32 +6,17 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.corpora import DocumentsOption, DocumentUnit, GroupByOption, PathsArgument, chosen_corpus
-from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, open_tokenizer
-from tokbench.cli.options import (
-    AggregateChoice,
-    ColorChoice,
-    ColorOption,
-    CsvFlag,
-    EngineChoice,
-    ErrorPolicy,
-    ErrorsOption,
-    HtmlOption,
-    JsonFlag,
-    LatexFlag,
-    MarkdownFlag,
-    OutOption,
-    PlotOption,
-    ProgressChoice,
-    ProgressOption,
-    TextFieldOption,
-)
+from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.opening import OpeningChoices
+from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import AggregateChoice, ProgressChoice, ProgressOption
+from tokbench.cli.output import OutputChoices, PictureChoices
 from tokbench.cli.texts import tell_problems
 
 
+@taking_groups
 def compare(
     command: typer.Context,
-    paths: PathsArgument = None,
     *,
     tokenizer: Annotated[
         list[str] | None,
@@ -71,10 +56,8 @@ def compare(
         AggregateChoice,
         typer.Option(help="A ratio of sums (pooled), or the mean over groups (macro) or over documents."),
     ] = AggregateChoice.pooled,
+    documents: DocumentChoices,
     group_by: GroupByOption = "auto",
-    documents: DocumentsOption = DocumentUnit.file,
-    text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.strict,
     times: Annotated[
         bool, typer.Option("--times/--no-times", help="Whether to tell how fast they encode and open.")
     ] = True,
@@ -82,39 +65,24 @@ def compare(
     seed: Annotated[
         int, typer.Option(metavar="N", help="Chooses what is held out, and draws the resamples.")
     ] = 0,
-    pattern: PatternOption = None,
-    special_token: AddedSpecialOption = None,
-    engine: EngineOption = EngineChoice.auto,
-    json: JsonFlag = False,
-    csv: CsvFlag = False,
-    markdown: MarkdownFlag = False,
-    latex: LatexFlag = False,
-    out: OutOption = None,
-    html: HtmlOption = None,
-    plot: PlotOption = None,
-    color: ColorOption = ColorChoice.auto,
+    opening: OpeningChoices,
+    form: OutputChoices,
+    drawn: PictureChoices,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Judge tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a verdict."""
     from tokbench import judging
-    from tokbench.cli.output import Output, Pictures, asked_for, chosen_metrics, comparison_forms
+    from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms
     from tokbench.render.comparison import render_comparison
     from tokbench.render.progress import showing_progress
 
     chosen = chosen_metrics(metrics)
-    output = Output.chosen(json=json, csv=csv, markdown=markdown, latex=latex, out=out, color=color.value)
-    pictures = Pictures.chosen(html=html, plots=plot or ())
+    output = form.output()
+    pictures = drawn.pictures()
     with showing_progress(progress.value) as report:
         report("reading", 0, None, "files")
-        corpus = chosen_corpus(
-            paths, documents=documents, text_field=text_field, errors=errors, group_by=group_by
-        )
-        opened = [
-            open_tokenizer(
-                name, progress=progress, pattern=pattern, special_token=special_token, engine=engine
-            )
-            for name in tokenizer or []
-        ]
+        corpus = documents.corpus(group_by=group_by)
+        opened = [opening.open(name, progress=progress) for name in tokenizer or []]
         comparison = judging.compare(
             corpus,
             tokenizers=opened,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tokbench.cli.options import ErrorPolicy, ErrorsOption, TextFieldOption
+
 if TYPE_CHECKING:
-    from tokbench.cli.options import ErrorPolicy
     from tokbench.corpus import Corpus
 
 
@@ -28,6 +30,26 @@ DocumentsOption = Annotated[DocumentUnit, typer.Option(help="What a text file fa
 GroupByOption = Annotated[
     str, typer.Option(metavar="HOW", help="auto, path, script, extension or field:NAME.")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChoices:
+    """Which documents a command reads."""
+
+    paths: PathsArgument = None
+    documents: DocumentsOption = DocumentUnit.file
+    text_field: TextFieldOption = "text"
+    errors: ErrorsOption = ErrorPolicy.strict
+
+    def corpus(self, *, group_by: str = "auto") -> Corpus:
+        """They, or the bundled texts. Raises `CorpusError`, `ConfigError`."""
+        return chosen_corpus(
+            self.paths,
+            documents=self.documents,
+            text_field=self.text_field,
+            errors=self.errors,
+            group_by=group_by,
+        )
 
 
 def chosen_corpus(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,6 +34,29 @@ EngineOption = Annotated[
     EngineChoice,
     typer.Option(help="What runs an opened file: auto is native where that is provably the same."),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningChoices:
+    """What is added to the tokenizers that a command opens."""
+
+    pattern: PatternOption = None
+    special_token: AddedSpecialOption = None
+    engine: EngineOption = EngineChoice.auto
+
+    def open(self, name: str, *, progress: ProgressChoice) -> Tokenizer:
+        """The tokenizer of `-t NAME`. Raises as `tokbench.workbench.open_tokenizer`."""
+        return open_tokenizer(
+            name,
+            progress=progress,
+            pattern=self.pattern,
+            special_token=self.special_token,
+            engine=self.engine,
+        )
+
+    def request(self) -> OpenRequest:
+        """The same as a request. Raises `ConfigError`."""
+        return requested(pattern=self.pattern, special_token=self.special_token, engine=self.engine)
 
 
 def open_tokenizer(

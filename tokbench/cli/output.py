@@ -7,8 +7,20 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
+from tokbench.cli.options import (
+    ColorChoice,
+    ColorOption,
+    CsvFlag,
+    HtmlOption,
+    JsonFlag,
+    LatexFlag,
+    MarkdownFlag,
+    OutOption,
+    PlotOption,
+)
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import typer
@@ -49,29 +61,6 @@ class Output:
     out: Path | None
     color: Literal["auto", "always", "never"]
 
-    @classmethod
-    def chosen(
-        cls,
-        *,
-        json: bool,
-        csv: bool,
-        markdown: bool,
-        latex: bool,
-        out: Path | None,
-        color: Literal["auto", "always", "never"],
-    ) -> Output:
-        """Read the options, before any work. Raises `ConfigError`."""
-        from tokbench.errors import ConfigError
-
-        flags: dict[Form, bool] = {"json": json, "csv": csv, "markdown": markdown, "latex": latex}
-        forms = [form for form, is_set in flags.items() if is_set]
-        if len(forms) > 1:
-            raise ConfigError(
-                f"--{forms[0]} and --{forms[1]} cannot both be meant", hint="give one of them, or neither"
-            )
-        refuse_folder(out)
-        return cls(form=forms[0] if forms else "terminal", out=out, color=color)
-
     def write(self, forms: Mapping[Form, Callable[[], bytes]], render: Callable[[Console], None]) -> None:
         """Print, or write to the file, which is written whole or not at all.
 
@@ -94,6 +83,36 @@ class Output:
         else:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class OutputChoices:
+    """In which form figures are written, and where to."""
+
+    json: JsonFlag = False
+    csv: CsvFlag = False
+    markdown: MarkdownFlag = False
+    latex: LatexFlag = False
+    out: OutOption = None
+    color: ColorOption = ColorChoice.auto
+
+    def output(self) -> Output:
+        """Read the options, before any work. Raises `ConfigError`."""
+        from tokbench.errors import ConfigError
+
+        flags: dict[Form, bool] = {
+            "json": self.json,
+            "csv": self.csv,
+            "markdown": self.markdown,
+            "latex": self.latex,
+        }
+        forms = [form for form, is_set in flags.items() if is_set]
+        if len(forms) > 1:
+            raise ConfigError(
+                f"--{forms[0]} and --{forms[1]} cannot both be meant", hint="give one of them, or neither"
+            )
+        refuse_folder(self.out)
+        return Output(form=forms[0] if forms else "terminal", out=self.out, color=self.color.value)
 
 
 def asked_for(context: typer.Context) -> dict[str, Any]:
@@ -147,23 +166,6 @@ class Pictures:
     html: Path | None
     plots: tuple[Path, ...]
 
-    @classmethod
-    def chosen(cls, *, html: Path | None, plots: Iterable[Path]) -> Pictures:
-        """Read the options, before any work. Raises `ConfigError`, `BackendUnavailableError`."""
-        from tokbench.errors import ConfigError
-        from tokbench.render.charts.drawing import check_plot_file
-        from tokbench.render.html.report import require_report
-
-        chosen = cls(html=html, plots=tuple(plots))
-        for option, path in (("--html", html), *(("--plot", plot) for plot in chosen.plots)):
-            if path is not None and path.is_dir():
-                raise ConfigError(f"{path} is a folder", hint=f"{option} names the file to write")
-        for plot in chosen.plots:
-            check_plot_file(plot)
-        if html is not None:
-            require_report()
-        return chosen
-
     def write(
         self, comparison: Comparison, corpus: Corpus, *, metrics: Sequence[Metric] | None = None
     ) -> None:
@@ -208,3 +210,27 @@ class Pictures:
 
         for plot in self.plots:
             write_file(plot, drawn(chart(), plot))
+
+
+@dataclass(frozen=True, slots=True)
+class PictureChoices:
+    """What is drawn beside what is printed."""
+
+    html: HtmlOption = None
+    plot: PlotOption = None
+
+    def pictures(self) -> Pictures:
+        """Read the options, before any work. Raises `ConfigError`, `BackendUnavailableError`."""
+        from tokbench.errors import ConfigError
+        from tokbench.render.charts.drawing import check_plot_file
+        from tokbench.render.html.report import require_report
+
+        plots = tuple(self.plot or ())
+        for option, path in (("--html", self.html), *(("--plot", plot) for plot in plots)):
+            if path is not None and path.is_dir():
+                raise ConfigError(f"{path} is a folder", hint=f"{option} names the file to write")
+        for plot in plots:
+            check_plot_file(plot)
+        if self.html is not None:
+            require_report()
+        return Pictures(html=self.html, plots=plots)

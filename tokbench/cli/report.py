@@ -6,34 +6,19 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.corpora import DocumentsOption, DocumentUnit, GroupByOption, PathsArgument, chosen_corpus
-from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, open_tokenizer
-from tokbench.cli.options import (
-    ColorChoice,
-    ColorOption,
-    CsvFlag,
-    EngineChoice,
-    ErrorPolicy,
-    ErrorsOption,
-    HtmlOption,
-    JsonFlag,
-    LatexFlag,
-    MarkdownFlag,
-    OutOption,
-    PlotOption,
-    ProgressChoice,
-    ProgressOption,
-    TextFieldOption,
-    TokenizerOption,
-)
+from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.opening import OpeningChoices
+from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import ProgressChoice, ProgressOption, TokenizerOption
+from tokbench.cli.output import OutputChoices, PictureChoices
 from tokbench.cli.texts import tell_problems
 
 _MODEL = "The model's costs"
 
 
+@taking_groups
 def report(
     command: typer.Context,
-    paths: PathsArgument = None,
     *,
     tokenizer: TokenizerOption = "default",
     reference: Annotated[
@@ -51,34 +36,24 @@ def report(
     price: Annotated[
         float | None, typer.Option(metavar="N", min=0, help="The price of a thousand tokens.")
     ] = None,
+    documents: DocumentChoices,
     group_by: GroupByOption = "auto",
-    documents: DocumentsOption = DocumentUnit.file,
-    text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.strict,
     threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Draws the resamples and the typos.")] = 0,
-    pattern: PatternOption = None,
-    special_token: AddedSpecialOption = None,
-    engine: EngineOption = EngineChoice.auto,
-    json: JsonFlag = False,
-    csv: CsvFlag = False,
-    markdown: MarkdownFlag = False,
-    latex: LatexFlag = False,
-    out: OutOption = None,
-    html: HtmlOption = None,
-    plot: PlotOption = None,
-    color: ColorOption = ColorChoice.auto,
+    opening: OpeningChoices,
+    form: OutputChoices,
+    drawn: PictureChoices,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs."""
     from tokbench import judging
-    from tokbench.cli.output import Output, Pictures, asked_for, comparison_forms
+    from tokbench.cli.output import asked_for, comparison_forms
     from tokbench.metrics.cost import Model
     from tokbench.render.progress import showing_progress
     from tokbench.render.report import render_report, report_json
 
-    output = Output.chosen(json=json, csv=csv, markdown=markdown, latex=latex, out=out, color=color.value)
-    pictures = Pictures.chosen(html=html, plots=plot or ())
+    output = form.output()
+    pictures = drawn.pictures()
     model = Model(
         dim=model_dim,
         layers=layers,
@@ -90,14 +65,10 @@ def report(
     )
     with showing_progress(progress.value) as told:
         told("reading", 0, None, "files")
-        corpus = chosen_corpus(
-            paths, documents=documents, text_field=text_field, errors=errors, group_by=group_by
-        )
+        corpus = documents.corpus(group_by=group_by)
         result = judging.report(
             corpus,
-            tokenizer=open_tokenizer(
-                tokenizer, progress=progress, pattern=pattern, special_token=special_token, engine=engine
-            ),
+            tokenizer=opening.open(tokenizer, progress=progress),
             model=model,
             reference_group=reference,
             threads=threads,
