@@ -112,9 +112,10 @@ inline void check(const TiledBatch& tokens, const Documents& documents, const Pi
     for (std::size_t i = first; i < last; ++i) {
       const Piece& piece = table[ids[i]];
       const Byte* const p = begin + position;
-      const bool is_there = piece.length <= Piece::kFirst && static_cast<std::size_t>(readable - p) >= kKeyPadding
-                                ? piece.begins(p)
-                                : piece.length <= stop - position && std::ranges::equal(pieces.bytes(ids[i]), Bytes(p, piece.length));
+      const bool is_short = piece.length <= Piece::kFirst && static_cast<std::size_t>(readable - p) >= kKeyPadding;
+      const bool is_there =
+          is_short ? piece.begins(p)
+                   : piece.length <= stop - position && std::ranges::equal(pieces.bytes(ids[i]), Bytes(p, piece.length));
       position += piece.length;
       require(is_there && position <= stop, "the tokens are not the text");
       is_boundary[position] = 1;

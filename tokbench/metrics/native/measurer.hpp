@@ -122,7 +122,7 @@ class Measurer {
     if (num_waiting_ == 0) return;
     WordTable& words = groups_[static_cast<std::size_t>(waiting_group_)].words;
     for (std::size_t id = 0; id < occurrences_.size(); ++id) {
-      if (occurrences_[id] != 0) words.join(tables_.pieces.word(id), std::exchange(occurrences_[id], 0), 1, 1);
+      if (occurrences_[id] != 0) words.join(tables_.pieces.word(tables_.characters, id), std::exchange(occurrences_[id], 0), 1, 1);
     }
     num_waiting_ = 0;
   }

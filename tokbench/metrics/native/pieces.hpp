@@ -54,11 +54,12 @@ class Pieces {
   }
 
   // The word of a piece that has kWord.
-  Bytes word(std::size_t id) const { return bytes(id).subspan(white_bytes(bytes(id))); }
+  Bytes word(const CharacterTable& table, std::size_t id) const { return bytes(id).subspan(white_bytes(table, bytes(id))); }
 
  private:
-  static std::size_t white_bytes(Bytes bytes) {
-    const auto is_white = [](Byte byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); };
+  // Bytes of ASCII white space at the beginning.
+  static std::size_t white_bytes(const CharacterTable& table, Bytes bytes) {
+    const auto is_white = [&](Byte byte) { return (table.flags(byte) & kWhiteByte) != 0; };
     return static_cast<std::size_t>(std::ranges::find_if_not(bytes, is_white) - bytes.begin());
   }
 
@@ -71,7 +72,7 @@ class Pieces {
   static std::uint8_t flags_of(const CharacterTable& table, Bytes bytes) {
     if (bytes.empty()) return 0;
     std::uint8_t flags = ends_word(table, bytes) ? Piece::kEndsWord : 0;
-    const Bytes word = bytes.subspan(white_bytes(bytes));
+    const Bytes word = bytes.subspan(white_bytes(table, bytes));
     if (word.empty() || !is_of_letters(table, word)) return flags;
     flags |= Piece::kWord;
     if (std::ranges::any_of(word, [](Byte byte) { return byte >= 0x80; })) return flags;
