@@ -8,29 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.config import build_config, load_preset, parse_options, preset_names
+from tokbench.config import build_config, load_preset, parse_options
 from tokbench.defaults import DEFAULT_NAME, default_directory, default_tokenizer
 from tokbench.errors import ConfigError, StoreError
 from tokbench.interfaces import (
-    BackendInfo,
-    BackendOption,
     KnowsLoadingTime,
     RecordsTraining,
     SupportsCounts,
     TrainingRecord,
     no_progress,
 )
-from tokbench.registry import backend_names, get_backend
+from tokbench.registry import get_backend
 from tokbench.results import (
-    BackendsResult,
-    CorpusGroup,
-    CorpusResult,
     Count,
     CountResult,
     DecodeResult,
     EncodeResult,
-    ListedTokenizer,
-    ListResult,
     TrainResult,
     VizResult,
     VizTokenizer,
@@ -41,7 +34,7 @@ from tokbench.tokens import SpecialPolicy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tokbench.corpus import Corpus, Document
+    from tokbench.corpus import Corpus
     from tokbench.inputs import TextInput
     from tokbench.inspection import InspectResult
     from tokbench.interfaces import Backend, Progress, Tokenizer
@@ -276,7 +269,8 @@ def _opened(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
         return open_found(recognise(Path(name)), request)
     if is_remote(name):
         return open_remote(name, request)
-    known = [entry.name for entry in list_tokenizers().tokenizers if entry.error is None]
+    saved = store.saved_tokenizers(TOKENIZERS)
+    known = [*(one.directory.name for one in saved if one.error is None), DEFAULT_NAME]
     raise StoreError(
         f"there is no tokenizer {name!r}",
         hint=f"there are {', '.join(known)}; a path, tiktoken:NAME and hf:ORG/MODEL work too",
@@ -379,110 +373,3 @@ def viz(
         for tokenizer in tokenizers
     )
     return VizResult(text=text, views=tuple(views))
-
-
-# --- listing ----------------------------------------------------------------------------------
-
-
-def list_tokenizers() -> ListResult:
-    """Every tokenizer that can be named: those below `tokenizers/`, and the built-in one."""
-    entries = []
-    for saved in store.saved_tokenizers(TOKENIZERS):
-        manifest = saved.manifest
-        entries.append(
-            ListedTokenizer(
-                name=saved.directory.name,
-                place=str(saved.directory),
-                backend=manifest.backend if manifest else None,
-                vocab_size=manifest.vocab_size if manifest else None,
-                num_bytes=saved.num_bytes,
-                note=_trained_on(manifest.training) if manifest else "",
-                error=saved.error.message if saved.error else None,
-            )
-        )
-    return ListResult(tokenizers=(*entries, _listed_default()))
-
-
-def _listed_default() -> ListedTokenizer:
-    directory = default_directory()
-    saved = next(iter(store.saved_tokenizers(directory.parent)), None)
-    manifest = saved.manifest if saved else None
-    return ListedTokenizer(
-        name=DEFAULT_NAME,
-        place="built in" if manifest is None else str(directory),
-        backend=DEFAULT_BACKEND,
-        vocab_size=manifest.vocab_size if manifest else None,
-        num_bytes=saved.num_bytes if saved else None,
-        note=_trained_on(manifest.training) if manifest else "trained on the bundled texts at its first use",
-    )
-
-
-def _trained_on(training: Mapping[str, Any] | None) -> str:
-    if not training or not isinstance(training.get("num_bytes"), int):
-        return ""
-    return f"trained on {training['num_bytes']:,} bytes in {training.get('documents', 0):,} documents"
-
-
-def list_backends() -> BackendsResult:
-    """Every backend with its options, and every preset."""
-    return BackendsResult(
-        backends=tuple(_backend_info(get_backend(name)) for name in backend_names()),
-        presets=tuple(load_preset(name) for name in preset_names()),
-    )
-
-
-def _backend_info(backend: Backend) -> BackendInfo:
-    options = (
-        BackendOption(
-            name=field.name,
-            default=list(field.default) if isinstance(field.default, tuple) else field.default,
-            help=field.metadata.get("help", ""),
-        )
-        for field in dataclasses.fields(backend.config_type)
-    )
-    return BackendInfo(backend.name, backend.summary, backend.kernel, tuple(options))
-
-
-def describe_bundled_corpus() -> CorpusResult:
-    """The bundled texts by group."""
-    from tokbench.corpus import bundled_files
-
-    groups = tuple(
-        CorpusGroup(
-            group=file.group,
-            kind=file.kind,
-            title=file.title,
-            files=1,
-            documents=1,
-            num_bytes=file.bytes,
-            characters=file.characters,
-            lines=file.lines,
-            licence=file.licence,
-        )
-        for file in bundled_files()
-    )
-    return CorpusResult(place="bundled with tokbench", groups=groups)
-
-
-def describe_corpus(corpus: Corpus, *, place: str) -> CorpusResult:
-    """A corpus by group, the largest first. Raises `CorpusError`."""
-    groups: dict[str, CorpusGroup] = {}
-    files: dict[str, set[str]] = {}
-    for document in corpus.documents():
-        before = groups.get(document.group) or CorpusGroup(document.group, None, None, 0, 0, 0, 0, 0, None)
-        files.setdefault(document.group, set()).add(document.source.rpartition(":")[0] or document.source)
-        groups[document.group] = _with(before, document, num_files=len(files[document.group]))
-    ordered = sorted(groups.values(), key=lambda group: (-group.num_bytes, group.group))
-    return CorpusResult(place=place, groups=tuple(ordered))
-
-
-def _with(group: CorpusGroup, document: Document, *, num_files: int) -> CorpusGroup:
-    text = document.text
-    return dataclasses.replace(
-        group,
-        files=num_files,
-        documents=group.documents + 1,
-        num_bytes=group.num_bytes + len(text.encode()),
-        characters=group.characters + len(text),
-        lines=group.lines + text.count("\n") + (not text.endswith("\n")),
-    )

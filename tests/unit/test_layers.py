@@ -22,14 +22,15 @@ PACKAGE = Path(tokbench.__file__).parent
 ORDER = [
     "errors", "tokens", "compiled",
     "interfaces", "streaming", "spans", "special_tokens", "graphemes", "resources", "models", "sampling",
-    "config", "store", "corpus", "formats", "metrics", "results", "base",
+    "config", "store", "corpus", "formats", "metrics", "results", "listing_results",
+    "base",
     "adapters", "backends", "registry", "evaluation", "shards",
     "tokbin", "opening", "targets", "conversion", "inputs", "inspection", "defaults", "doctor",
-    "workbench", "judging", "benchmarking", "render", "cli",
+    "workbench", "listings", "judging", "benchmarking", "render", "cli",
 ]  # fmt: skip
 
 RENDER_IMPORTS = {
-    *("errors", "tokens", "interfaces", "graphemes", "results", "inspection"),
+    *("errors", "tokens", "interfaces", "graphemes", "results", "listing_results", "inspection"),
     *("evaluation", "metrics", "benchmarking"),
 }
 

@@ -35,16 +35,16 @@ def corpus(
     color: ColorOption = ColorChoice.auto,
 ) -> None:
     """List text by group: the bundled texts with their licence, or yours."""
-    from tokbench import workbench
+    from tokbench import listings
     from tokbench.corpus import open_corpus
     from tokbench.render.console import make_console, print_json
     from tokbench.render.tables import render_corpus
 
     if paths:
         opened = open_corpus(*paths, group_by=group_by, text_field=text_field, errors=errors.value)
-        result = workbench.describe_corpus(opened, place=" ".join(paths))
+        result = listings.describe_corpus(opened, place=" ".join(paths))
     else:
-        result = workbench.describe_bundled_corpus()
+        result = listings.describe_bundled_corpus()
     if json:
         print_json(result.document())
     else:
@@ -53,11 +53,11 @@ def corpus(
 
 def list_(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
     """List the tokenizers that -t finds by name."""
-    from tokbench import workbench
+    from tokbench import listings
     from tokbench.render.console import make_console, print_json
     from tokbench.render.tables import render_list
 
-    result = workbench.list_tokenizers()
+    result = listings.list_tokenizers()
     if json:
         print_json(result.document())
     else:
@@ -66,11 +66,11 @@ def list_(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> N
 
 def backends(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
     """List the algorithms with their options, and the presets."""
-    from tokbench import workbench
+    from tokbench import listings
     from tokbench.render.console import make_console, print_json
     from tokbench.render.tables import render_backends
 
-    result = workbench.list_backends()
+    result = listings.list_backends()
     if json:
         print_json(result.document())
     else:

@@ -18,15 +18,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tokbench.interfaces import BackendInfo
-    from tokbench.results import (
-        BackendsResult,
-        CorpusResult,
-        Count,
-        CountResult,
-        DoctorResult,
-        ListResult,
-        TrainResult,
-    )
+    from tokbench.listing_results import BackendsResult, CorpusResult, DoctorResult, ListResult
+    from tokbench.results import Count, CountResult, TrainResult
 
 
 def visible(text: str) -> str:

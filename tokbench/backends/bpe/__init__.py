@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
-    from tokbench.results import Check
+    from tokbench.listing_results import Check
 
 
 class BpeBackend:
