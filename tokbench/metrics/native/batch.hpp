@@ -95,12 +95,13 @@ inline void check(const TiledBatch& tokens, const Documents& documents, const Pi
                   Tiles& tiles) {
   require(tokens.ids.size() == documents.num_tokens(), "the ids do not end where their offsets do");
   require(tokens.ids.empty() || std::ranges::max(tokens.ids) < pieces.size(), "an id has no bytes");
+  require(documents.text.size() <= std::numeric_limits<std::uint32_t>::max(), "a batch of tiles has more than 4 GB");
   const std::span ids = tokens.ids;
   tiles.resize(ids.size());
   // Bytes may be written anywhere, for all the compiler knows: what it is to keep in registers stands in variables.
   const Piece* const table = pieces.table();
   std::uint8_t* const is_boundary = boundaries.clear(documents.text.size());
-  std::uint32_t* const lengths = tiles.lengths.data();
+  std::uint32_t* const stops = tiles.stops.data();
   std::uint8_t* const flags = tiles.flags.data();
   const Byte* const begin = documents.text.data();
   const Byte* const readable = begin + documents.text.size();
@@ -119,7 +120,7 @@ inline void check(const TiledBatch& tokens, const Documents& documents, const Pi
       position += piece.length;
       require(is_there && position <= stop, "the tokens are not the text");
       is_boundary[position] = 1;
-      lengths[i] = piece.length;
+      stops[i] = static_cast<std::uint32_t>(position);
       flags[i] = piece.flags;
     }
     require(position == stop, "the tokens are not the text");

@@ -71,7 +71,8 @@ class Measurer {
   TiledTokens place(const TiledBatch& batch, const Documents& documents, std::size_t document, Counts&) {
     boundaries_.go_to(documents.start(document));
     const std::size_t first = documents.first_token(document), count = documents.last_token(document) - first;
-    return TiledTokens(boundaries_, tiles_, first, batch.ids.subspan(first, count), occurrences_for(documents.groups[document], count));
+    return TiledTokens(boundaries_, tiles_, documents.start(document), first, batch.ids.subspan(first, count),
+                       occurrences_for(documents.groups[document], count));
   }
 
   PlacedTokens place(const PlacedBatch& batch, const Documents& documents, std::size_t document, Counts& counts) {

@@ -1,11 +1,13 @@
-// The bytes of each id, and which of them are a whole word wherever they stand.
+// The bytes of each id, and what can be said of their words and operators wherever they stand.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "characters.hpp"
 #include "identifiers.hpp"
+#include "operators.hpp"
 #include "word_key.hpp"
 
 namespace tokbench::metrics {
@@ -18,13 +20,30 @@ struct Piece {
   std::uint8_t flags;
   std::uint32_t length;
 
-  // One word of letters, which may have white space of ASCII before it and ends with it. Where no other run
-  // reaches into the token, and none of its letters goes on behind it, it is this word.
+  // One word of letters, which ends with it. If none of them goes on behind it, and nothing before it reaches
+  // into it, it is this word; nothing does where there is white space before the word.
   static constexpr std::uint8_t kWord = 1;
+  // The word has no white space of ASCII before it.
+  static constexpr std::uint8_t kBare = 2;
   // The word is an identifier of one part.
-  static constexpr std::uint8_t kIdentifier = 2;
+  static constexpr std::uint8_t kIdentifier = 4;
   // It begins with a character behind which no word of letters goes on.
-  static constexpr std::uint8_t kEndsWord = 4;
+  static constexpr std::uint8_t kEndsWord = 8;
+  // No word and no operator begins in it, but for an operator that its last byte may begin.
+  static constexpr std::uint8_t kNothing = 16;
+  static constexpr std::uint8_t kBeginsOperator = 32;  // its last byte
+  static constexpr std::uint8_t kGoesOnWithOperator = 64;  // its first byte
+
+  // What flags say together with those of the piece behind them, as 0 or 1: branches could not be foretold.
+  static unsigned is_word(unsigned flags, unsigned next) { return bit<kWord>(flags) & bit<kEndsWord>(next); }
+  static unsigned is_surely_word(unsigned flags, unsigned next) { return is_word(flags, next) & ~bit<kBare>(flags); }
+  static unsigned is_nothing(unsigned flags, unsigned next) {
+    return bit<kNothing>(flags) & ~(bit<kBeginsOperator>(flags) & bit<kGoesOnWithOperator>(next));
+  }
+  template <unsigned flag>
+  static unsigned bit(unsigned flags) {
+    return flags >> std::countr_zero(flag) & 1;
+  }
 
   // Whether its bytes, which are at most kFirst, are the next ones at `p`, where kKeyPadding can be read.
   bool begins(const Byte* p) const {
@@ -71,14 +90,35 @@ class Pieces {
 
   static std::uint8_t flags_of(const CharacterTable& table, Bytes bytes) {
     if (bytes.empty()) return 0;
-    std::uint8_t flags = ends_word(table, bytes) ? Piece::kEndsWord : 0;
+    unsigned flags = 0;
+    if (ends_word(table, bytes)) flags |= Piece::kEndsWord;
+    if (kIsSecondByte[bytes.front()]) flags |= Piece::kGoesOnWithOperator;
+    if (has_nothing(table, bytes)) {
+      flags |= Piece::kNothing;
+      if (table.flags(bytes.back()) & kOperatorByte) flags |= Piece::kBeginsOperator;
+    }
+    return static_cast<std::uint8_t>(flags | word_flags(table, bytes));
+  }
+
+  static unsigned word_flags(const CharacterTable& table, Bytes bytes) {
     const Bytes word = bytes.subspan(white_bytes(table, bytes));
-    if (word.empty() || !is_of_letters(table, word)) return flags;
-    flags |= Piece::kWord;
+    if (word.empty() || !is_of_letters(table, word)) return 0;
+    const unsigned flags = word.size() == bytes.size() ? Piece::kWord | Piece::kBare : Piece::kWord;
     if (std::ranges::any_of(word, [](Byte byte) { return byte >= 0x80; })) return flags;
     std::size_t boundaries = 0;
     for_each_identifier_boundary(word, [&](std::size_t, std::size_t) { ++boundaries; });
-    return boundaries == 0 ? flags | Piece::kIdentifier : flags & ~Piece::kWord & 0xFF;
+    return boundaries == 0 ? flags | Piece::kIdentifier : 0;
+  }
+
+  static bool has_nothing(const CharacterTable& table, Bytes bytes) {
+    const Byte* const end = bytes.data() + bytes.size();
+    for (const Byte* p = bytes.data(); p < end;) {
+      const ClassifiedCharacter character = table.at(p, end);
+      if (character.code_point == kNoCodePoint || starts_word(character.kind) || character.kind == CharacterClass::Unspaced) return false;
+      if (p != bytes.data() && (table.flags(p[-1]) & kOperatorByte) != 0 && kIsSecondByte[*p]) return false;
+      p += character.length;
+    }
+    return true;
   }
 
   static bool is_of_letters(const CharacterTable& table, Bytes bytes) {

@@ -36,27 +36,27 @@ class RunMeasurer {
   std::int64_t& count(Count which) { return counts_[which]; }
   std::size_t place(const Byte* p) const { return static_cast<std::size_t>(p - begin_); }
 
-  // Where a token is a whole word, all that there is to count of it is known, and its bytes need not be
-  // looked at. Between such tokens it goes run by run.
+  // Where a token is a whole word, or has neither word nor operator in it, all that there is to count is known
+  // from its id, and its bytes need not be looked at. Between such tokens it goes run by run.
   void measure_tokens() {
-    const Tokens tokens = at_words_;
-    std::int64_t words = 0, identifiers = 0;
-    const Byte* p = begin_;     // up to where all is measured
-    const Byte* stop = begin_;  // of the token
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      const bool is_next = p == stop;
-      stop += tokens.length(i);
-      if (is_next && tokens.is_word(i)) {
-        ++words;
-        identifiers += tokens.is_identifier(i);
-        tokens.note_word(i);
+    const typename Tokens::WholeWords whole = at_words_.note_words();
+    count(kWords) += whole.words;
+    count(kIdentifiers) += whole.identifiers;
+    const Byte* p = begin_;  // up to where all is measured
+    for (const std::size_t i : at_words_.unknown()) {
+      const Byte* const start = begin_ + at_words_.start(i);
+      const Byte* const stop = begin_ + at_words_.stop(i);
+      // A token begins here, so that it does not matter where white space before it began.
+      if (p < start) white_start_ = p = start;
+      if (p == start && at_words_.is_word(i)) {
+        ++count(kWords);
+        count(kIdentifiers) += at_words_.is_identifier(i);
+        at_words_.note_word(i);
         white_start_ = p = stop;
       } else {
         while (p < stop) p = measure_run(p);
       }
     }
-    count(kWords) += words;
-    count(kIdentifiers) += identifiers;
   }
 
   // --- words --------------------------------------------------------------------------------------

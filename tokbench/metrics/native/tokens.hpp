@@ -49,13 +49,15 @@ class Boundaries {
   const std::uint8_t* document_ = nullptr;
 };
 
-// The tokens that tile a batch of documents, and what their pieces are.
+// The tokens that tile a batch of documents: where each stops in the batch's text, and what its piece is.
 struct Tiles {
-  std::vector<std::uint32_t> lengths;
+  std::vector<std::uint32_t> stops;
   std::vector<std::uint8_t> flags;
+  std::vector<std::uint32_t> unknown;  // scratch space
   void resize(std::size_t size) {
-    lengths.resize(size);
+    stops.resize(size);
     flags.resize(size);
+    unknown.resize(size);
   }
 };
 
@@ -64,21 +66,44 @@ class TiledTokens {
  public:
   static constexpr bool kTile = true;
 
-  // `occurrences` has a place for each id: how often it was a whole word.
-  TiledTokens(const Boundaries& boundaries, const Tiles& tiles, std::size_t first, std::span<const std::uint32_t> ids,
-              std::uint32_t* occurrences)
-      : boundaries_(boundaries), lengths_(tiles.lengths.data() + first), flags_(tiles.flags.data() + first), ids_(ids),
-        occurrences_(occurrences) {}
+  // `start` is where the document begins in the batch, `first` its first token there; `occurrences` has a place
+  // for each id: how often it was a whole word.
+  TiledTokens(const Boundaries& boundaries, Tiles& tiles, std::size_t start, std::size_t first,
+              std::span<const std::uint32_t> ids, std::uint32_t* occurrences)
+      : boundaries_(boundaries), stops_(tiles.stops.data() + first), flags_(tiles.flags.data() + first),
+        unknown_(tiles.unknown.data() + first), ids_(ids), occurrences_(occurrences), start_(start) {}
 
-  std::size_t size() const { return ids_.size(); }
-  std::size_t length(std::size_t i) const { return lengths_[i]; }
+  std::size_t start(std::size_t i) const { return i == 0 ? 0 : stop(i - 1); }
+  std::size_t stop(std::size_t i) const { return stops_[i] - start_; }
 
   // Whether token i is a whole word where all before it is measured.
-  bool is_word(std::size_t i) const {
-    return (flags_[i] & Piece::kWord) != 0 && (i + 1 == ids_.size() || (flags_[i + 1] & Piece::kEndsWord) != 0);
-  }
+  bool is_word(std::size_t i) const { return Piece::is_word(flags_[i], i + 1 < ids_.size() ? flags_[i + 1] : kEnd) != 0; }
   bool is_identifier(std::size_t i) const { return (flags_[i] & Piece::kIdentifier) != 0; }
   void note_word(std::size_t i) const { ++occurrences_[ids_[i]]; }
+
+  struct WholeWords {
+    std::int64_t words = 0, identifiers = 0;
+  };
+
+  // Notes the tokens that are a whole word whatever is before them; unknown() are then those whose bytes must
+  // be looked at.
+  WholeWords note_words() {
+    WholeWords found;
+    std::size_t num_unknown = 0;
+    const auto note = [&](std::size_t i, unsigned next) {
+      const unsigned flags = flags_[i], is_word = Piece::is_surely_word(flags, next);
+      occurrences_[ids_[i]] += is_word;
+      found.words += is_word;
+      found.identifiers += is_word & Piece::bit<Piece::kIdentifier>(flags);
+      unknown_[num_unknown] = static_cast<std::uint32_t>(i);
+      num_unknown += 1 ^ (is_word | Piece::is_nothing(flags, next));
+    };
+    for (std::size_t i = 0; i + 1 < ids_.size(); ++i) note(i, flags_[i + 1]);
+    if (!ids_.empty()) note(ids_.size() - 1, kEnd);
+    num_unknown_ = num_unknown;
+    return found;
+  }
+  std::span<const std::uint32_t> unknown() const { return {unknown_, num_unknown_}; }
 
   // How many tokens share a byte with a run, which is not empty.
   std::int64_t touching(std::size_t start, std::size_t stop) { return 1 + boundaries_.inside(start, stop); }
@@ -91,11 +116,16 @@ class TiledTokens {
   bool stops_in(std::size_t first, std::size_t last) const { return boundaries_.any_in(first, last); }
 
  private:
+  static constexpr std::uint8_t kEnd = Piece::kEndsWord;  // the end of a document is like white space
+
   const Boundaries& boundaries_;
-  const std::uint32_t* lengths_;
+  const std::uint32_t* stops_;
   const std::uint8_t* flags_;
+  std::uint32_t* unknown_;
+  std::size_t num_unknown_ = 0;
   std::span<const std::uint32_t> ids_;
   std::uint32_t* occurrences_;
+  std::size_t start_;
 };
 
 // The spans of tokens that are not empty, and one behind all.
