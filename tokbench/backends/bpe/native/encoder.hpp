@@ -103,13 +103,15 @@ class Encoder {
     explicit Borrowed(const Encoder& encoder) : encoder_(encoder) {
       const std::lock_guard lock(encoder_.mutex_);
       if (encoder_.idle_.empty()) {
-        worker_ = std::make_unique<Worker>(encoder_.vocabulary_);
+        worker_ = std::make_unique<Worker>(encoder_.vocabulary_, encoder_.words_);
       } else {
         worker_ = std::move(encoder_.idle_.back());
         encoder_.idle_.pop_back();
       }
+      worker_->begin();
     }
     ~Borrowed() {
+      worker_->end();
       const std::lock_guard lock(encoder_.mutex_);
       encoder_.idle_.push_back(std::move(worker_));
     }
@@ -175,6 +177,7 @@ class Encoder {
 
   Vocabulary vocabulary_;
   Pattern pattern_;
+  mutable SharedWords words_;
   mutable std::mutex mutex_;  // guards idle_
   mutable std::vector<std::unique_ptr<Worker>> idle_;
 };

@@ -1,124 +1,229 @@
-// What merging made of pre-tokens of any length, behind the cache of the short ones: their bytes and ids
-// stand one behind another, and a table says where. When there is no more room, all is forgotten.
+// The ids of pre-tokens seen before, for all threads together. What is entered stays as it is, so that reading
+// takes no lock: an entry is claimed by whoever comes first, written, and published. There is only so much room;
+// shared_words.hpp makes more, or begins another store.
 #pragma once
 
-#include <cstring>
-#include <span>
-#include <vector>
+#include <algorithm>
+#include <memory>
 
-#include "big_pages.hpp"
-#include "pair_map.hpp"
+#include "prefetch.hpp"
+#include "utf8.hpp"
+#include "word_entry.hpp"
 #include "zeroed_table.hpp"
 
 namespace tokbench {
 
 class WordStore {
  public:
-  void prefetch([[maybe_unused]] std::uint64_t hash) const {
-#if defined(__GNUC__)
-    __builtin_prefetch(&buckets_[bucket_of(hash)]);
-#endif
-  }
+  static constexpr std::size_t kCacheLine = 64;
 
-  // Writes the ids of a word to `out`, which has room for one a byte; their number, 0 for an unknown word.
-  std::size_t find(Bytes word, std::uint64_t hash, Id* out) const {
-    for (const Slot& slot : buckets_[bucket_of(hash)].slots) {
-      if (slot.place == 0 || slot.tag != tag_of(hash)) continue;
-      const Byte* const entry = entries_.data() + (slot.place - 1) * kUnit;
-      const Header header = header_at(entry);
-      if (header.length != word.size() || std::memcmp(entry + sizeof header, word.data(), word.size()) != 0) continue;
-      std::memcpy(out, entry + sizeof header + word.size(), header.count * sizeof(Id));
-      return header.count;
+  // Entries of short words: two a cache line.
+  struct alignas(kCacheLine) Set {
+    WordEntry entries[2];
+  };
+
+  WordStore() : WordStore(kFirstSets, kFirstBuckets, std::make_shared<Records>(kMostStored / kUnit)) {}
+
+  // A store of the same words with more room for them.
+  std::shared_ptr<WordStore> grown() const {
+    const std::size_t sets = is_crowded_short() ? std::min(sets_.size() * 2, kMostSets) : sets_.size();
+    const std::size_t buckets = is_crowded_long() ? std::min(buckets_.size() * 2, kMostBuckets) : buckets_.size();
+    const std::shared_ptr<WordStore> made(new WordStore(sets, buckets, records_));
+    for (std::size_t i = 0; i < sets_.size(); ++i) {
+      for (const WordEntry& entry : sets_[i].entries) {
+        const std::uint64_t high = entry.high();
+        if (!WordEntry::is_written(high)) continue;
+        const WordKey key{entry.low(), high & WordEntry::kKeyMask};
+        made->enter(key, hash_of(key), entry.all());
+      }
     }
-    return 0;
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      for (const std::atomic<std::uint64_t>& slot : buckets_[i].slots) {
+        const std::uint64_t value = slot.load(std::memory_order_acquire);
+        if (value != 0) made->enter_long(header_at(place_of(value)).hash, place_of(value));
+      }
+    }
+    return made;
   }
 
-  // Remembers a word that is not known, unless it is too long.
-  void remember(Bytes word, std::uint64_t hash, std::span<const Id> ids) {
+  // All sets, to be kept at hand.
+  struct Sets {
+    const Set* first;
+    std::size_t mask;
+    const Set* of(std::uint64_t hash) const { return first + (hash >> 16 & mask); }
+  };
+  Sets sets() const { return {&sets_[0], sets_.size() - 1}; }
+
+  // The entry of a short word in its set, or nullptr. No key is zero. Which of the two it is cannot be foretold,
+  // so that a branch on it would cost more than all the rest: only whether it is one of them is branched on.
+  static const WordEntry* find(const Set& set, const WordKey& key) {
+    const std::uint64_t first = difference(set.entries[0], key), second = difference(set.entries[1], key);
+    const std::uint64_t is_not_first = first | (0 - first), is_not_second = second | (0 - second);  // the top bit tells
+    if (static_cast<std::int64_t>(is_not_first & is_not_second) < 0) [[unlikely]] return nullptr;
+    return &set.entries[is_not_first >> 63];
+  }
+
+  // The same in all sets where it may be.
+  const WordEntry* find(const WordKey& key, std::uint64_t hash) const {
+    std::size_t at = set_number(hash);
+    for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (sets_.size() - 1)) {
+      if (const WordEntry* const entry = find(sets_[at], key)) return entry;
+      if (sets_[at].entries[1].relaxed_high() == 0) return nullptr;
+    }
+    return nullptr;
+  }
+
+  // The ids of a word that is too long for a key; none for an unknown one.
+  std::span<const Id> find_long(Bytes word, std::uint64_t hash) const {
+    std::size_t at = bucket_number(hash);
+    for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (buckets_.size() - 1)) {
+      for (const std::atomic<std::uint64_t>& slot : buckets_[at].slots) {
+        const std::uint64_t value = slot.load(std::memory_order_acquire);
+        if (value == 0) return {};
+        if (tag_of(value) != tag_of(hash)) continue;
+        const Header header = header_at(place_of(value));
+        const Id* const ids = ids_at(place_of(value));
+        if (header.length == word.size() && std::memcmp(ids + header.count, word.data(), word.size()) == 0) return {ids, header.count};
+      }
+    }
+    return {};
+  }
+
+  void prefetch_long(std::uint64_t hash) const { prefetch(&buckets_[bucket_number(hash)]); }
+
+  // The record that a long word has if it has one.
+  void prefetch_record(std::uint64_t hash) const {
+    for (const std::atomic<std::uint64_t>& slot : buckets_[bucket_number(hash)].slots) {
+      const std::uint64_t value = slot.load(std::memory_order_relaxed);
+      if (value == 0) return;
+      if (tag_of(value) != tag_of(hash)) continue;
+      const Byte* const record = bytes_at(place_of(value));
+      prefetch(record);
+      prefetch(record + kCacheLine);
+      return;
+    }
+  }
+
+  // Remembers a short word, if there is room.
+  void remember(const WordKey& key, std::uint64_t hash, std::span<const Id> ids) {
+    if (ids.size() > WordEntry::kMaxIds) {
+      const std::size_t place = allocate(ids.size_bytes());
+      if (place == kNoRoom) return;
+      std::memcpy(bytes_at(place), ids.data(), ids.size_bytes());
+      ids = {reinterpret_cast<const Id*>(bytes_at(place)), ids.size()};
+    }
+    enter(key, hash, ids);
+  }
+
+  // The same for a word that is too long for a key.
+  void remember_long(Bytes word, std::uint64_t hash, std::span<const Id> ids) {
     if (word.size() > kLongestStored) return;
     const Header header{hash, static_cast<std::uint32_t>(word.size()), static_cast<std::uint32_t>(ids.size())};
-    const std::size_t size = size_of(header), start = entries_.size();
-    if (!make_room(start + size)) return forget();
-    entries_.resize(start + size);
-    Byte* const entry = entries_.data() + start;
-    std::memcpy(entry, &header, sizeof header);
-    std::memcpy(entry + sizeof header, word.data(), word.size());
-    std::memcpy(entry + sizeof header + word.size(), ids.data(), ids.size_bytes());
-    if (++num_words_ > buckets_.size() * kSlots / 2 && buckets_.size() < kMostBuckets) {
-      spread();
-    } else {
-      enter(hash, start);
-    }
+    const std::size_t place = allocate(sizeof header + ids.size_bytes() + word.size());
+    if (place == kNoRoom) return;
+    Byte* const record = bytes_at(place);
+    std::memcpy(record, &header, sizeof header);
+    std::memcpy(record + sizeof header, ids.data(), ids.size_bytes());
+    std::memcpy(record + sizeof header + ids.size_bytes(), word.data(), word.size());
+    enter_long(hash, place);
+  }
+
+  // Whether it is time for more room, and whether there is no more to be had.
+  bool is_crowded() const { return is_crowded_short() || is_crowded_long() || records_->is_full(); }
+  bool is_full() const {
+    return (is_crowded_short() && sets_.size() == kMostSets) || (is_crowded_long() && buckets_.size() == kMostBuckets) ||
+           records_->is_full();
   }
 
  private:
-  static constexpr std::size_t kLongestStored = 1024;       // bytes of a word
-  static constexpr std::size_t kMostStored = 20 << 20;      // bytes of all entries
-  static constexpr std::size_t kFirstBuckets = 1 << 11;     // 128 KiB
-  static constexpr std::size_t kMostBuckets = 1 << 17;      // 8 MiB
-  static constexpr std::size_t kSlots = 8;
-  static constexpr std::size_t kUnit = 8;  // entries begin at its multiples
+  using Unit = std::uint64_t;  // records begin at multiples of its size
+  static constexpr std::size_t kUnit = sizeof(Unit);
+  static constexpr std::size_t kLongestStored = 1024;    // bytes of a long word
+  static constexpr std::size_t kMostStored = 12 << 20;   // bytes of all records
+  static constexpr std::size_t kFirstSets = 1 << 15;     // 2 MiB
+  static constexpr std::size_t kMostSets = 1 << 18;      // 16 MiB
+  static constexpr std::size_t kFirstBuckets = 1 << 11;  // 128 KiB
+  static constexpr std::size_t kMostBuckets = 1 << 16;   // 4 MiB
+  static constexpr std::size_t kMostProbes = 16;         // sets or buckets that are looked through
+  static constexpr std::size_t kNoRoom = SIZE_MAX;
 
+  // Of each slot: the upper half of the hash, then the record's place in units, from 1 on; or 0.
+  struct alignas(kCacheLine) Bucket {
+    std::atomic<std::uint64_t> slots[8];
+  };
+
+  // Of a long word: this, its ids, and its bytes. Of a short one: its ids, if its entry cannot hold them.
   struct Header {
     std::uint64_t hash;
     std::uint32_t length;
     std::uint32_t count;
   };
-  struct Slot {
-    std::uint32_t tag;
-    std::uint32_t place;  // in units, from 1 on; 0 where the slot is free
+
+  // Stores that grew share them.
+  struct Records {
+    explicit Records(std::size_t size) : units(size) {}
+    bool is_full() const { return used.load(std::memory_order_relaxed) > units.size(); }
+    ZeroedTable<Unit> units;
+    alignas(kCacheLine) std::atomic<std::size_t> used{0};
   };
-  struct alignas(64) Bucket {
-    Slot slots[kSlots];
-  };
+
+  WordStore(std::size_t sets, std::size_t buckets, std::shared_ptr<Records> records)
+      : sets_(sets), buckets_(buckets), records_(std::move(records)) {}
+
+  static std::uint64_t difference(const WordEntry& entry, const WordKey& key) {
+    return (entry.low() ^ key.low) | (entry.high() ^ key.high) << (64 - WordEntry::kCountShift);
+  }
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
-  std::size_t bucket_of(std::uint64_t hash) const { return (hash >> 16) & (buckets_.size() - 1); }
+  static std::size_t place_of(std::uint64_t value) { return static_cast<std::uint32_t>(value) - 1; }
+  std::size_t set_number(std::uint64_t hash) const { return (hash >> 16) & (sets_.size() - 1); }
+  std::size_t bucket_number(std::uint64_t hash) const { return (hash >> 16) & (buckets_.size() - 1); }
 
-  static Header header_at(const Byte* entry) {
+  Byte* bytes_at(std::size_t place) const { return reinterpret_cast<Byte*>(&records_->units[place]); }
+  const Id* ids_at(std::size_t place) const { return reinterpret_cast<const Id*>(bytes_at(place) + sizeof(Header)); }
+  Header header_at(std::size_t place) const {
     Header header;
-    std::memcpy(&header, entry, sizeof header);
+    std::memcpy(&header, bytes_at(place), sizeof header);
     return header;
   }
 
-  static std::size_t size_of(const Header& header) {
-    const std::size_t size = sizeof header + header.length + header.count * sizeof(Id);
-    return (size + kUnit - 1) / kUnit * kUnit;
+  bool is_crowded_short() const { return num_short_.load(std::memory_order_relaxed) > sets_.size() * 2 / 8 * 5; }
+  bool is_crowded_long() const { return num_long_.load(std::memory_order_relaxed) > buckets_.size() * 8 / 8 * 5; }
+
+  std::size_t allocate(std::size_t bytes) {
+    const std::size_t units = (bytes + kUnit - 1) / kUnit;
+    const std::size_t place = records_->used.fetch_add(units, std::memory_order_relaxed);
+    return place + units <= records_->units.size() ? place : kNoRoom;
   }
 
-  bool make_room(std::size_t size) {
-    if (size <= entries_.capacity()) return true;
-    if (size > kMostStored) return false;
-    entries_.reserve(std::min(std::max(size * 2, kMostStored / 16), kMostStored));
-    return true;
-  }
-
-  // Of a full bucket one goes: which one, the hash says.
-  void enter(std::uint64_t hash, std::size_t start) {
-    Bucket& bucket = buckets_[bucket_of(hash)];
-    std::size_t free = 0;
-    while (free < kSlots && bucket.slots[free].place != 0) ++free;
-    Slot& slot = bucket.slots[free < kSlots ? free : hash % kSlots];
-    slot = {tag_of(hash), static_cast<std::uint32_t>(start / kUnit + 1)};
-  }
-
-  // Twice the buckets, for all that is remembered.
-  void spread() {
-    buckets_ = ZeroedTable<Bucket>(buckets_.size() * 2);
-    for (std::size_t start = 0; start < entries_.size(); start += size_of(header_at(entries_.data() + start))) {
-      enter(header_at(entries_.data() + start).hash, start);
+  // Two threads may enter the same word: either entry is right.
+  void enter(const WordKey& key, std::uint64_t hash, std::span<const Id> ids) {
+    num_short_.fetch_add(1, std::memory_order_relaxed);
+    std::size_t at = set_number(hash);
+    for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (sets_.size() - 1)) {
+      for (WordEntry& entry : sets_[at].entries) {
+        if (entry.claim()) return entry.write(key, ids);
+      }
     }
   }
 
-  void forget() {
-    buckets_ = ZeroedTable<Bucket>(buckets_.size());
-    entries_.clear();
-    num_words_ = 0;
+  void enter_long(std::uint64_t hash, std::size_t place) {
+    num_long_.fetch_add(1, std::memory_order_relaxed);
+    std::size_t at = bucket_number(hash);
+    for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (buckets_.size() - 1)) {
+      for (std::atomic<std::uint64_t>& slot : buckets_[at].slots) {
+        std::uint64_t free = 0;
+        const std::uint64_t value = static_cast<std::uint64_t>(tag_of(hash)) << 32 | (place + 1);
+        if (slot.compare_exchange_strong(free, value, std::memory_order_release, std::memory_order_relaxed)) return;
+      }
+    }
   }
 
-  ZeroedTable<Bucket> buckets_{kFirstBuckets};
-  std::vector<Byte, BigPages<Byte>> entries_;
-  std::size_t num_words_ = 0;
+  ZeroedTable<Set> sets_;
+  ZeroedTable<Bucket> buckets_;
+  std::shared_ptr<Records> records_;
+  alignas(kCacheLine) std::atomic<std::size_t> num_short_{0};  // apart from what is only read
+  std::atomic<std::size_t> num_long_{0};
 };
 
 }  // namespace tokbench

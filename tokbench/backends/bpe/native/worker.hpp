@@ -1,29 +1,31 @@
-// Text → ids on one thread: split into pre-tokens, look each up among those seen before, else merge.
+// Text → ids on one thread: split into pre-tokens, look each up among those that any thread has seen, else merge.
 //
-// Pre-tokens go through in batches: while a batch is collected, the places where its words may be
-// remembered are fetched into the cache of the processor.
+// Pre-tokens go through in batches, step by step: what a step needs of the memory is fetched in the one before it.
 #pragma once
 
 #include "ids.hpp"
 #include "merger.hpp"
 #include "patterns.hpp"
+#include "shared_words.hpp"
 #include "texts.hpp"
-#include "word_cache.hpp"
-#include "word_store.hpp"
 
 namespace tokbench {
 
-// Encodes on one thread, with what that needs: scratch space, and the words it has seen.
 class Worker {
  public:
-  explicit Worker(const Vocabulary& vocabulary) : vocabulary_(vocabulary), merger_(vocabulary) {}
+  Worker(const Vocabulary& vocabulary, SharedWords& shared) : vocabulary_(vocabulary), shared_(shared), merger_(vocabulary) {}
+
+  // Work is done between these two: an idle worker keeps no store alive.
+  void begin() { lease_ = shared_.lease(); }
+  void end() { lease_ = {}; }
 
   // Gives the ids of a text to `output`, which is one of the two classes below.
   template <class Output>
   void encode(Pattern pattern, const Text& text, Output& output) {
     const Bytes utf8 = utf8_of(text, utf8_);
     with_scanner(pattern, [&](auto scanner) {
-      const auto collected = for_each_pretoken(scanner, utf8, Collecting<Output>{*this, output, utf8.data() + utf8.size(), words_});
+      const auto collected = for_each_pretoken(
+          scanner, utf8, Collecting<Output>{*this, output, utf8.data() + utf8.size(), words_, lease_.current->sets()});
       encode_words({words_, collected.next}, output);
     });
   }
@@ -41,10 +43,14 @@ class Worker {
   struct WritingIds {
     Ids* ids;
     Id* out = nullptr;
-    void begin(std::size_t most) { out = ids->prepare(most + WordCache::kMaxIds); }
-    void put(const WordCache::Entry& entry) {
-      std::memcpy(out, entry.ids, sizeof entry.ids);
+    void begin(std::size_t most) { out = ids->prepare(most + WordEntry::kMaxIds); }
+    void put(const WordEntry& entry) {
+      std::memcpy(out, entry.few(), WordEntry::kMaxIds * sizeof(Id));
       out += entry.count();
+    }
+    void put(std::span<const Id> many) {
+      std::memcpy(out, many.data(), many.size_bytes());
+      out += many.size();
     }
     Id* room(Worker&, std::size_t) const { return out; }
     void use(std::size_t count) { out += count; }
@@ -54,11 +60,9 @@ class Worker {
   struct CountingIds {
     std::uint64_t total = 0;
     void begin(std::size_t) {}
-    void put(const WordCache::Entry& entry) { total += entry.count(); }
-    Id* room(Worker& worker, std::size_t size) const {
-      if (worker.scratch_.size() < size) worker.scratch_.resize(size);
-      return worker.scratch_.data();
-    }
+    void put(const WordEntry& entry) { total += entry.count(); }
+    void put(std::span<const Id> many) { total += many.size(); }
+    Id* room(Worker& worker, std::size_t size) const { return worker.scratch_for(size); }
     void use(std::size_t count) { total += count; }
     void end() {}
   };
@@ -66,16 +70,23 @@ class Worker {
  private:
   static constexpr std::size_t kBatch = 64;
 
-  // A short one is its key, and has a place where it may be remembered. A longer one has length 0 in its
-  // key, and its own length and hash there.
+  // A short one is its key, and has a set where it may be remembered. A longer one has length 0 in its key, as
+  // no entry has, and its own length and hash there.
   struct Word {
     WordKey key;
-    WordCache::Set* set;
+    const WordStore::Set* set;
     const Byte* start;
 
     std::size_t short_length() const { return key.high >> 56; }
-    Bytes bytes() const { return {start, short_length() != 0 ? short_length() : key.high}; }
-    std::uint64_t hash() const { return short_length() != 0 ? hash_of(key) : key.low; }
+    bool is_short() const { return short_length() != 0; }
+    Bytes bytes() const { return {start, is_short() ? short_length() : key.high}; }
+    std::uint64_t hash() const { return is_short() ? hash_of(key) : key.low; }
+  };
+
+  // A word that is not in its set.
+  struct Miss {
+    std::size_t place;
+    std::uint64_t hash;
   };
 
   // Takes pre-tokens into the batch; a full one is encoded.
@@ -85,21 +96,24 @@ class Worker {
     Output& output;
     const Byte* end;
     Word* next;
+    WordStore::Sets sets;
 
     void operator()(const Byte* start, const Byte* stop) {
       const auto length = static_cast<std::size_t>(stop - start);
       next->start = start;
       if (length <= kShortWord) [[likely]] {
         next->key = key_of(start, length, end);
-        next->set = &worker.cache_.set_of(hash_of(next->key));
+        next->set = sets.of(hash_of(next->key));
         prefetch(next->set);
       } else {
         next->key = {hash_of_long({start, length}), length};
-        worker.store_.prefetch(next->key.low);
+        next->set = sets.first;
+        worker.lease_.current->prefetch_long(next->key.low);
       }
       if (++next == worker.words_ + kBatch) {
         worker.encode_words({worker.words_, kBatch}, output);
         next = worker.words_;
+        sets = worker.lease_.current->sets();
       }
     }
   };
@@ -112,85 +126,110 @@ class Worker {
     return short_key(padded, length);
   }
 
-  static void prefetch(const void* p) {
-#if defined(__GNUC__)
-    __builtin_prefetch(p);
-#else
-    (void)p;
-#endif
-  }
-
-  // Encodes words that stand side by side. All are looked up before the first is written, so that what the new
-  // ones need of the vocabulary is on its way while the others are written.
+  // Encodes words that stand side by side.
   template <class Output>
   void encode_words(std::span<const Word> words, Output& shared_output) {
     if (words.empty()) return;
-    const WordCache::Entry* entries[kBatch];
+    const WordEntry* entries[kBatch];
+    std::size_t num_misses = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
-      entries[i] = words[i].short_length() != 0 ? WordCache::find(*words[i].set, words[i].key) : nullptr;
-      if (entries[i] == nullptr) [[unlikely]] {
-        prefetch(vocabulary_.place_of_whole_token(words[i].hash()));
-        store_.prefetch(words[i].hash());
-      }
+      entries[i] = WordStore::find(*words[i].set, words[i].key);
+      if (entries[i] == nullptr) [[unlikely]] misses_[num_misses++] = {i, words[i].hash()};
     }
+    if (num_misses != 0) find(words, {misses_, num_misses}, entries);
     Output output = shared_output;
     const Bytes last = words.back().bytes();
     output.begin(static_cast<std::size_t>(last.data() + last.size() - words.front().start));
-    bool has_moved = false;  // entries move when new ones come
     for (std::size_t i = 0; i < words.size(); ++i) {
-      const Word& word = words[i];
-      const WordCache::Entry* entry = entries[i];
-      if (has_moved && word.short_length() != 0) entry = WordCache::find(*word.set, word.key);
-      if (entry != nullptr && entry->count() != WordCache::kElsewhere) [[likely]] {
+      const WordEntry* const entry = entries[i];
+      if (entry != nullptr && entry->count() != WordEntry::kElsewhere) [[likely]] {
         output.put(*entry);
-      } else if (entry != nullptr || word.short_length() == 0) {
-        encode_long(word, output);
+      } else if (entry != nullptr) {
+        output.put(entry->many());
       } else {
-        encode_new(word, output);
-        has_moved = true;
+        encode_new(words[i], output);
       }
     }
     output.end();
     shared_output = output;
-    cache_.grow_if_crowded();
+    if (num_misses != 0) update_lease();
   }
 
+  // Looks for words elsewhere than in their sets.
+  void find(std::span<const Word> words, std::span<const Miss> misses, const WordEntry** entries) {
+    const WordStore& store = *lease_.current;
+    for (const Miss& miss : misses) {
+      if (!words[miss.place].is_short()) store.prefetch_record(miss.hash);
+    }
+    for (const Miss& miss : misses) {
+      const Word& word = words[miss.place];
+      if (word.is_short()) {
+        entries[miss.place] = store.find(word.key, miss.hash);
+      } else if (const std::span<const Id> ids = store.find_long(word.bytes(), miss.hash); !ids.empty()) {
+        WordEntry& found = long_entries_[miss.place];
+        found.write_many({}, ids);
+        entries[miss.place] = &found;
+      }
+      if (entries[miss.place] == nullptr) prefetch(vocabulary_.place_of_whole_token(miss.hash));
+    }
+  }
+
+  // A word that the store did not have when the batch was looked up.
   template <class Output>
   void encode_new(const Word& word, Output& output) {
-    Id* const ids = output.room(*this, word.bytes().size());
-    const std::size_t count = encode_known(word, ids);
-    cache_.remember(*word.set, word.key, {ids, count});
+    const std::span<const Id> known = known_ids(word);
+    if (!known.empty()) return output.put(known);
+    const Bytes bytes = word.bytes();
+    const std::uint64_t hash = word.hash();
+    Id* const ids = output.room(*this, bytes.size());
+    const std::size_t count = encode_unseen(bytes, hash, ids);
+    remember(word, hash, {ids, count});
     output.use(count);
   }
 
-  // What is long, or has many ids.
-  template <class Output>
-  void encode_long(const Word& word, Output& output) {
-    Id* const ids = output.room(*this, word.bytes().size());
-    output.use(encode_known(word, ids));
+  void remember(const Word& word, std::uint64_t hash, std::span<const Id> ids) {
+    if (word.is_short()) {
+      lease_.current->remember(word.key, hash, ids);
+    } else {
+      lease_.current->remember_long(word.bytes(), hash, ids);
+    }
   }
 
-  // The ids of a word by what is stored, and stored when they are not; their number.
-  std::size_t encode_known(const Word& word, Id* out) {
-    const Bytes bytes = word.bytes();
+  // The ids of a word that came twice in the batch, or is still in the store before.
+  std::span<const Id> known_ids(const Word& word) {
     const std::uint64_t hash = word.hash();
-    if (const auto whole = vocabulary_.whole_token(bytes, hash)) {
-      *out = *whole;
-      return 1;
-    }
-    if (const std::size_t count = store_.find(bytes, hash, out); count != 0) return count;
-    const std::size_t count = merger_.merge(bytes, out);
-    store_.remember(bytes, hash, {out, count});
-    return count;
+    if (const std::span<const Id> ids = ids_in(*lease_.current, word, hash); !ids.empty()) return ids;
+    if (lease_.previous == nullptr) return {};
+    const std::span<const Id> ids = ids_in(*lease_.previous, word, hash);
+    if (!ids.empty()) remember(word, hash, ids);
+    return ids;
+  }
+
+  static std::span<const Id> ids_in(const WordStore& store, const Word& word, std::uint64_t hash) {
+    if (!word.is_short()) return store.find_long(word.bytes(), hash);
+    const WordEntry* const entry = store.find(word.key, hash);
+    return entry == nullptr ? std::span<const Id>() : entry->all();
+  }
+
+  void update_lease() {
+    if (lease_.current->is_crowded()) shared_.renew(lease_);
+    if (!shared_.is_current(lease_)) lease_ = shared_.lease();
+  }
+
+  Id* scratch_for(std::size_t size) {
+    if (scratch_.size() < size) scratch_.resize(size);
+    return scratch_.data();
   }
 
   const Vocabulary& vocabulary_;
+  SharedWords& shared_;
   Merger merger_;
-  WordCache cache_;
-  WordStore store_;
+  SharedWords::Lease lease_;
   std::vector<Byte> utf8_;
   std::vector<Id> scratch_;
   Word words_[kBatch];
+  Miss misses_[kBatch];
+  WordEntry long_entries_[kBatch];  // what was found of long words
 };
 
 }  // namespace tokbench

@@ -14,7 +14,7 @@ namespace tokbench {
 
 template <class T>
 class ZeroedTable {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+  static_assert(std::is_trivially_destructible_v<T>);
 
  public:
   ZeroedTable() : first_(nullptr) {}
