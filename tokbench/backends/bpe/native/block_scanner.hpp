@@ -29,11 +29,11 @@ inline Mask behind_runs(Mask mask, Mask starts) { return (mask + starts) & ~mask
 
 // Adds the characters beyond ASCII; `size` shrinks to before the first one that is cut off, or hard.
 template <Rules R>
-inline void add_characters(CharacterClasses& classes, Mask high, const Byte* p, const Byte* end) {
+TOKBENCH_ALWAYS_INLINE inline void add_characters(CharacterClasses& classes, Mask high, const Byte* p, const Byte* end) {
   high &= first_bits(classes.size);
   while (high != 0) {
     const auto place = static_cast<std::size_t>(std::countr_zero(high));
-    const Character character = character_at(p + place, end);
+    const Character character = inlined_character_at(p + place, end);
     const bool is_hard = is_number(character.kind) || is_space(character.kind) ||
                          (R.word == WordRule::CapitalsFirst && character.kind == CharClass::Mark);
     if (is_hard || place + character.length > classes.size) {
@@ -79,7 +79,7 @@ inline Mask white_space_starts(Mask white, Mask newlines, Mask absorbed) {
 // Where pre-tokens begin among the `size` <= kBlock bytes at `p`, as far as these bytes tell; bit 0 is
 // the one that begins at `p`. `classes` are of the bytes at `p`; what is behind `size` does not matter.
 template <Rules R>
-inline Mask block_starts(const ByteClasses& classes, const Byte* p, std::size_t size, const Byte* end) {
+TOKBENCH_ALWAYS_INLINE inline Mask block_starts(const ByteClasses& classes, const Byte* p, std::size_t size, const Byte* end) {
   CharacterClasses characters{size, classes.upper | classes.lower, classes.upper};
   if (classes.high != 0) {
     add_characters<R>(characters, classes.high, p, end);

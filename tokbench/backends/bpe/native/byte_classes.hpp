@@ -132,7 +132,7 @@ __attribute__((target("avx2"))) inline ByteClasses classify_by_registers(const B
 
 inline bool has_avx2() {
 #if TOKBENCH_HAS_AVX2
-  return __builtin_cpu_supports("avx2") != 0;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 #else
   return false;
 #endif

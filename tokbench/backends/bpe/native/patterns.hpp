@@ -37,7 +37,7 @@ template <Rules R>
 struct RuleScanner {
   static constexpr bool kHasBlocks = has_blocks(R.word);
   static const Byte* next(const Byte* p, const Byte* end) { return next_pretoken<R>(p, end); }
-  static Mask starts(const ByteClasses& classes, const Byte* p, std::size_t size, const Byte* end) {
+  TOKBENCH_ALWAYS_INLINE static Mask starts(const ByteClasses& classes, const Byte* p, std::size_t size, const Byte* end) {
     return block_starts<R>(classes, p, size, end);
   }
 };
@@ -72,56 +72,70 @@ decltype(auto) with_scanner(Pattern pattern, Use use) {
   return use(WholeScanner{});
 }
 
-// From character to character: what defines the pre-tokens of a text.
+// From character to character, which defines the pre-tokens of a text, to the first one that ends at `stop` or behind
+// it; returns where it ends.
 template <class Scanner, class Sink>
-inline Sink for_each_pretoken_by_scanner(const Byte* p, const Byte* end, Sink sink) {
-  while (p < end) {
+TOKBENCH_NEVER_INLINE const Byte* scan_over(const Byte* p, const Byte* stop, const Byte* end, Sink& sink) {
+  while (p < stop) {
     const Byte* const behind = Scanner::next(p, end);
     sink(p, behind);
     p = behind;
   }
+  return p;
+}
+
+template <class Scanner, class Sink>
+inline Sink for_each_pretoken_by_scanner(const Byte* p, const Byte* end, Sink sink) {
+  scan_over<Scanner>(p, end, end, sink);
   return sink;
 }
 
-// Block by block, and by the scanner where a block does not tell.
-template <class Scanner, class Sink>
-inline Sink for_each_pretoken_by_blocks(Classify classify, const Byte* p, const Byte* end, Sink sink) {
+// Block by block, and by the scanner where a block does not tell. `classify` is inlined where the tier allows.
+template <class Scanner, Classify classify, class Sink>
+TOKBENCH_ALWAYS_INLINE inline Sink for_each_pretoken_by_blocks(const Byte* p, const Byte* end, Sink sink) {
   constexpr std::size_t kPoor = 16;  // a block that tells less is followed by a block's worth of scanning
-  const auto sink_starts = [&](Mask starts, const Byte* block) {
-    const Byte* start = block;
-    for (starts &= ~Mask{1}; starts != 0; starts &= starts - 1) {
-      const Byte* const stop = block + std::countr_zero(starts);
-      sink(start, stop);
-      start = stop;
-    }
-    return start;
-  };
-  while (static_cast<std::size_t>(end - p) >= kBlock) {
+  Byte padded[kBlock];
+  while (static_cast<std::size_t>(end - p) >= kPoor) {
     const Byte* const block = p;
-    p = sink_starts(Scanner::starts(classify(p), p, kBlock, end), p);
-    if (p >= block + kPoor) continue;
-    while (p < end && p < block + kBlock) {
-      const Byte* const stop = Scanner::next(p, end);
+    const Byte* known = p;
+    const auto size = std::min(static_cast<std::size_t>(end - p), kBlock);
+    if (size < kBlock) [[unlikely]] {
+      std::fill(std::copy(p, end, padded), padded + kBlock, Byte{0});
+      known = padded;
+    }
+    for (Mask starts = Scanner::starts(classify(known), p, size, end) & ~Mask{1}; starts != 0; starts &= starts - 1) {
+      const Byte* const stop = block + std::countr_zero(starts);
       sink(p, stop);
       p = stop;
     }
+    if (p < block + kPoor) [[unlikely]] p = scan_over<Scanner>(p, block + size, end, sink);
   }
-  if (static_cast<std::size_t>(end - p) >= kPoor) {
-    Byte padded[kBlock] = {};
-    std::copy(p, end, padded);
-    p = sink_starts(Scanner::starts(classify(padded), p, static_cast<std::size_t>(end - p), end), p);
-  }
-  return for_each_pretoken_by_scanner<Scanner>(p, end, std::move(sink));
+  scan_over<Scanner>(p, end, end, sink);
+  return sink;
 }
+
+template <class Scanner, class Sink>
+inline Sink for_each_pretoken_by_words(const Byte* p, const Byte* end, Sink sink) {
+  return for_each_pretoken_by_blocks<Scanner, classify_by_words>(p, end, std::move(sink));
+}
+
+#if TOKBENCH_HAS_AVX2
+// All of it with the processor's better instructions, and what it calls in one function with it.
+template <class Scanner, class Sink>
+__attribute__((target("avx2,bmi,bmi2"), flatten)) inline Sink for_each_pretoken_by_registers(const Byte* p, const Byte* end, Sink sink) {
+  return for_each_pretoken_by_blocks<Scanner, classify_by_registers>(p, end, std::move(sink));
+}
+#endif
 
 // Calls sink(start, stop) for each pre-token of the text, in order, and returns the sink.
 template <class Scanner, class Sink>
 inline Sink for_each_pretoken(Scanner, Bytes text, Sink sink, SimdTier tier = simd_tier()) {
   const Byte* const end = text.data() + text.size();
   if constexpr (Scanner::kHasBlocks) {
-    if (const Classify classify = classify_of(tier)) {
-      return for_each_pretoken_by_blocks<Scanner>(classify, text.data(), end, std::move(sink));
-    }
+#if TOKBENCH_HAS_AVX2
+    if (tier == SimdTier::Avx2) return for_each_pretoken_by_registers<Scanner>(text.data(), end, std::move(sink));
+#endif
+    if (tier == SimdTier::Swar) return for_each_pretoken_by_words<Scanner>(text.data(), end, std::move(sink));
   }
   return for_each_pretoken_by_scanner<Scanner>(text.data(), end, std::move(sink));
 }

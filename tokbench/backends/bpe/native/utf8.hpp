@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "compiler.hpp"
 #include "unicode_tables.hpp"
 
 namespace tokbench {
@@ -27,7 +28,7 @@ inline CharClass class_of(std::uint32_t code_point) {
 inline bool is_continuation(Byte byte) { return (byte & 0xC0) == 0x80; }
 
 // Length of the well-formed character at `p` (Unicode 15, table 3-7), or 0.
-inline std::uint32_t well_formed_length(const Byte* p, const Byte* end) {
+TOKBENCH_ALWAYS_INLINE inline std::uint32_t well_formed_length(const Byte* p, const Byte* end) {
   const auto left = end - p;
   const Byte lead = p[0];
   if (lead < 0x80) return 1;
@@ -47,7 +48,7 @@ inline std::uint32_t well_formed_length(const Byte* p, const Byte* end) {
 
 // The character at `p` (p < end). A byte that begins no character counts as one of class Other,
 // so that any bytes can be scanned.
-inline Character character_at(const Byte* p, const Byte* end) {
+TOKBENCH_ALWAYS_INLINE inline Character inlined_character_at(const Byte* p, const Byte* end) {
   const std::uint32_t b0 = p[0];
   if (b0 < 0x80) return {static_cast<CharClass>(kClassInBlock[b0]), 1};
   const std::uint32_t length = well_formed_length(p, end);
@@ -62,6 +63,9 @@ inline Character character_at(const Byte* p, const Byte* end) {
       return {CharClass::Other, 1};
   }
 }
+
+// The same as a function, for all places where it is not the innermost loop.
+inline Character character_at(const Byte* p, const Byte* end) { return inlined_character_at(p, end); }
 
 // Offset of the first byte that does not belong to a well-formed character, if there is one.
 inline std::optional<std::size_t> first_invalid(Bytes text) {

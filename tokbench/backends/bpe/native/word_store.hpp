@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "prefetch.hpp"
+#include "compiler.hpp"
 #include "utf8.hpp"
 #include "word_entry.hpp"
 #include "zeroed_table.hpp"

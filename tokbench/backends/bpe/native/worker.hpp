@@ -98,7 +98,7 @@ class Worker {
     Word* next;
     WordStore::Sets sets;
 
-    void operator()(const Byte* start, const Byte* stop) {
+    TOKBENCH_ALWAYS_INLINE void operator()(const Byte* start, const Byte* stop) {
       const auto length = static_cast<std::size_t>(stop - start);
       next->start = start;
       if (length <= kShortWord) [[likely]] {
@@ -128,7 +128,7 @@ class Worker {
 
   // Encodes words that stand side by side.
   template <class Output>
-  void encode_words(std::span<const Word> words, Output& shared_output) {
+  TOKBENCH_NEVER_INLINE void encode_words(std::span<const Word> words, Output& shared_output) {
     if (words.empty()) return;
     const WordEntry* entries[kBatch];
     std::size_t num_misses = 0;
