@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "utf8.hpp"
+#include "utf8_packing.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -98,15 +98,45 @@ inline Byte* write_utf8(const Unit* units, std::size_t size, Byte* out) {
   return out;
 }
 
+#if TOKBENCH_HAS_AVX2
+// The same, where what is not ASCII is written eight units at a time.
+template <class Unit>
+__attribute__((target("avx2"))) inline Byte* write_utf8_by_registers(const Unit* units, std::size_t size, Byte* out) {
+  std::size_t i = 0;
+  while (size - i >= 16) {
+    if (write_ascii(units + i, out)) {
+      i += 16;
+      out += 16;
+      continue;
+    }
+    for (const std::size_t behind = i + 16; i < behind; i += 8) {
+      Byte* const end = write_eight(units + i, out);
+      out = end != nullptr ? end : write_utf8(units + i, 8, out);
+    }
+  }
+  return write_utf8(units + i, size - i, out);
+}
+#endif
+
+template <class Unit>
+inline Byte* write_utf8(const Text& text, Byte* out, [[maybe_unused]] SimdTier tier) {
+  const auto* const units = static_cast<const Unit*>(text.data);
+#if TOKBENCH_HAS_AVX2
+  if (tier == SimdTier::Avx2) return write_utf8_by_registers(units, text.size, out);
+#endif
+  return write_utf8(units, text.size, out);
+}
+
 // The UTF-8 of a text: itself, or written to `buffer`. Throws LoneSurrogate.
-inline Bytes utf8_of(const Text& text, std::vector<Byte>& buffer) {
+inline Bytes utf8_of(const Text& text, std::vector<Byte>& buffer, SimdTier tier = simd_tier()) {
+  constexpr std::size_t kSlack = 16;  // that may be written behind the end
   if (text.units == Units::Utf8) return {static_cast<const Byte*>(text.data), text.size};
-  const std::size_t most = text.size * most_bytes(text.units);
+  const std::size_t most = text.size * most_bytes(text.units) + kSlack;
   if (buffer.size() < most) buffer.resize(most);
   Byte* end = buffer.data();
-  if (text.units == Units::Latin1) end = write_utf8(static_cast<const std::uint8_t*>(text.data), text.size, end);
-  if (text.units == Units::Ucs2) end = write_utf8(static_cast<const std::uint16_t*>(text.data), text.size, end);
-  if (text.units == Units::Ucs4) end = write_utf8(static_cast<const std::uint32_t*>(text.data), text.size, end);
+  if (text.units == Units::Latin1) end = write_utf8<std::uint8_t>(text, end, tier);
+  if (text.units == Units::Ucs2) end = write_utf8<std::uint16_t>(text, end, tier);
+  if (text.units == Units::Ucs4) end = write_utf8<std::uint32_t>(text, end, tier);
   return {buffer.data(), static_cast<std::size_t>(end - buffer.data())};
 }
 
