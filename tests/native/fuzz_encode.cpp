@@ -82,12 +82,13 @@ Word by_parts(Pattern pattern, const std::string& text, const fuzz::Parts& parts
 
 Word word_of(const Ids& ids) { return {ids.view().begin(), ids.view().end()}; }
 
-// Cuts the text into texts, encodes them on some threads, and compares with one at a time.
-void check_batch(const Encoder& encoder, Bytes text, Random& random) {
+// Cuts the text into texts, short and long ones, encodes them on some threads, and compares with one at a time.
+template <class Unit>
+void check_batch(const Encoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
   std::vector<Text> texts;
   for (std::size_t start = 0; start < text.size();) {
-    const std::size_t size = std::min(random.below(40), text.size() - start);
-    texts.emplace_back(text.subspan(start, size));
+    const std::size_t size = std::min(random.below(random.one_in(3) ? 300 : 40), text.size() - start);
+    texts.emplace_back(text.data() + start, size, kind);
     start += size;
   }
   const auto threads = static_cast<unsigned>(random.below(4));
@@ -100,6 +101,13 @@ void check_batch(const Encoder& encoder, Bytes text, Random& random) {
     CHECK(batch.offsets[i] + counts[i] == batch.offsets[i + 1]);
     CHECK(word_of(encoder.encode(texts[i])) == Word(ids.begin(), ids.end()));
   }
+}
+
+void check_batch(const Encoder& encoder, Bytes text, Random& random) {
+  const std::vector<Byte> bytes(text.begin(), text.end());
+  if (random.one_in(2)) return check_batch(encoder, bytes, Units::Utf8, random);
+  if (first_invalid(text)) return check_batch(encoder, bytes, Units::Latin1, random);
+  check_batch(encoder, naive::code_points(text), Units::Ucs4, random);
 }
 
 void check(const Encoder& encoder, Pattern pattern, Bytes text, const Word& expected, Random& random) {

@@ -1,5 +1,6 @@
 // Any bytes: pre-tokens cover the text in order, are the same in every tier and wherever the text begins,
 // cutting it at safe places changes none, and what is not UTF-8 is found where it begins.
+#include "chunks.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 
@@ -75,12 +76,37 @@ void check_safe_cuts(Pattern pattern, Bytes text, const Ends& ends) {
   }
 }
 
+// The first safe cut behind each place: looked for in bytes and in code points, it is the same.
+template <class Unit>
+void check_cuts_of(const std::vector<Unit>& units, Units kind, const std::vector<std::size_t>& offsets, Bytes text) {
+  for (std::size_t from = 1; from < units.size(); ++from) {
+    const std::size_t cut = first_safe_cut(Pattern::Gpt4, {units.data(), units.size(), kind}, from);
+    CHECK(offsets[cut] == first_safe_cut(Pattern::Gpt4, text, offsets[from]));
+  }
+}
+
+void check_unit_cuts(Bytes input) {
+  const Bytes text = input.subspan(std::min(input.size(), fuzz::Input::kOptionBytes));  // before it come random bytes
+  if (text.size() > 200 || first_invalid(text)) return;
+  const std::vector<std::uint32_t> code_points = naive::code_points(text);
+  std::vector<std::size_t> offsets;  // of the code points, and the end
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!is_continuation(text[i])) offsets.push_back(i);
+  }
+  offsets.push_back(text.size());
+  check_cuts_of(code_points, Units::Ucs4, offsets, text);
+  const std::uint32_t highest = code_points.empty() ? 0 : *std::ranges::max_element(code_points);
+  if (highest < 0x10000) check_cuts_of(std::vector<std::uint16_t>(code_points.begin(), code_points.end()), Units::Ucs2, offsets, text);
+  if (highest < 0x100) check_cuts_of(std::vector<std::uint8_t>(code_points.begin(), code_points.end()), Units::Latin1, offsets, text);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Bytes text(data, size);
   CHECK(first_invalid(text) == naive::first_invalid(text));
   check_classes(text);
+  check_unit_cuts(text);
   for (const std::string_view name : kPatternNames) {
     const Pattern pattern = pattern_named(name);
     const Ends ends = naive::pretoken_ends(pattern, text);

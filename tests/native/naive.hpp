@@ -62,6 +62,19 @@ inline std::optional<std::size_t> first_invalid(Bytes text) {
   return std::nullopt;
 }
 
+// The code points of UTF-8.
+inline std::vector<std::uint32_t> code_points(Bytes text) {
+  std::vector<std::uint32_t> found;
+  for (const Byte byte : text) {
+    if (byte >> 6 == 2) {
+      found.back() = found.back() << 6 | (byte & 0x3Fu);
+    } else {
+      found.push_back(byte < 0x80 ? byte : byte < 0xE0 ? byte & 0x1Fu : byte < 0xF0 ? byte & 0x0Fu : byte & 0x07u);
+    }
+  }
+  return found;
+}
+
 // The parts between special tokens: the leftmost token first, of two that begin together the longest.
 inline std::vector<std::string> ordinary_parts(const std::string& text, const std::vector<std::string>& special_tokens) {
   std::vector<std::string> parts(1);

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <thread>
 
+#include "chunks.hpp"
 #include "joining.hpp"
 #include "reachable.hpp"
 #include "worker.hpp"
@@ -68,14 +69,15 @@ class Encoder {
       return batch;
     }
     Joining joining(batch.ids);
-    on_chunks(texts, threads, [&](Worker& worker, std::size_t chunk, std::size_t first, std::size_t behind) {
+    TextCounts counts(std::span(batch.offsets).subspan(1));
+    on_chunks(texts, threads, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
       Ids ids = joining.spare();
       Worker::WritingIds output{&ids};
-      for (std::size_t i = first; i < behind; ++i) {
+      chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
         const std::size_t before = ids.size();
-        worker.encode(pattern_, texts[i], output);
-        batch.offsets[i + 1] = static_cast<std::int64_t>(ids.size() - before);
-      }
+        worker.encode(pattern_, part, output);
+        counts.add(i, is_whole, ids.size() - before);
+      });
       joining.add(chunk, std::move(ids));
     });
     for (std::size_t i = 0; i < texts.size(); ++i) batch.offsets[i + 1] += batch.offsets[i];
@@ -85,13 +87,14 @@ class Encoder {
   // How many ids each of many texts has.
   std::vector<std::int64_t> count_batch(std::span<const Text> texts, unsigned threads) const {
     std::vector<std::int64_t> counts(texts.size());
-    on_chunks(texts, threads, [&](Worker& worker, std::size_t, std::size_t first, std::size_t behind) {
+    TextCounts counted(counts);
+    on_chunks(texts, threads, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
       Worker::CountingIds output;
-      for (std::size_t i = first; i < behind; ++i) {
+      chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
         const std::uint64_t before = output.total;
-        worker.encode(pattern_, texts[i], output);
-        counts[i] = static_cast<std::int64_t>(output.total - before);
-      }
+        worker.encode(pattern_, part, output);
+        counted.add(i, is_whole, static_cast<std::size_t>(output.total - before));
+      });
     });
     return counts;
   }
@@ -125,42 +128,24 @@ class Encoder {
     std::unique_ptr<Worker> worker_;
   };
 
-  static constexpr std::size_t kChunkBytes = 1 << 16;
-
-  // Calls work(worker, number, first text, one behind the last) for each chunk of the texts, on threads.
+  // Calls work(worker, chunks, number of a chunk) for each chunk of the texts, on threads.
   template <class Work>
   void on_chunks(std::span<const Text> texts, unsigned threads, const Work& work) const {
-    const std::vector<std::size_t> starts = chunk_starts(texts);
+    const Chunks chunks(texts, pattern_);
     std::atomic<std::size_t> next_chunk{0};
     std::exception_ptr failure;
     std::mutex failure_mutex;
     const auto work_on_some = [&] {
       try {
         const Borrowed worker(*this);
-        for (std::size_t chunk; (chunk = next_chunk.fetch_add(1)) + 1 < starts.size();) {
-          work(*worker, chunk, starts[chunk], starts[chunk + 1]);
-        }
+        for (std::size_t chunk; (chunk = next_chunk.fetch_add(1)) < chunks.size();) work(*worker, chunks, chunk);
       } catch (...) {
         const std::lock_guard lock(failure_mutex);
         failure = std::current_exception();
       }
     };
-    run_on(static_cast<unsigned>(std::min<std::size_t>(threads, starts.size() - 1)), work_on_some);
+    run_on(static_cast<unsigned>(std::min<std::size_t>(threads, chunks.size())), work_on_some);
     if (failure) std::rethrow_exception(failure);
-  }
-
-  // Where chunks of about kChunkBytes begin among the texts, and their number behind them.
-  static std::vector<std::size_t> chunk_starts(std::span<const Text> texts) {
-    std::vector<std::size_t> starts{0};
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      bytes += texts[i].least_bytes();
-      if (bytes >= kChunkBytes || i + 1 == texts.size()) {
-        starts.push_back(i + 1);
-        bytes = 0;
-      }
-    }
-    return starts;
   }
 
   template <class Work>

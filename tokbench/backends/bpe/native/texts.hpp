@@ -24,8 +24,11 @@ struct Text {
   std::size_t size;  // units
   Units units = Units::Utf8;
 
-  // As many bytes as its UTF-8 has at least.
-  std::size_t least_bytes() const { return size; }
+  // The units [from, to) as a text.
+  Text part(std::size_t from, std::size_t to) const {
+    constexpr std::size_t kWidths[] = {1, 1, 2, 4};
+    return {static_cast<const Byte*>(data) + from * kWidths[static_cast<std::size_t>(units)], to - from, units};
+  }
 };
 
 // A text has a lone surrogate, and so no UTF-8.
