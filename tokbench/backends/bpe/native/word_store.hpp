@@ -8,6 +8,7 @@
 
 #include "compiler.hpp"
 #include "utf8.hpp"
+#include "whole_tokens.hpp"
 #include "word_entry.hpp"
 #include "zeroed_table.hpp"
 
@@ -40,7 +41,7 @@ class WordStore {
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       for (const std::atomic<std::uint64_t>& slot : buckets_[i].slots) {
         const std::uint64_t value = slot.load(std::memory_order_acquire);
-        if (value != 0) made->enter_long(header_at(place_of(value)).hash, place_of(value));
+        if (value != 0) made->enter_long(hash_of_long(word_at(place_of(value))), place_of(value));
       }
     }
     return made;
@@ -81,9 +82,8 @@ class WordStore {
         const std::uint64_t value = slot.load(std::memory_order_acquire);
         if (value == 0) return {};
         if (tag_of(value) != tag_of(hash)) continue;
-        const Header header = header_at(place_of(value));
-        const Id* const ids = ids_at(place_of(value));
-        if (header.length == word.size() && std::memcmp(ids + header.count, word.data(), word.size()) == 0) return {ids, header.count};
+        const Bytes known = word_at(place_of(value));
+        if (known.size() == word.size() && std::memcmp(known.data(), word.data(), word.size()) == 0) return ids_at(place_of(value));
       }
     }
     return {};
@@ -118,7 +118,7 @@ class WordStore {
   // The same for a word that is too long for a key.
   void remember_long(Bytes word, std::uint64_t hash, std::span<const Id> ids) {
     if (word.size() > kLongestStored) return;
-    const Header header{hash, static_cast<std::uint32_t>(word.size()), static_cast<std::uint32_t>(ids.size())};
+    const Header header{static_cast<std::uint16_t>(word.size()), static_cast<std::uint16_t>(ids.size())};
     const std::size_t place = allocate(sizeof header + ids.size_bytes() + word.size());
     if (place == kNoRoom) return;
     Byte* const record = bytes_at(place);
@@ -136,10 +136,10 @@ class WordStore {
   }
 
  private:
-  using Unit = std::uint64_t;  // records begin at multiples of its size
+  using Unit = std::uint32_t;  // records begin at multiples of its size
   static constexpr std::size_t kUnit = sizeof(Unit);
   static constexpr std::size_t kLongestStored = 1024;    // bytes of a long word
-  static constexpr std::size_t kMostStored = 12 << 20;   // bytes of all records
+  static constexpr std::size_t kMostStored = 24 << 20;   // bytes of all records
   static constexpr std::size_t kFirstSets = 1 << 15;     // 2 MiB
   static constexpr std::size_t kMostSets = 1 << 18;      // 16 MiB
   static constexpr std::size_t kFirstBuckets = 1 << 11;  // 128 KiB
@@ -154,10 +154,10 @@ class WordStore {
 
   // Of a long word: this, its ids, and its bytes. Of a short one: its ids, if its entry cannot hold them.
   struct Header {
-    std::uint64_t hash;
-    std::uint32_t length;
-    std::uint32_t count;
+    std::uint16_t length;
+    std::uint16_t count;
   };
+  static_assert(kLongestStored <= UINT16_MAX);
 
   // Stores that grew share them.
   struct Records {
@@ -180,11 +180,17 @@ class WordStore {
   std::size_t bucket_number(std::uint64_t hash) const { return (hash >> 16) & (buckets_.size() - 1); }
 
   Byte* bytes_at(std::size_t place) const { return reinterpret_cast<Byte*>(&records_->units[place]); }
-  const Id* ids_at(std::size_t place) const { return reinterpret_cast<const Id*>(bytes_at(place) + sizeof(Header)); }
   Header header_at(std::size_t place) const {
     Header header;
     std::memcpy(&header, bytes_at(place), sizeof header);
     return header;
+  }
+  std::span<const Id> ids_at(std::size_t place) const {
+    return {reinterpret_cast<const Id*>(bytes_at(place) + sizeof(Header)), header_at(place).count};
+  }
+  Bytes word_at(std::size_t place) const {
+    const Header header = header_at(place);
+    return {bytes_at(place) + sizeof header + header.count * sizeof(Id), header.length};
   }
 
   bool is_crowded_short() const { return num_short_.load(std::memory_order_relaxed) > sets_.size() * 2 / 8 * 5; }
