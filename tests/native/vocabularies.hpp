@@ -23,6 +23,17 @@ inline std::vector<std::array<Id, 2>> merges_for(const std::string& text, Random
   return merges;
 }
 
+// The text in as many letters as a few entries can be made of: characters of one and of two bytes, or bytes that
+// are none. Of those entries many have parts in common, so that a merge takes from another what it needs.
+inline std::string in_few_letters(const std::string& text, Random& random) {
+  const std::vector<std::string> letters = random.one_in(3)   ? std::vector<std::string>{"a", "b", "c"}
+                                           : random.one_in(2) ? std::vector<std::string>{"\u0436", "\u0416", "\u0446", "a"}
+                                                              : std::vector<std::string>{"\xd0", "\xb6", "\x96"};
+  std::string written;
+  for (const char byte : text) written += byte == ' ' ? " " : letters[static_cast<Byte>(byte) % letters.size()];
+  return written;
+}
+
 // The 256 bytes and slices of the text, in any order of ranks.
 inline std::vector<std::string> ranks_for(const std::string& text, Random& random) {
   std::set<std::string> tokens;

@@ -16,7 +16,9 @@ class Merger {
   // Writes the ids of a pre-token (not empty) to `out`, which has room for an id a byte; returns how many.
   std::size_t merge(Bytes pretoken, Id* out) {
     if (pretoken.size() > kMostGrouped || vocabulary_.num_ranks() >= kMostRanks) return merge_by_heap(pretoken, out);
-    return pretoken.size() <= kMostShort ? merge_short(pretoken, out) : merge_by_groups(pretoken, out);
+    Id symbols[kMostGrouped + 1];
+    const std::size_t size = begin(pretoken, symbols);
+    return size <= kMostShort ? merge_short(symbols, size, out) : merge_by_groups(symbols, size, out);
   }
 
   // The pair that the last merge of the last pre-token took, where there was a merge.
@@ -57,15 +59,36 @@ class Merger {
     return best;
   }
 
+  // Writes the symbols that merging begins with, the bytes or what two of them certainly make, to `symbols`, which has
+  // room for one more than there are bytes; returns how many. (No branches: half of the pairs are certain.)
+  std::size_t begin(Bytes pretoken, Id* symbols) {
+    const std::size_t last = pretoken.size() - 1;
+    constexpr BytePair kNoPair{};
+    const BytePair* pair = last == 0 ? &kNoPair : &vocabulary_.byte_pair(pretoken[0], pretoken[1]);
+    Rank left_is_taken = Vocabulary::kNoRank;
+    std::size_t size = 0;
+    bool is_taken = false;
+    for (std::size_t i = 0; i < last; ++i) {
+      const BytePair* const next = i + 1 < last ? &vocabulary_.byte_pair(pretoken[i + 1], pretoken[i + 2]) : &kNoPair;
+      const bool is_certain = (pair->rank < left_is_taken) & (pair->rank < next->left_is_taken);
+      symbols[size] = is_certain ? pair->made : vocabulary_.byte_id(pretoken[i]);
+      size += !is_taken;
+      is_taken = is_certain;
+      left_is_taken = pair->right_is_taken;
+      pair = next;
+    }
+    symbols[size] = vocabulary_.byte_id(pretoken[last]);
+    size += !is_taken;
+    if (size == 1 && last != 0) last_pair_ = {vocabulary_.byte_id(pretoken[0]), vocabulary_.byte_id(pretoken[1])};
+    return size;
+  }
+
   // The same without groups of groups, and with a bit for each symbol that is left instead of links.
-  std::size_t merge_short(Bytes pretoken, Id* out) {
-    const std::size_t size = pretoken.size();
-    Id symbols[kMostShort];
+  std::size_t merge_short(Id* symbols, std::size_t size, Id* out) {
     std::uint32_t pairs[kMostShort];
     std::uint32_t left = (1u << size) - 1;
-    for (std::size_t i = 0; i < size; ++i) symbols[i] = vocabulary_.byte_id(pretoken[i]);
     std::fill(pairs, pairs + kMostShort, kNever);
-    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(vocabulary_.rank_of_bytes(pretoken[i], pretoken[i + 1]), i);
+    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(vocabulary_.rank(symbols[i], symbols[i + 1]), i);
     for (;;) {
       const std::uint32_t best = size <= kGroup ? smallest(pairs) : std::min(smallest(pairs), smallest(pairs + kGroup));
       if (best >= kNever) break;
@@ -91,18 +114,16 @@ class Merger {
     return count;
   }
 
-  std::size_t merge_by_groups(Bytes pretoken, Id* out) {
-    const std::size_t size = pretoken.size(), num_groups = (size + kGroup - 1) / kGroup;
-    Id symbols[kMostGrouped];
+  std::size_t merge_by_groups(Id* symbols, std::size_t size, Id* out) {
+    const std::size_t num_groups = (size + kGroup - 1) / kGroup;
     std::uint32_t pairs[kMostGrouped];              // order() of each symbol with the next one
     std::uint32_t minima[kMostGrouped / kGroup];    // of each group of them
     std::uint16_t previous[kMostGrouped + 1], next[kMostGrouped];
     for (std::size_t i = 0; i < size; ++i) {
-      symbols[i] = vocabulary_.byte_id(pretoken[i]);
       previous[i] = static_cast<std::uint16_t>(i - 1);
       next[i] = static_cast<std::uint16_t>(i + 1);
     }
-    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(vocabulary_.rank_of_bytes(pretoken[i], pretoken[i + 1]), i);
+    for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(vocabulary_.rank(symbols[i], symbols[i + 1]), i);
     std::fill(pairs + size - 1, pairs + num_groups * kGroup, kNever);
     for (std::size_t i = 0; i < num_groups; ++i) minima[i] = smallest(pairs + i * kGroup);
     const auto update = [&](std::size_t place) { minima[place / kGroup] = smallest(pairs + place / kGroup * kGroup); };

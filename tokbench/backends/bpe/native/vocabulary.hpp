@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "byte_pairs.hpp"
 #include "pair_ranks.hpp"
 #include "utf8.hpp"
 #include "whole_tokens.hpp"
@@ -111,7 +112,7 @@ class Vocabulary {
 
   // The rank of the merge of a pair, or kNoRank.
   Rank rank(Id left, Id right) const { return pairs_.find(left, right); }
-  Rank rank_of_bytes(Byte left, Byte right) const { return byte_pairs_[left * kNumBytes + right]; }
+  const BytePair& byte_pair(Byte left, Byte right) const { return byte_pairs_(left, right); }
   std::size_t num_ranks() const { return made_.size(); }
 
   // The id that the merge of a rank makes.
@@ -170,14 +171,7 @@ class Vocabulary {
 
   void set_pairs(std::span<const PairRank> pairs) {
     pairs_ = PairRanks(pairs);
-    std::vector<std::uint16_t> byte_of(size(), kNumBytes);
-    for (std::size_t value = 0; value < kNumBytes; ++value) byte_of[byte_ids_[value]] = static_cast<std::uint16_t>(value);
-    byte_pairs_.assign(kNumBytes * kNumBytes, kNoRank);
-    for (const auto& [left, right, rank] : pairs) {
-      const std::size_t a = byte_of[left], b = byte_of[right];
-      if (a == kNumBytes || b == kNumBytes) continue;
-      byte_pairs_[a * kNumBytes + b] = std::min(byte_pairs_[a * kNumBytes + b], rank);
-    }
+    byte_pairs_.fill(pairs, byte_ids_, size(), [this](Id id) { return token(id); }, [this](Rank rank) { return made_[rank]; });
   }
 
   // The bytes of tokens[i] become ids[i].
@@ -192,7 +186,7 @@ class Vocabulary {
   std::vector<std::uint32_t> starts_{0};
   std::array<Id, kNumBytes> byte_ids_{};
   PairRanks pairs_;
-  std::vector<Rank> byte_pairs_;  // the same for two bytes, as a grid
+  BytePairs byte_pairs_;
   std::vector<Id> made_;
   bool made_in_order_ = false;  // as a rule they are, and need not be looked up
   Id first_made_ = 0;
