@@ -15,7 +15,11 @@ class Merger {
 
   // Writes the ids of a pre-token (not empty) to `out`, which has room for an id a byte; returns how many.
   std::size_t merge(Bytes pretoken, Id* out) {
-    if (pretoken.size() > kMostGrouped || vocabulary_.num_ranks() >= kMostRanks) return merge_by_heap(pretoken, out);
+    if (pretoken.size() > kMostGrouped || vocabulary_.num_ranks() >= kMostRanks) {
+      if (pretoken.size() >= kNowhere) throw std::length_error("a pre-token of more than 4 GB");
+      symbols_.resize(pretoken.size() + 1);
+      return merge_by_heap({symbols_.data(), begin(pretoken, symbols_.data())}, out);
+    }
     Id symbols[kMostGrouped + 1];
     const std::size_t size = begin(pretoken, symbols);
     return size <= kMostShort ? merge_short(symbols, size, out) : merge_by_groups(symbols, size, out);
@@ -151,13 +155,12 @@ class Merger {
     return count;
   }
 
-  std::size_t merge_by_heap(Bytes pretoken, Id* out) {
-    if (pretoken.size() >= kNowhere) throw std::length_error("a pre-token of more than 4 GB");
-    const auto size = static_cast<std::uint32_t>(pretoken.size());
+  std::size_t merge_by_heap(std::span<const Id> symbols, Id* out) {
+    const auto size = static_cast<std::uint32_t>(symbols.size());
     nodes_.resize(size);
     heap_.clear();
     for (std::uint32_t i = 0; i < size; ++i) {
-      nodes_[i] = {vocabulary_.byte_id(pretoken[i]), i - 1, i + 1 < size ? i + 1 : kNowhere};  // 0 - 1 is kNowhere
+      nodes_[i] = {symbols[i], i - 1, i + 1 < size ? i + 1 : kNowhere};  // 0 - 1 is kNowhere
     }
     for (std::uint32_t i = 0; i + 1 < size; ++i) collect(i);
     std::make_heap(heap_.begin(), heap_.end());
@@ -194,6 +197,7 @@ class Merger {
 
   const Vocabulary& vocabulary_;
   std::array<Id, 2> last_pair_{};
+  std::vector<Id> symbols_;
   std::vector<Node> nodes_;
   std::vector<Candidate> heap_;
 };

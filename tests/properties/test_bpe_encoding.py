@@ -1,0 +1,90 @@
+"""Both kernels merge as the textbook does, whatever the entries have in common.
+
+Few letters and many entries: nearly every merge takes a letter from another, and what comes first depends on
+letters further away. The characters are such that their bytes are merged across them too.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.backends.bpe import reference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.backends.bpe.kernel import Kernel
+
+LETTERS = ["abc", "жЖц", "aжЖ", "亜亝二"]
+
+texts_of_few_letters = st.sampled_from(LETTERS).flatmap(
+    lambda letters: st.text(letters, min_size=1, max_size=40)
+)
+
+
+@st.composite
+def merges_within(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> tuple[str, list[tuple[int, int]]]:
+    """A text and merges: each of two neighbours of what those before it have left of the text, any two."""
+    text = draw(texts)
+    merges: list[tuple[int, int]] = []
+    words = [tuple(text.encode())]
+    for _ in range(draw(st.integers(0, 25))):
+        word = draw(st.sampled_from(words))
+        if len(word) < 2:
+            break
+        place = draw(st.integers(0, len(word) - 2))
+        pair = (word[place], word[place + 1])
+        if pair in merges:
+            continue
+        merges.append(pair)
+        words.append(reference.merge_pair(word, pair, 255 + len(merges)))
+    return text, merges
+
+
+def merged_by_rank(pretoken: bytes, ranks: Mapping[bytes, int]) -> list[int]:
+    """The two neighbours whose bytes are the entry of the smallest rank become it, of equal ones the leftmost."""
+    if pretoken in ranks:
+        return [ranks[pretoken]]
+    word = [bytes([value]) for value in pretoken]
+    while True:
+        joined = [
+            (ranks[left + right], place)
+            for place, (left, right) in enumerate(pairwise(word))
+            if left + right in ranks
+        ]
+        if not joined:
+            return [ranks[piece] for piece in word]
+        _, place = min(joined)
+        word[place : place + 2] = [word[place] + word[place + 1]]
+
+
+@given(example=merges_within(texts_of_few_letters))
+def test_merges_are_applied_in_the_order_in_which_they_were_learned(
+    kernel: Kernel, example: tuple[str, list[tuple[int, int]]]
+) -> None:
+    text, merges = example
+    encoder = kernel.encoder_from_merges(np.array(merges, dtype=np.uint32).reshape(-1, 2), None)
+    pretoken = text.encode()
+    expected = reference.encode(pretoken, {pair: 256 + number for number, pair in enumerate(merges)})
+    assert list(encoder.encode_split(text, [len(pretoken)])) == expected
+
+
+@given(data=st.data(), text=texts_of_few_letters)
+def test_entries_are_merged_in_the_order_of_their_ranks(
+    kernel: Kernel, data: st.DataObject, text: str
+) -> None:
+    pretoken = text.encode()
+    places = st.tuples(st.integers(0, len(pretoken) - 1), st.integers(2, 5))
+    slices = {pretoken[start : start + size] for start, size in data.draw(st.lists(places, max_size=25))}
+    bytes_alone = {bytes([value]) for value in range(256)}
+    tokens = data.draw(
+        st.permutations(sorted(slices - bytes_alone)).map(lambda longer: [*sorted(bytes_alone), *longer])
+    )
+    encoder = kernel.encoder_from_ranks(tokens, None)
+    expected = merged_by_rank(pretoken, {token: rank for rank, token in enumerate(tokens)})
+    assert list(encoder.encode_split(text, [len(pretoken)])) == expected
