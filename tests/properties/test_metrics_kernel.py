@@ -17,8 +17,10 @@ from support.measuring import (
     WORD_TOKENS,
     Document,
     add,
+    add_texts,
     add_tiled,
     everything,
+    is_utf8,
     kernel_of,
     new_measurer,
     pieces_of,
@@ -67,6 +69,29 @@ def test_tokens_that_are_the_text_have_the_places_that_their_lengths_add_up_to(
         tiled = new_measurer(name, NUM_GROUPS, pieces=pieces)
         assert add_tiled(tiled, documents, pieces).tolist() == rows
         assert everything(tiled) == everything(placed)
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@given(documents=any_tiled_documents)
+def test_texts_are_measured_like_their_utf8(name: str, documents: list[Document]) -> None:
+    documents = [each for each in documents if is_utf8(each.text)]
+    pieces = pieces_of(documents)
+    tiled, texts = (new_measurer(name, NUM_GROUPS, pieces=pieces) for _ in range(2))
+    assert add_texts(texts, documents, pieces).tolist() == add_tiled(tiled, documents, pieces).tolist()
+    assert everything(texts) == everything(tiled)
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize(
+    "wrong", [{"texts": ("ab",)}, {"texts": ("ab", "\ud800")}, {"texts": ("ab", b" cd")}], ids=str
+)
+def test_wrong_texts_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
+    measurer = new_measurer(name, 2, pieces=PIECES)
+    good = {name: value for name, value in TILED.items() if name not in ("text", "text_offsets")} | {
+        "texts": ("ab", " cd")
+    }
+    assert measurer.add_texts(**good).shape == (2, len(counts.DOCUMENT_COUNTS))
+    assert_refused(measurer, measurer.add_texts, good | wrong)
 
 
 @pytest.mark.parametrize("behind", [b"", b"s", b" ", b"\xa9", b"\x99s", "\u0301".encode(), b"5"], ids=repr)

@@ -99,6 +99,30 @@ def add_tiled(
     )
 
 
+def is_utf8(text: bytes) -> bool:
+    """Whether a text can be a string."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def add_texts(
+    measurer: Measurer, documents: Sequence[Document], pieces: Sequence[bytes]
+) -> NDArray[np.int64]:
+    """The same as `add_tiled`, of documents that are UTF-8, as strings."""
+    ids = {piece: id for id, piece in enumerate(pieces)}
+    return measurer.add_texts(
+        texts=tuple(each.text.decode() for each in documents),
+        token_offsets=offsets_of([len(each.spans) for each in documents]),
+        ids=np.array(
+            [ids[each.text[slice(*span)]] for each in documents for span in each.spans], dtype=np.uint32
+        ),
+        groups=np.array([each.group for each in documents], dtype=np.int32),
+    )
+
+
 def everything(measurer: Measurer) -> dict[str, object]:
     """All that a measurer can be asked."""
     totals = measurer.totals()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.corpus import Document
-    from tokbench.evaluation.fidelity import Failure, Fidelity
+    from tokbench.evaluation.fidelity import Failure
     from tokbench.interfaces import Tokenizer
     from tokbench.metrics.kernel import Measurer
 
@@ -133,36 +133,32 @@ class Lane:
         return self.groups[group]
 
     def _add_group(self, counter: GroupCounter, batch: Batch) -> Counted:
-        texts = [document.text.encode() for document in batch.documents]
-        rows, fidelity = self._measured(counter, batch, texts)
-        counter.documents += len(texts)
-        counter.empty_documents += int(np.count_nonzero(np.diff(batch.spans.encoded.offsets) == 0))
-        counter.fidelity += fidelity.counts
-        return Counted(rows, sum(map(len, texts)), fidelity.failures)
-
-    def _measured(
-        self, counter: GroupCounter, batch: Batch, texts: list[bytes]
-    ) -> tuple[NDArray[np.int64], Fidelity]:
         if self._joins_pieces and isinstance(batch.spans, TiledSpans):
             # Measured so, the tokens are the text byte for byte, and decode to it: nothing is left to try.
-            return self._measured_tiles(counter, batch, texts), all_kept(batch.documents, batch.is_chosen)
-        fidelity = fidelity_of(
-            self._tokenizer,
-            batch.documents,
-            batch.spans.encoded,
-            text=b"".join(texts),
-            is_chosen=batch.is_chosen,
-        )
-        return self._measured_places(counter, batch, texts), fidelity
+            rows, fidelity = self._measured_tiles(counter, batch), all_kept(batch.documents, batch.is_chosen)
+            num_bytes = int(rows[:, DOCUMENT_COUNTS.index("bytes")].sum())
+        else:
+            texts = [document.text.encode() for document in batch.documents]
+            fidelity = fidelity_of(
+                self._tokenizer,
+                batch.documents,
+                batch.spans.encoded,
+                text=b"".join(texts),
+                is_chosen=batch.is_chosen,
+            )
+            rows, num_bytes = self._measured_places(counter, batch, texts), sum(map(len, texts))
+        counter.documents += len(batch.documents)
+        counter.empty_documents += int(np.count_nonzero(np.diff(batch.spans.encoded.offsets) == 0))
+        counter.fidelity += fidelity.counts
+        return Counted(rows, num_bytes, fidelity.failures)
 
     @staticmethod
-    def _measured_tiles(counter: GroupCounter, batch: Batch, texts: list[bytes]) -> NDArray[np.int64]:
-        return counter.measurer.add_tiled(
-            text=b"".join(texts),
-            text_offsets=np.cumsum([0, *map(len, texts)], dtype=np.int64),
+    def _measured_tiles(counter: GroupCounter, batch: Batch) -> NDArray[np.int64]:
+        return counter.measurer.add_texts(
+            texts=tuple(document.text for document in batch.documents),
             token_offsets=batch.spans.encoded.offsets,
             ids=batch.spans.encoded.ids,
-            groups=np.zeros(len(texts), dtype=np.int32),
+            groups=np.zeros(len(batch.documents), dtype=np.int32),
         )
 
     @staticmethod

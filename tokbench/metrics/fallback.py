@@ -141,6 +141,25 @@ class Measurer:
             groups=groups,
         )
 
+    def add_texts(
+        self,
+        *,
+        texts: tuple[str, ...],
+        token_offsets: NDArray[np.int64],
+        ids: NDArray[np.uint32],
+        groups: NDArray[np.int32],
+    ) -> NDArray[np.int64]:
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("a text is not a string")
+        data = [text.encode() for text in texts]
+        return self.add_tiled(
+            text=b"".join(data),
+            text_offsets=np.cumsum([0, *map(len, data)], dtype=np.int64),
+            token_offsets=token_offsets,
+            ids=ids,
+            groups=groups,
+        )
+
     def join(self, other: Measurer) -> None:
         if other is self:
             raise ValueError("a measurer cannot be joined with itself")

@@ -90,6 +90,20 @@ class Measurer(Protocol):
             TypeError: an argument of another type.
         """
 
+    def add_texts(
+        self,
+        *,
+        texts: tuple[str, ...],
+        token_offsets: NDArray[np.int64],
+        ids: NDArray[np.uint32],
+        groups: NDArray[np.int32],
+    ) -> NDArray[np.int64]:
+        """The same for documents that are strings; the other arguments are as for `add_tiled`.
+
+        Raises:
+            ValueError, TypeError: as `add_tiled`; ValueError too for a lone surrogate.
+        """
+
     def join(self, other: Any) -> None:
         """Count what another measurer of the same kernel has counted, which stays as it is.
 

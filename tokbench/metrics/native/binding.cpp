@@ -8,6 +8,7 @@
 #include <random>
 
 #include "measurer.hpp"
+#include "python_texts.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -35,9 +36,21 @@ std::span<const T> view(const InputArray<T>& array) {
 
 Bytes view(const nb::bytes& bytes) { return {reinterpret_cast<const Byte*>(bytes.c_str()), bytes.size()}; }
 
+// The texts behind one another, as `utf8` has them.
+struct JoinedTexts {
+  explicit JoinedTexts(std::span<const Text> texts, std::vector<Byte>& utf8) : offsets{0} {
+    std::size_t size = 0;
+    for (const Text& text : texts) size = append_utf8(text, utf8, size), offsets.push_back(static_cast<std::int64_t>(size));
+    bytes = {utf8.data(), size};
+  }
+  Bytes bytes;
+  std::vector<std::int64_t> offsets;
+};
+
 struct SharedMeasurer {
   SharedMeasurer(const Tables& tables, std::size_t num_groups, std::uint64_t seed) : measurer(tables, num_groups, seed) {}
   Measurer measurer;
+  std::vector<Byte> utf8;  // of the texts that are counted
   std::mutex mutex;
 };
 
@@ -66,15 +79,23 @@ void join(SharedMeasurer& self, SharedMeasurer& other) {
   self.measurer.join(other.measurer);
 }
 
+// Behind the lock of the measurer.
+template <class Batch>
+std::vector<std::int64_t> measured(SharedMeasurer& self, const Documents& documents, const Batch& tokens) {
+  std::vector<std::int64_t> rows;
+  self.measurer.add(documents, tokens, [&](const Counts& counts) {
+    for (const Count each : kDocumentCounts) rows.push_back(counts[each]);
+  });
+  return rows;
+}
+
 template <class Batch>
 Int64Array measure(SharedMeasurer& self, const Documents& documents, const Batch& tokens) {
   std::vector<std::int64_t> rows;
   {
     const nb::gil_scoped_release unlocked;
     const std::lock_guard alone(self.mutex);
-    self.measurer.add(documents, tokens, [&](const Counts& counts) {
-      for (const Count each : kDocumentCounts) rows.push_back(counts[each]);
-    });
+    rows = measured(self, documents, tokens);
   }
   return to_array(std::move(rows), {documents.size(), kDocumentCounts.size()});
 }
@@ -100,6 +121,20 @@ void count_ids(const InputArray<std::uint32_t>& ids, const nb::ndarray<std::int6
   require(seen.empty() || std::ranges::max(seen) < counts.size(), "an id has no count");
   std::int64_t* const count = counts.data();
   for (const std::uint32_t id : seen) ++count[id];
+}
+
+Int64Array add_texts(SharedMeasurer& self, const nb::tuple& strings, const InputArray<std::int64_t>& token_offsets,
+                     const InputArray<std::uint32_t>& ids, const InputArray<std::int32_t>& groups) {
+  const std::vector<Text> texts = texts_of(strings);
+  require(texts.size() == groups.size(), "there must be a group for each text");
+  std::vector<std::int64_t> rows;
+  {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard alone(self.mutex);
+    const JoinedTexts joined(texts, self.utf8);
+    rows = measured(self, Documents{joined.bytes, joined.offsets, view(token_offsets), view(groups)}, TiledBatch{view(ids)});
+  }
+  return to_array(std::move(rows), {groups.size(), kDocumentCounts.size()});
 }
 
 // One row of numbers for each group, made by fill(group, rows).
@@ -188,6 +223,8 @@ NB_MODULE(_measure, module) {
       .def("add_tiled", &add_tiled, nb::kw_only(), "text"_a, "text_offsets"_a.noconvert(), "token_offsets"_a.noconvert(),
            "ids"_a.noconvert(), "groups"_a.noconvert(),
            "Count documents that their tokens tile: int64[D, len(DOCUMENT_COUNTS)].")
+      .def("add_texts", &add_texts, nb::kw_only(), "texts"_a, "token_offsets"_a.noconvert(), "ids"_a.noconvert(),
+           "groups"_a.noconvert(), "Count texts that their tokens tile: int64[D, len(DOCUMENT_COUNTS)].")
       .def("join", &join, "other"_a, "Count what another one has counted.")
       .def("totals", &totals, "int64[G, len(COUNTS)].")
       .def("numbers_by_length", &numbers_by_length, "int64[G, 17, 2].")

@@ -18,6 +18,7 @@
 #include "counter.hpp"
 #include "decoder.hpp"
 #include "encoder.hpp"
+#include "python_texts.hpp"
 #include "trainer.hpp"
 
 namespace nb = nanobind;
@@ -67,33 +68,6 @@ Bytes utf8_view(nb::handle text) {
   const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (data == nullptr) throw nb::python_error();
   return {reinterpret_cast<const Byte*>(data), static_cast<std::size_t>(size)};
-}
-
-// A Python string as it lies in memory, so that any thread can read it without the interpreter's lock; and
-// without the UTF-8 that Python would keep beside it from then on.
-Text text_of(nb::handle text) {
-  if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text is not a string");
-#if PY_VERSION_HEX < 0x030C0000
-  if (PyUnicode_READY(text.ptr()) != 0) throw nb::python_error();
-#endif
-  const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr()));
-  const void* const data = PyUnicode_DATA(text.ptr());
-  if (PyUnicode_IS_ASCII(text.ptr())) return {data, size, Units::Utf8};
-  switch (PyUnicode_KIND(text.ptr())) {
-    case PyUnicode_1BYTE_KIND:
-      return {data, size, Units::Latin1};
-    case PyUnicode_2BYTE_KIND:
-      return {data, size, Units::Ucs2};
-    default:
-      return {data, size, Units::Ucs4};
-  }
-}
-
-std::vector<Text> texts_of(const nb::tuple& strings) {
-  std::vector<Text> texts;
-  texts.reserve(strings.size());
-  for (const nb::handle string : strings) texts.push_back(text_of(string));
-  return texts;
 }
 
 // What work() returns, which runs without the interpreter's lock; for lone surrogates, what Python says of the

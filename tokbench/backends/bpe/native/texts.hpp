@@ -1,6 +1,7 @@
 // Text as it comes from outside, in units of one, two or four bytes; as UTF-8 it is encoded.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -130,17 +131,25 @@ inline Byte* write_utf8(const Text& text, Byte* out, [[maybe_unused]] SimdTier t
   return write_utf8(units, text.size, out);
 }
 
-// The UTF-8 of a text: itself, or written to `buffer`. Throws LoneSurrogate.
-inline Bytes utf8_of(const Text& text, std::vector<Byte>& buffer, SimdTier tier = simd_tier()) {
+// Writes the UTF-8 of a text to `buffer` from `start` on, which grows as it must; returns where it ends. Throws
+// LoneSurrogate.
+inline std::size_t append_utf8(const Text& text, std::vector<Byte>& buffer, std::size_t start, SimdTier tier = simd_tier()) {
   constexpr std::size_t kSlack = 16;  // that may be written behind the end
-  if (text.units == Units::Utf8) return {static_cast<const Byte*>(text.data), text.size};
-  const std::size_t most = text.size * most_bytes(text.units) + kSlack;
-  if (buffer.size() < most) buffer.resize(most);
-  Byte* end = buffer.data();
+  const std::size_t most = start + text.size * most_bytes(text.units) + kSlack;
+  if (buffer.size() < most) buffer.resize(std::max(most, buffer.size() * 2));
+  Byte* end = buffer.data() + start;
+  if (text.units == Units::Utf8) end = std::copy_n(static_cast<const Byte*>(text.data), text.size, end);
   if (text.units == Units::Latin1) end = write_utf8<std::uint8_t>(text, end, tier);
   if (text.units == Units::Ucs2) end = write_utf8<std::uint16_t>(text, end, tier);
   if (text.units == Units::Ucs4) end = write_utf8<std::uint32_t>(text, end, tier);
-  return {buffer.data(), static_cast<std::size_t>(end - buffer.data())};
+  return static_cast<std::size_t>(end - buffer.data());
+}
+
+// The UTF-8 of a text: itself, or written to `buffer`. Throws LoneSurrogate.
+inline Bytes utf8_of(const Text& text, std::vector<Byte>& buffer, SimdTier tier = simd_tier()) {
+  if (text.units == Units::Utf8) return {static_cast<const Byte*>(text.data), text.size};
+  const std::size_t size = append_utf8(text, buffer, 0, tier);
+  return {buffer.data(), size};
 }
 
 }  // namespace tokbench

@@ -1,0 +1,41 @@
+// Python strings as texts, for the bindings, which alone know of Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <vector>
+
+#include "texts.hpp"
+
+namespace tokbench {
+
+namespace nb = nanobind;
+
+// A Python string as it lies in memory, so that any thread can read it without the interpreter's lock; and
+// without the UTF-8 that Python would keep beside it from then on.
+inline Text text_of(nb::handle text) {
+  if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text is not a string");
+#if PY_VERSION_HEX < 0x030C0000
+  if (PyUnicode_READY(text.ptr()) != 0) throw nb::python_error();
+#endif
+  const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr()));
+  const void* const data = PyUnicode_DATA(text.ptr());
+  if (PyUnicode_IS_ASCII(text.ptr())) return {data, size, Units::Utf8};
+  switch (PyUnicode_KIND(text.ptr())) {
+    case PyUnicode_1BYTE_KIND:
+      return {data, size, Units::Latin1};
+    case PyUnicode_2BYTE_KIND:
+      return {data, size, Units::Ucs2};
+    default:
+      return {data, size, Units::Ucs4};
+  }
+}
+
+inline std::vector<Text> texts_of(const nb::tuple& strings) {
+  std::vector<Text> texts;
+  texts.reserve(strings.size());
+  for (const nb::handle string : strings) texts.push_back(text_of(string));
+  return texts;
+}
+
+}  // namespace tokbench
