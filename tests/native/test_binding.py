@@ -175,6 +175,20 @@ def test_nothing_is_a_text_too(module: Any) -> None:
     assert len(module.Encoder(np.empty((0, 2), np.uint32), None)) == 256
 
 
+@pytest.mark.parametrize("kind", ["a", "é", "漢", "🙂"])
+def test_marks_are_looked_up_in_strings_of_every_width(module: Any, kind: str) -> None:
+    marks = np.zeros(0x110000, np.uint8)
+    marks[[ord("a"), ord(kind)]] = 1
+    for size in [0, 1, 63, 64, 65, 200]:
+        assert module.all_marked("a" * size + kind, marks)
+        assert not module.all_marked("a" * size + kind + "b", marks)
+        assert not module.all_marked("b" + kind * size, marks)
+    with pytest.raises(ValueError, match="each code point"):
+        module.all_marked(kind, marks[:-1])
+    with pytest.raises(TypeError):
+        module.all_marked(kind.encode(), marks)
+
+
 def test_results_outlive_what_made_them(module: Any) -> None:
     encoder = new_encoder(module)
     ids, offsets = encoder.encode_batch(["abab"] * 1000, 2)

@@ -15,6 +15,7 @@ import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
+from support.kernels import KERNEL_NAMES, kernel_named
 from support.places import SHARED, VOCABULARIES
 from support.texts import all_characters, bundled_texts, texts
 
@@ -210,14 +211,15 @@ def test_nfc_is_the_librarys_for_every_code_point_before_and_behind_marks(
         assert native.encode(text) == library.encode(text), f"from U+{start:04X} on"
 
 
-def test_agreement_asks_once_and_never_about_ascii() -> None:
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_agreement_asks_once_and_never_about_ascii(name: str) -> None:
     asked: list[str] = []
 
     def members(each: str, text: str) -> str:
         asked.append(text)
         return "".join(regex.findall(each, text))
 
-    agreement = CharacterAgreement(members, kernel="python", nfc=False)
+    agreement = CharacterAgreement(members, kernel=kernel_named(name).name, nfc=False)
     assert agreement.covers("plain ASCII")
     assert asked == []
     assert agreement.covers("wörld, wörld")
@@ -225,10 +227,16 @@ def test_agreement_asks_once_and_never_about_ascii() -> None:
     assert len(asked) == len(CLASSES)
 
 
-def test_agreement_refuses_a_character_that_the_library_sees_otherwise() -> None:
-    agreement = CharacterAgreement(lambda each, text: "", kernel="python", nfc=False)
-    assert not agreement.covers("é")
-    assert agreement.covers("€")  # in none of the classes, to anybody
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_agreement_refuses_a_character_that_the_library_sees_otherwise(name: str) -> None:
+    agreement = CharacterAgreement(lambda each, text: "", kernel=kernel_named(name).name, nfc=False)
+    for _ in range(2):
+        assert not agreement.covers("é")
+        assert agreement.covers("€")  # in none of the classes, to anybody
+        assert not agreement.covers("€" * 100 + "é")
+        assert agreement.covers("a€" * 100)
+    with pytest.raises(UnicodeEncodeError):
+        agreement.covers("€\ud800")
 
 
 @pytest.mark.parametrize("special", SpecialPolicy)

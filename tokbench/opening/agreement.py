@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 CLASSES = (r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"\s")
 """The classes that the named patterns are written with, in the order of the kernel's numbers from 1."""
 
-_UNKNOWN, _AGREED, _DISPUTED = 0, 1, 2
 _NUM_CODE_POINTS = 0x110000
 
 
@@ -40,21 +39,28 @@ class CharacterAgreement:
         self._members = members
         self._kernel = kernel
         self._nfc = nfc
-        self._states = np.zeros(_NUM_CODE_POINTS, np.uint8)
+        # Two arrays, so that the kernel can go through a text by marks alone.
+        self._agreed = np.zeros(_NUM_CODE_POINTS, np.uint8)
+        self._agreed[:128] = 1  # there the tables have never changed
+        self._is_known = self._agreed.astype(np.bool_)
 
     def covers(self, text: str) -> bool:
-        """Whether no character of a text is disputed. Raises `UnicodeEncodeError` for lone surrogates.
-
-        ASCII is not looked at: there the tables have never changed.
-        """
-        if text.isascii():
+        """Whether no character of a text is disputed. Raises `UnicodeEncodeError` for lone surrogates."""
+        if text.isascii() or self._all_agreed(text):
             return True
         code_points = np.frombuffer(text.encode("utf-32-le"), "<u4")
-        states = self._states[code_points]
-        if not states.all():
-            self._ask(np.unique(code_points[states == _UNKNOWN]).tolist())
-            states = self._states[code_points]
-        return bool((states == _AGREED).all())
+        is_known = self._is_known[code_points]
+        if not is_known.all():
+            self._ask(np.unique(code_points[~is_known]).tolist())
+        return bool(self._agreed[code_points].all())
+
+    def _all_agreed(self, text: str) -> bool:
+        """Whether that is known of a text without looking closer."""
+        if self._kernel != "native":
+            return False
+        from tokbench.backends.bpe import _native
+
+        return _native.all_marked(text, self._agreed)
 
     def _ask(self, code_points: list[int]) -> None:
         characters = "".join(map(chr, code_points))
@@ -65,7 +71,8 @@ class CharacterAgreement:
         if self._nfc:
             disputed |= {character for character in characters if not _is_settled_in_nfc(character)}
         for code_point in code_points:
-            self._states[code_point] = _DISPUTED if chr(code_point) in disputed else _AGREED
+            self._agreed[code_point] = chr(code_point) not in disputed
+            self._is_known[code_point] = True
 
 
 def _members_here(each: str, number: int, characters: str, *, kernel: str) -> set[str]:

@@ -330,6 +330,12 @@ NB_MODULE(_native, module) {
         return static_cast<int>(class_of(code_point));
       },
       "code_point"_a, "The class of a code point in the scanners' tables.");
+  module.def(
+      "all_marked", [](nb::handle text, const InputArray<std::uint8_t>& marks) {
+        if (marks.size() != 0x110000) throw std::invalid_argument("there must be a mark for each code point");
+        return all_marked(text_of(text), marks.data());
+      },
+      "text"_a, "marks"_a.noconvert(), "Whether each code point of a text has a 1 among the marks.");
   module.def("train", &train, "counter"_a, nb::kw_only(), "num_merges"_a, "min_frequency"_a, "max_token_length"_a,
              "seed"_a, "progress"_a.none(),
              "Learn merges from a finished counter: (uint32[n, 2] pairs, int64[n] counts, tokens of the text).");
