@@ -94,9 +94,12 @@ def test_wrong_texts_are_refused_and_nothing_is_counted(name: str, wrong: dict[s
     assert_refused(measurer, measurer.add_texts, good | wrong)
 
 
-@pytest.mark.parametrize("behind", [b"", b"s", b" ", b"\xa9", b"\x99s", "\u0301".encode(), b"5"], ids=repr)
+@pytest.mark.parametrize(
+    "behind", [b"", b"s", b" ", b"=", b"\xa9", b"\x99s", "\u0301".encode(), b"5"], ids=repr
+)
 def test_every_two_tokens_are_measured_as_the_text_that_they_are(behind: bytes) -> None:
     documents = [tokens_of(one, other, behind) for one in WORD_TOKENS for other in WORD_TOKENS]
+    documents += [tokens_of(one, b"", other, behind) for one in WORD_TOKENS for other in WORD_TOKENS]
     pieces = pieces_of(documents)
     tiled = new_measurer("native", pieces=pieces)
     rows = add_tiled(tiled, documents, pieces).tolist()

@@ -138,11 +138,19 @@ def _exchange_by_renames(one: Path, other: Path) -> None:
         if aside.exists():
             if not one.exists():
                 other.rename(one)
-            if other.exists():  # another writer was quicker: its folder stays
-                _discard(aside)
-            else:
-                aside.rename(other)
+            _put_back(aside, other)
         raise
+
+
+def _put_back(aside: Path, place: Path) -> None:
+    """Rename to the place, unless another writer was quicker: its folder stays."""
+    try:
+        aside.rename(place)
+    except OSError as error:
+        # Whether something is there cannot be asked beforehand: it comes and goes.
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        _discard(aside)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -89,7 +89,7 @@ class Pieces {
   }
 
   static std::uint8_t flags_of(const CharacterTable& table, Bytes bytes) {
-    if (bytes.empty()) return 0;
+    if (bytes.empty()) return Piece::kGoesOnWithOperator;  // what is behind it may
     unsigned flags = 0;
     if (ends_word(table, bytes)) flags |= Piece::kEndsWord;
     if (kIsSecondByte[bytes.front()]) flags |= Piece::kGoesOnWithOperator;
