@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 documents = st.lists(
     st.builds(
         Document,
-        st.text(st.sampled_from("ab é\n\r\u2028"), min_size=1, max_size=30),
+        st.text(st.sampled_from("ab é\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029"), min_size=1, max_size=30),
         st.sampled_from(["x", "y"]),
         st.just("a.txt"),
     ),

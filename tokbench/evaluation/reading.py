@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokbench.corpus import Fingerprint
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 _BEGINNING_CHARACTERS = 1 << 20
 _LINES_OF_GROUP = 200
 _LONGEST_LINE = 400
+_LINE = re.compile("[^\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+"""What `str.splitlines` gives of lines that are not empty."""
 
 
 class Reading:
@@ -89,14 +93,6 @@ class _Notes:
 
 
 def _first_lines(text: str, most: int) -> list[str]:
-    """The first lines with text; a text is not parted further than that takes."""
-    lines: list[str] = []
-    start = 0
-    while start < len(text) and len(lines) < most:
-        part = text[start : start + _LONGEST_LINE * most]
-        found = part.splitlines(keepends=True)
-        if start + len(part) < len(text) and len(found) > 1:
-            found.pop()  # it goes on
-        lines += [line.splitlines()[0][:_LONGEST_LINE] for line in found if line.strip()]
-        start += sum(map(len, found))
-    return lines[:most]
+    """The first lines with text; of what is behind them nothing is looked at."""
+    lines = (found.group() for found in _LINE.finditer(text))
+    return [line[:_LONGEST_LINE] for line in islice(filter(str.strip, lines), most)]

@@ -40,7 +40,10 @@ Bytes view(const nb::bytes& bytes) { return {reinterpret_cast<const Byte*>(bytes
 struct JoinedTexts {
   explicit JoinedTexts(std::span<const Text> texts, std::vector<Byte>& utf8) : offsets{0} {
     std::size_t size = 0;
-    for (const Text& text : texts) size = append_utf8(text, utf8, size), offsets.push_back(static_cast<std::int64_t>(size));
+    for (const Text& text : texts) {
+      size = append_utf8(text, utf8, size);
+      offsets.push_back(static_cast<std::int64_t>(size));
+    }
     bytes = {utf8.data(), size};
   }
   Bytes bytes;
