@@ -64,6 +64,24 @@ def test_the_reference_can_be_chosen(run, trained, files):
     run("report", files[0], "-t", trained, "--reference", "xx").refused(2, "'xx' is not among the aligned")
 
 
+def test_metrics_choose_the_figures(run, trained, files):
+    names = ["tokens_per_word", "unk_rate"]
+    arguments = ["report", *files, "-t", trained]
+    full = run(*arguments, "--json").good().json
+    slim = run(*arguments, "--json", "--metrics", ",".join(names)).good().json
+    assert list(slim["metrics"]) == list(slim["tokenizer"]["metrics"]) == names
+    for name in names:
+        assert slim["tokenizer"]["metrics"][name] == full["tokenizer"]["metrics"][name]
+        for group, figures in slim["tokenizer"]["groups"].items():
+            assert figures[name] == full["tokenizer"]["groups"][group][name]
+    assert slim["spending"] == full["spending"]
+    shown = run(*arguments, "--metrics", "unk_rate").good().stdout
+    assert "unknown tokens over tokens" in shown
+    assert "the compression" not in shown
+    assert "Words that fall apart" in shown
+    run(*arguments, "--metrics", "unk_rates").refused(2, "unk_rate")
+
+
 def test_out_is_written_whole(run, trained, files, tmp_path):
     arguments = ["report", files[1], "-t", trained]
     run(*arguments, "--json", "--out", ".").refused(2, "is a folder")

@@ -9,7 +9,7 @@ import typer
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
 from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import AggregateChoice, ProgressChoice, ProgressOption
+from tokbench.cli.options import AggregateChoice, MetricsOption, ProgressChoice, ProgressOption
 from tokbench.cli.output import OutputChoices, PictureChoices
 from tokbench.cli.texts import tell_problems
 
@@ -38,10 +38,7 @@ def compare(
             metavar="N", min=1, help="The size of those that are trained; by default one that fits."
         ),
     ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,…", help="The figures to show; `--metrics all` for all of them."),
-    ] = None,
+    metrics: MetricsOption = None,
     baseline: Annotated[
         str | None,
         typer.Option(

@@ -112,6 +112,10 @@ __all__ = [
     "TokenizerOption",
 ]
 
+MetricsOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,…", help="The figures to show; `--metrics all` for all of them."),
+]
 CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV: a line for each figure and group.")]
 MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
 LatexFlag = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")]

@@ -9,7 +9,7 @@ import typer
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
 from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import ProgressChoice, ProgressOption, TokenizerOption
+from tokbench.cli.options import MetricsOption, ProgressChoice, ProgressOption, TokenizerOption
 from tokbench.cli.output import OutputChoices, PictureChoices
 from tokbench.cli.texts import tell_problems
 
@@ -21,6 +21,7 @@ def report(
     command: typer.Context,
     *,
     tokenizer: TokenizerOption = "default",
+    metrics: MetricsOption = None,
     reference: Annotated[
         str | None,
         typer.Option(metavar="GROUP", help="The language that premiums are taken over; by default English."),
@@ -47,11 +48,12 @@ def report(
 ) -> None:
     """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs."""
     from tokbench import judging
-    from tokbench.cli.output import asked_for, comparison_forms
+    from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms
     from tokbench.metrics.cost import Model
     from tokbench.render.progress import showing_progress
     from tokbench.render.report import render_report, report_json
 
+    chosen = chosen_metrics(metrics)
     output = form.output()
     pictures = drawn.pictures()
     model = Model(
@@ -77,9 +79,12 @@ def report(
             progress=told,
         )
         told("drawing", 0, None, "charts")
-        pictures.write(result.comparison, corpus)
+        pictures.write(result.comparison, corpus, metrics=chosen)
     tell_problems(corpus)
     output.write(
-        {**comparison_forms(result.comparison), "json": lambda: report_json(result)},
-        lambda console: render_report(result, console=console),
+        {
+            **comparison_forms(result.comparison, metrics=chosen),
+            "json": lambda: report_json(result, metrics=chosen),
+        },
+        lambda console: render_report(result, metrics=chosen, console=console),
     )

@@ -14,12 +14,13 @@ from tokbench.render.layout import Column, grid, plain_table, print_panes, print
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
     from tokbench.evaluation.comparison import Judged
     from tokbench.evaluation.report import Cost, Report, Use
+    from tokbench.metrics.catalogue import Metric
 
 _GROUP_FIGURES = (
     "bytes_per_token",
@@ -41,8 +42,8 @@ _WORDS_SHOWN = 3
 _NONE = "–"
 
 
-def render_report(report: Report, *, console: Console) -> None:
-    """All sections, those without anything to say left out."""
+def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, console: Console) -> None:
+    """All sections, those without anything to say left out; of the figures, those of `metrics` alone."""
     judged = report.judged
     info = judged.contestant.tokenizer.info
     comparison = report.comparison
@@ -53,8 +54,8 @@ def render_report(report: Report, *, console: Console) -> None:
             style="bold",
         )
     )
-    _figures(judged, console=console)
-    _groups(report, console=console)
+    _figures(judged, metrics=METRICS.values() if metrics is None else metrics, console=console)
+    _groups(report, metrics=metrics or [metric_named(name) for name in _GROUP_FIGURES], console=console)
     _words(judged, console=console)
     _vocabulary(report, console=console)
     _lengths(report, console=console)
@@ -69,11 +70,12 @@ def _title(text: str, *, console: Console) -> None:
     console.print(Text(text, style="bold underline"))
 
 
-def _figures(judged: Judged, *, console: Console) -> None:
+def _figures(judged: Judged, *, metrics: Iterable[Metric], console: Console) -> None:
+    chosen = tuple(metrics)
     for theme, title in _THEMES.items():
         rows = [
             metric
-            for metric in METRICS.values()
+            for metric in chosen
             if metric.theme == theme and judged.figures[metric.name].value is not None
         ]
         if not rows:
@@ -96,13 +98,12 @@ def _figures(judged: Judged, *, console: Console) -> None:
         print_table(table, console=console)
 
 
-def _groups(report: Report, *, console: Console) -> None:
+def _groups(report: Report, *, metrics: Sequence[Metric], console: Console) -> None:
     judged = report.judged
     fairness = judged.fairness
     if len(judged.groups) < 2:
         return
     _title("Groups, the worst served first", console=console)
-    metrics = [metric_named(name) for name in _GROUP_FIGURES]
     groups = sorted(
         judged.groups, key=lambda group: (judged.groups[group]["bytes_per_token"].value or 0, group)
     )
@@ -270,16 +271,19 @@ def _scaled(value: float | None, unit: float, name: str, *, digits: int = 1) -> 
     return None if value is None else f"{value / unit:,.{digits}f} {name}".rstrip()
 
 
-def report_json(report: Report) -> bytes:
+def report_json(report: Report, *, metrics: Sequence[Metric] | None = None) -> bytes:
     """`report_document` on a line."""
     import orjson
 
-    return orjson.dumps(report_document(report)) + b"\n"
+    return orjson.dumps(report_document(report, metrics=metrics)) + b"\n"
 
 
-def report_document(report: Report) -> dict[str, Any]:
-    """As `--json` prints it: schema tokbench.report/1, the comparison's figures with all that follows."""
-    compared = comparison_document(report.comparison)
+def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) -> dict[str, Any]:
+    """As `--json` prints it: schema tokbench.report/1, the comparison's figures with all that follows.
+
+    With `metrics`, the same with these metrics alone.
+    """
+    compared = comparison_document(report.comparison, metrics=metrics)
     cost = report.cost
     return {
         **{key: value for key, value in compared.items() if key not in ("baseline", "tokenizers", "verdict")},
