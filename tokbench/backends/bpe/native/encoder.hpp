@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <system_error>
 #include <thread>
 
@@ -28,7 +29,7 @@ class Encoder {
   // The ids of a text of any bytes. Throws LoneSurrogate, as all that takes a Text does.
   Ids encode(const Text& text) const {
     Ids ids;
-    const Borrowed worker(*this);
+    const Borrowed worker(*this, text.size);
     Worker::WritingIds output{&ids};
     worker->encode(pattern_, text, output);
     return ids;
@@ -37,7 +38,7 @@ class Encoder {
   // The ids of a text that was split elsewhere: ends[i] is where pre-token i ends.
   Ids encode_split(Bytes text, std::span<const std::size_t> ends) const {
     Ids ids;
-    const Borrowed worker(*this);
+    const Borrowed worker(*this, 0);
     std::size_t start = 0;
     for (const std::size_t end : ends) {
       if (end <= start || end > text.size()) throw std::invalid_argument("pre-tokens must be ascending and inside the text");
@@ -59,8 +60,9 @@ class Encoder {
   Batch encode_batch(std::span<const Text> texts, unsigned threads) const {
     Batch batch;
     batch.offsets.resize(texts.size() + 1);
+    const std::size_t num_units = units_of(texts);
     if (threads <= 1) {
-      const Borrowed worker(*this);
+      const Borrowed worker(*this, num_units);
       Worker::WritingIds output{&batch.ids};
       for (std::size_t i = 0; i < texts.size(); ++i) {
         worker->encode(pattern_, texts[i], output);
@@ -103,7 +105,7 @@ class Encoder {
   // A worker of the encoder's, given back at the end of the scope: as many exist as threads ever met here.
   class Borrowed {
    public:
-    explicit Borrowed(const Encoder& encoder) : encoder_(encoder) {
+    Borrowed(const Encoder& encoder, std::size_t num_units) : encoder_(encoder) {
       const std::lock_guard lock(encoder_.mutex_);
       if (encoder_.idle_.empty()) {
         worker_ = std::make_unique<Worker>(encoder_.vocabulary_, encoder_.words_);
@@ -111,7 +113,7 @@ class Encoder {
         worker_ = std::move(encoder_.idle_.back());
         encoder_.idle_.pop_back();
       }
-      worker_->begin();
+      worker_->begin(num_units);
     }
     ~Borrowed() {
       worker_->end();
@@ -128,16 +130,21 @@ class Encoder {
     std::unique_ptr<Worker> worker_;
   };
 
+  static std::size_t units_of(std::span<const Text> texts) {
+    return std::accumulate(texts.begin(), texts.end(), std::size_t{0}, [](std::size_t sum, const Text& text) { return sum + text.size; });
+  }
+
   // Calls work(worker, chunks, number of a chunk) for each chunk of the texts, on threads.
   template <class Work>
   void on_chunks(std::span<const Text> texts, unsigned threads, const Work& work) const {
     const Chunks chunks(texts, pattern_);
+    const std::size_t num_units = units_of(texts);
     std::atomic<std::size_t> next_chunk{0};
     std::exception_ptr failure;
     std::mutex failure_mutex;
     const auto work_on_some = [&] {
       try {
-        const Borrowed worker(*this);
+        const Borrowed worker(*this, num_units);
         for (std::size_t chunk; (chunk = next_chunk.fetch_add(1)) < chunks.size();) work(*worker, chunks, chunk);
       } catch (...) {
         const std::lock_guard lock(failure_mutex);

@@ -20,6 +20,13 @@ class SharedWords {
     std::uint64_t generation = 0;
   };
 
+  // With room for the words of texts of so many units that are about to be encoded.
+  Lease lease(std::size_t num_units) {
+    const std::lock_guard lock(mutex_);
+    if (std::shared_ptr<WordStore> grown = lease_.current->grown_for(num_units)) replace(std::move(grown));
+    return lease_;
+  }
+
   Lease lease() const {
     const std::lock_guard lock(mutex_);
     return lease_;
@@ -33,14 +40,19 @@ class SharedWords {
     const std::lock_guard lock(mutex_);
     if (lease.generation != lease_.generation) return;
     if (lease_.current->is_full()) {
-      lease_.previous = std::exchange(lease_.current, std::make_shared<WordStore>());
+      lease_.previous = lease_.current;
+      replace(std::make_shared<WordStore>());
     } else {
-      lease_.current = lease_.current->grown();
+      replace(lease_.current->grown());
     }
-    generation_.store(++lease_.generation, std::memory_order_relaxed);
   }
 
  private:
+  void replace(std::shared_ptr<WordStore> store) {
+    lease_.current = std::move(store);
+    generation_.store(++lease_.generation, std::memory_order_relaxed);
+  }
+
   mutable std::mutex mutex_;
   Lease lease_{std::make_shared<WordStore>(), nullptr, 0};
   std::atomic<std::uint64_t> generation_{0};  // the lease's, to be read without the lock

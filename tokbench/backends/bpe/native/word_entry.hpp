@@ -42,6 +42,7 @@ class WordEntry {
 
   // Takes a free entry; another thread may have been faster.
   bool claim() {
+    if (relaxed_high() != 0) return false;  // at the price of a glance
     std::uint64_t free = 0;
     return high_.compare_exchange_strong(free, kClaimed, std::memory_order_relaxed);
   }

@@ -16,7 +16,7 @@ class Worker {
   Worker(const Vocabulary& vocabulary, SharedWords& shared) : vocabulary_(vocabulary), shared_(shared), merger_(vocabulary) {}
 
   // Work is done between these two: an idle worker keeps no store alive.
-  void begin() { lease_ = shared_.lease(); }
+  void begin(std::size_t num_units) { lease_ = shared_.lease(num_units); }
   void end() { lease_ = {}; }
 
   // Gives the ids of a text to `output`, which is one of the two classes below.
@@ -25,7 +25,7 @@ class Worker {
     const Bytes utf8 = utf8_of(text, utf8_);
     with_scanner(pattern, [&](auto scanner) {
       const auto collected = for_each_pretoken(
-          scanner, utf8, Collecting<Output>{*this, output, utf8.data() + utf8.size(), words_, lease_.current->sets()});
+          scanner, utf8, Collecting<Output>{*this, output, utf8.data() + utf8.size(), words_, lease_.current->places()});
       encode_words({words_, collected.next}, output);
     });
   }
@@ -96,24 +96,24 @@ class Worker {
     Output& output;
     const Byte* end;
     Word* next;
-    WordStore::Sets sets;
+    WordStore::Places places;
 
     TOKBENCH_ALWAYS_INLINE void operator()(const Byte* start, const Byte* stop) {
       const auto length = static_cast<std::size_t>(stop - start);
       next->start = start;
       if (length <= kShortWord) [[likely]] {
         next->key = key_of(start, length, end);
-        next->set = sets.of(hash_of(next->key));
+        next->set = places.set_of(hash_of(next->key));
         prefetch(next->set);
       } else {
         next->key = {hash_of_long({start, length}), length};
-        next->set = sets.first;
-        worker.lease_.current->prefetch_long(next->key.low);
+        next->set = places.first_set;
+        prefetch(places.bucket_of(next->key.low));
       }
       if (++next == worker.words_ + kBatch) {
         worker.encode_words({worker.words_, kBatch}, output);
         next = worker.words_;
-        sets = worker.lease_.current->sets();
+        places = worker.lease_.current->places();
       }
     }
   };
