@@ -29,6 +29,7 @@ class Encoder {
   // The ids of a text of any bytes. Throws LoneSurrogate, as all that takes a Text does.
   Ids encode(const Text& text) const {
     Ids ids;
+    ids.expect(text.size);
     const Borrowed worker(*this, text.size);
     Worker::WritingIds output{&ids};
     worker->encode(pattern_, text, output);
@@ -61,6 +62,7 @@ class Encoder {
     Batch batch;
     batch.offsets.resize(texts.size() + 1);
     const std::size_t num_units = units_of(texts);
+    batch.ids.expect(num_units);
     if (threads <= 1) {
       const Borrowed worker(*this, num_units);
       Worker::WritingIds output{&batch.ids};

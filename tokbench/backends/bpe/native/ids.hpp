@@ -17,6 +17,19 @@ namespace tokbench {
 
 class Ids {
  public:
+  // Takes memory for so many ids beforehand, where memory that is not used costs nothing: what grows while it is
+  // filled is moved about, and ends up in small pages.
+  void expect([[maybe_unused]] std::size_t count) {
+#if defined(__linux__)
+    if (data_ != nullptr || count < kLargePage || count > kMostExpected) return;
+    const std::size_t size = (count * sizeof(Id) + kLargePage - 1) / kLargePage * kLargePage;
+    data_.reset(static_cast<Id*>(std::aligned_alloc(kLargePage, size)));
+    if (data_ == nullptr) return;  // then it grows as it is needed
+    prefer_large_pages(data_.get(), size);
+    capacity_ = size / sizeof(Id);
+#endif
+  }
+
   // Room for `more` ids behind the last one; valid until the next call. commit() says how far it was used.
   Id* prepare(std::size_t more) {
     if (capacity_ - size_ < more) grow(size_ + more);
@@ -43,6 +56,8 @@ class Ids {
   }
 
  private:
+  static constexpr std::size_t kMostExpected = std::size_t{1} << 30;
+
   struct Free {
     void operator()(Id* p) const { std::free(p); }
   };
