@@ -1,0 +1,127 @@
+// Encoding and decoding for Python.
+#include "binding.hpp"
+#include "decoder.hpp"
+#include "encoder.hpp"
+#include "python_texts.hpp"
+
+namespace tokbench {
+
+using namespace nb::literals;
+
+namespace {
+
+void construct_from_merges(Encoder* self, const nb::ndarray<const Id, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>& merges,
+                           const std::optional<std::string>& pattern) {
+  const auto* const rows = reinterpret_cast<const std::array<Id, 2>*>(merges.data());
+  new (self) Encoder(Vocabulary::from_merges({rows, merges.shape(0)}), pattern_or_none(pattern));
+}
+
+// Views into the bytes of a list, which keeps them alive.
+std::vector<std::string_view> views_of(const nb::list& tokens) {
+  std::vector<std::string_view> views;
+  views.reserve(tokens.size());
+  for (const nb::handle token : tokens) {
+    if (!nb::isinstance<nb::bytes>(token)) throw nb::type_error("a token is not bytes");
+    const auto bytes = nb::borrow<nb::bytes>(token);
+    views.emplace_back(bytes.c_str(), bytes.size());
+  }
+  return views;
+}
+
+Encoder* encoder_from_ranks(const nb::list& tokens, const std::optional<std::string>& pattern) {
+  return new Encoder(Vocabulary::from_ranks(views_of(tokens)), pattern_or_none(pattern));
+}
+
+Encoder* encoder_from_parts(const nb::list& tokens, const nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>& merges,
+                            bool whole_tokens_first, const std::optional<std::string>& pattern) {
+  const auto* const rows = reinterpret_cast<const std::array<Id, 3>*>(merges.data());
+  return new Encoder(Vocabulary::from_parts(views_of(tokens), {rows, merges.shape(0)}, whole_tokens_first),
+                     pattern_or_none(pattern));
+}
+
+nb::list to_list(const Ids& ids) {
+  const auto list = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(ids.size())));
+  if (!list.is_valid()) throw nb::python_error();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    PyObject* const id = PyLong_FromUnsignedLong(ids[i]);
+    if (id == nullptr) throw nb::python_error();
+    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), id);
+  }
+  return list;
+}
+
+nb::list encode(const Encoder& encoder, nb::handle string) {
+  const Text text = text_of(string);
+  return to_list(without_lock(std::array{string}, [&] { return encoder.encode(text); }));
+}
+
+nb::list encode_bytes(const Encoder& encoder, const nb::bytes& bytes) {
+  const Text text = view(bytes);
+  return to_list(without_lock(std::array<nb::handle, 0>{}, [&] { return encoder.encode(text); }));
+}
+
+nb::tuple encode_batch(const Encoder& encoder, const nb::list& strings, unsigned threads) {
+  const nb::tuple kept(strings);  // other threads may change the list meanwhile
+  const std::vector<Text> texts = texts_of(kept);
+  Encoder::Batch batch = without_lock(kept, [&] { return encoder.encode_batch(texts, threads); });
+  return nb::make_tuple(to_array(std::move(batch.ids)), to_array(std::move(batch.offsets)));
+}
+
+Array<std::int64_t> count_batch(const Encoder& encoder, const nb::list& strings, unsigned threads) {
+  const nb::tuple kept(strings);
+  const std::vector<Text> texts = texts_of(kept);
+  return to_array(without_lock(kept, [&] { return encoder.count_batch(texts, threads); }));
+}
+
+Array<Id> encode_split(const Encoder& encoder, nb::handle text, const std::vector<std::size_t>& ends) {
+  const Bytes bytes = utf8_view(text);
+  Ids ids;
+  {
+    const nb::gil_scoped_release unlocked;
+    ids = encoder.encode_split(bytes, ends);
+  }
+  return to_array(std::move(ids));
+}
+
+nb::bytes decode_ids(const Encoder& encoder, const InputArray<Id>& ids) {
+  const Vocabulary& vocabulary = encoder.vocabulary();
+  const std::span<const Id> known(ids.data(), ids.size());
+  if (const auto position = first_unknown(vocabulary, known)) {
+    throw std::invalid_argument("id " + std::to_string(known[*position]) + " at position " + std::to_string(*position) +
+                                " is not in the vocabulary");
+  }
+  const std::size_t size = decoded_size(vocabulary, known);
+  const auto decoded = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+  if (!decoded.is_valid()) throw std::bad_alloc();
+  decode(vocabulary, known, reinterpret_cast<Byte*>(PyBytes_AS_STRING(decoded.ptr())), size);
+  return decoded;
+}
+
+nb::list token_list(const Encoder& encoder) {
+  nb::list tokens;
+  for (Id id = 0; id < encoder.vocabulary().size(); ++id) {
+    const Bytes token = encoder.vocabulary().token(id);
+    tokens.append(nb::bytes(reinterpret_cast<const char*>(token.data()), token.size()));
+  }
+  return tokens;
+}
+
+}  // namespace
+
+void bind_encoding(nb::module_& module) {
+  nb::class_<Encoder>(module, "Encoder")
+      .def("__init__", &construct_from_merges, "merges"_a.noconvert(), "pattern"_a.none())
+      .def_static("from_ranks", &encoder_from_ranks, "tokens"_a, "pattern"_a.none())
+      .def_static("from_parts", &encoder_from_parts, "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a,
+                  "pattern"_a.none())
+      .def("encode", &encode, "text"_a)
+      .def("encode_bytes", &encode_bytes, "text"_a, "The ids of any bytes, UTF-8 or not.")
+      .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("count_batch", &count_batch, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].")
+      .def("encode_split", &encode_split, "text"_a, "ends"_a, "The ids of a text that was split elsewhere: uint32[N].")
+      .def("decode", &decode_ids, "ids"_a.noconvert())
+      .def("tokens", &token_list, "The bytes of each id.")
+      .def("__len__", [](const Encoder& self) { return self.vocabulary().size(); });
+}
+
+}  // namespace tokbench
