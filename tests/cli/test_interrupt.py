@@ -13,6 +13,7 @@ import time
 import pytest
 
 import tokbench
+from tokbench.backends.bpe.kernel import current_kernel
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
 
@@ -207,7 +208,8 @@ def test_pressed_twice_it_still_says_one_thing(start, texts, tmp_path):
 
 
 def test_on_a_terminal_the_bar_is_taken_away(terminal, texts, tmp_path):
-    done = terminal("train", texts / "native.txt", "--vocab-size", "60000", interrupt_at=b"merge ")
+    text = texts / f"{current_kernel().name}.txt"
+    done = terminal("train", text, "--vocab-size", "60000", interrupt_at=b"merge ")
     assert done.code == 130, done.stdout
     assert done.stdout.endswith(MESSAGE.replace("error:", "\x1b[1;31merror:\x1b[0m").replace("\n", "\r\n"))
     assert done.stdout.count("\x1b[?25l") == done.stdout.count("\x1b[?25h") == 1
