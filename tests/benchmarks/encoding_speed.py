@@ -2,7 +2,7 @@
 
 For each text (cut into documents of about 20 KB) tokbench and each peer that is installed encode all documents
 on one thread with nothing remembered ("first pass"), twice more ("third pass"), then in one batch on all
-threads, and decode the batch. Their ids are compared with tokbench's before a time counts. All take turns,
+threads ("batch"), and decode the batch; a new one encodes the batch with nothing remembered ("first batch"). Their ids are compared with tokbench's before a time counts. All take turns,
 five rounds, each with a new tokenizer; medians, in millions of bytes of text a second.
 
 The vocabulary is a rank file of the pattern `--pattern`; without one, 32,768 entries are learned from the
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 DOCUMENT_CHARACTERS = 20_000
 TRAINING_CHARACTERS = 10_000_000
 THREADS = os.cpu_count() or 1
-COLUMNS = ("first pass", "third pass", "batch", "decoding")
+COLUMNS = ("first pass", "third pass", "first batch", "batch", "decoding")
 
 
 class Vocabulary(NamedTuple):
@@ -188,6 +188,9 @@ def measured(
     if runner.batch is not None:
         batch = runner.batch
         times["batch"], _ = seconds(lambda: batch(texts))
+        new = make().batch
+        if new is not None:
+            times["first batch"], _ = seconds(lambda: new(texts))
     if runner.decode is not None:
         decode = runner.decode
         times["decoding"], data = seconds(lambda: decode(ids))

@@ -93,7 +93,9 @@ nb::bytes decode_ids(const Encoder& encoder, const InputArray<Id>& ids) {
   const std::size_t size = decoded_size(vocabulary, known);
   const auto decoded = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
   if (!decoded.is_valid()) throw std::bad_alloc();
-  decode(vocabulary, known, reinterpret_cast<Byte*>(PyBytes_AS_STRING(decoded.ptr())), size);
+  Byte* const out = reinterpret_cast<Byte*>(PyBytes_AS_STRING(decoded.ptr()));
+  prefer_large_pages(out, size);
+  decode(vocabulary, known, out, size);
   return decoded;
 }
 
