@@ -2,8 +2,9 @@
 
 For each text (cut into documents of about 20 KB) tokbench and each peer that is installed encode all documents
 on one thread with nothing remembered ("first pass"), twice more ("third pass"), then in one batch on all
-threads ("batch"), and decode the batch; a new one encodes the batch with nothing remembered ("first batch"). Their ids are compared with tokbench's before a time counts. All take turns,
-five rounds, each with a new tokenizer; medians, in millions of bytes of text a second.
+threads ("batch"), and decode the batch; a new one encodes the batch with nothing remembered ("first batch").
+Their ids are compared with tokbench's before a time counts. All take turns, five rounds, each with a new tokenizer;
+medians, in millions of bytes of text a second.
 
 The vocabulary is a rank file of the pattern `--pattern`; without one, 32,768 entries are learned from the
 first ten megabytes of the first text.
