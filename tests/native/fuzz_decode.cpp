@@ -11,20 +11,56 @@ using fuzz::Random;
 
 namespace {
 
-std::string decoded(const Vocabulary& vocabulary, std::span<const Id> ids) {
-  CHECK(!first_unknown(vocabulary, ids));
-  std::vector<Byte> bytes(decoded_size(vocabulary, ids));
-  decode(vocabulary, ids, bytes.data(), bytes.size());
+std::string decoded(const Decoder& decoder, std::span<const Id> ids) {
+  std::vector<Byte> bytes(decoder.decoded_size(ids).value());
+  CHECK(decoder.decode(ids, bytes.data(), bytes.size()));
+  for (unsigned threads = 1; threads <= 3; ++threads) {
+    const Decoding decoding(decoder, ids, threads);
+    CHECK(!decoding.unknown());
+    std::vector<Byte> same(decoding.size());
+    CHECK(decoding.write(same.data()));
+    CHECK(same == bytes);
+  }
   return naive::to_string(bytes);
 }
 
-void check_unknown(const Vocabulary& vocabulary, std::vector<Id> ids, Random& random) {
+std::vector<std::string> entries_of(const Vocabulary& vocabulary) {
+  std::vector<std::string> entries;
+  for (Id id = 0; id < vocabulary.size(); ++id) entries.push_back(naive::to_string(vocabulary.token(id)));
+  return entries;
+}
+
+// Any text in a vocabulary comes back.
+void check_text(const Encoder& encoder, Bytes text) {
+  const std::vector<std::string> entries = entries_of(encoder.vocabulary());
+  CHECK(decoded(Decoder(fuzz::views_of(entries)), encoder.encode(text).view()) == naive::to_string(text));
+}
+
+// The first unknown id is found, whether it is beyond the others or a gap.
+void check_unknown(std::vector<std::string> entries, std::vector<Id> ids, Random& random) {
   if (ids.empty()) return;
-  const Id beyond = static_cast<Id>(vocabulary.size());
-  const std::size_t first = random.below(ids.size());
-  ids[first] = random.one_in(2) ? beyond : static_cast<Id>(beyond + random.below(0xFFFFFFFFu - beyond + 1));
-  ids[random.between(first, ids.size() - 1)] = 0xFFFFFFFFu;
-  CHECK(first_unknown(vocabulary, ids) == first);
+  const Id beyond = static_cast<Id>(entries.size());
+  const Id gap = static_cast<Id>(random.below(entries.size()));
+  entries[gap].clear();
+  const std::array<Id, 3> unknown{gap, beyond, static_cast<Id>(beyond + random.below(0xFFFFFFFFu - beyond + 1))};
+  for (std::size_t more = random.between(1, 3); more > 0; --more) ids[random.below(ids.size())] = unknown[random.below(3)];
+  const auto first = std::ranges::find_if(ids, [&](Id id) { return id >= beyond || id == gap; }) - ids.begin();
+  const Decoder decoder(fuzz::views_of(entries));
+  CHECK(!decoder.decoded_size(ids));
+  CHECK(Decoding(decoder, ids, 2).unknown() == static_cast<std::size_t>(first));
+}
+
+// Another thread may change an array of ids while it is decoded: that is seen, or does no harm.
+void check_change(const std::vector<std::string>& entries, std::vector<Id> ids, Random& random) {
+  if (ids.empty()) return;
+  const Decoder decoder(fuzz::views_of(entries));
+  const Decoding decoding(decoder, ids, 2);
+  std::vector<Byte> bytes(decoding.size());
+  Id& changed = ids[random.below(ids.size())];
+  const std::size_t before = entries[changed].size();
+  changed = random.one_in(4) ? 0xFFFFFFFFu : static_cast<Id>(random.below(entries.size()));
+  const bool as_long = changed < entries.size() && entries[changed].size() == before;
+  CHECK(decoding.write(bytes.data()) == as_long);
 }
 
 }  // namespace
@@ -35,19 +71,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Random random(input.word());
   const std::string text = naive::to_string(input.rest());
 
-  const std::vector<std::string> ranks = fuzz::ranks_for(text, random);
-  const Encoder encoder(Vocabulary::from_ranks(fuzz::views_of(ranks)), pattern);
+  const std::vector<std::string> entries = fuzz::ranks_for(text, random);
   std::vector<Id> ids;
   std::string expected;
   for (std::size_t left = random.below(200); left > 0; --left) {
-    ids.push_back(static_cast<Id>(random.below(ranks.size())));
-    expected += ranks[ids.back()];
+    ids.push_back(static_cast<Id>(random.below(entries.size())));
+    expected += entries[ids.back()];
   }
-  CHECK(decoded(encoder.vocabulary(), ids) == expected);
-  CHECK(decoded(encoder.vocabulary(), encoder.encode(input.rest()).view()) == text);
-  check_unknown(encoder.vocabulary(), ids, random);
+  CHECK(decoded(Decoder(fuzz::views_of(entries)), ids) == expected);
+  check_unknown(entries, ids, random);
+  check_change(entries, ids, random);
 
-  const Encoder learned(Vocabulary::from_merges(fuzz::merges_for(text, random)), pattern);
-  CHECK(decoded(learned.vocabulary(), learned.encode(input.rest()).view()) == text);
+  check_text(Encoder(Vocabulary::from_ranks(fuzz::views_of(entries)), pattern), input.rest());
+  check_text(Encoder(Vocabulary::from_merges(fuzz::merges_for(text, random)), pattern), input.rest());
   return 0;
 }

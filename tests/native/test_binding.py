@@ -62,6 +62,10 @@ def new_encoder(module: Any) -> Any:
     return module.Encoder(AB, "gpt4")
 
 
+def new_decoder(module: Any) -> Any:
+    return module.Decoder([bytes([value]) for value in range(256)] + [b"ab"])
+
+
 def from_parts(module: Any, tokens: list[bytes], merges: object) -> Any:
     return module.Encoder.from_parts(tokens, merges, whole_tokens_first=False, pattern=None)
 
@@ -127,14 +131,16 @@ WRONG_CALLS: dict[str, Callable[[Any], object]] = {
     "pre-tokens that go back": lambda m: new_encoder(m).encode_split("ab", [2, 1, 2]),
     "a pre-token of nothing": lambda m: new_encoder(m).encode_split("", [0]),
     "a pre-token that ends below zero": lambda m: new_encoder(m).encode_split("ab", [-1]),
-    "decode the first unknown id": lambda m: new_encoder(m).decode(np.array([257], np.uint32)),
-    "decode the greatest id": lambda m: new_encoder(m).decode(np.array([2**32 - 1], np.uint32)),
-    "decode ids of 64 bits": lambda m: new_encoder(m).decode(HUGE),
-    "decode floats": lambda m: new_encoder(m).decode(np.array([97.5])),
-    "decode in two dimensions": lambda m: new_encoder(m).decode(AB),
-    "decode what is not contiguous": lambda m: new_encoder(m).decode(np.zeros(4, np.uint32)[::2]),
-    "decode in another byte order": lambda m: new_encoder(m).decode(np.array([97], ">u4")),
-    "decode a list": lambda m: new_encoder(m).decode([97]),
+    "decode the first unknown id": lambda m: new_decoder(m).decode(np.array([257], np.uint32)),
+    "decode the greatest id": lambda m: new_decoder(m).decode(np.array([2**32 - 1], np.uint32)),
+    "decode to what is no bytes": lambda m: m.Decoder([b"a", "b"]),
+    "decode ids of 64 bits": lambda m: new_decoder(m).decode(HUGE),
+    "decode floats": lambda m: new_decoder(m).decode(np.array([97.5])),
+    "decode in two dimensions": lambda m: new_decoder(m).decode(AB),
+    "decode what is not contiguous": lambda m: new_decoder(m).decode(np.zeros(4, np.uint32)[::2]),
+    "decode in another byte order": lambda m: new_decoder(m).decode(np.array([97], ">u4")),
+    "decode on negative threads": lambda m: new_decoder(m).decode(np.array([97], np.uint32), -1),
+    "decode a list": lambda m: new_decoder(m).decode([97]),
 }
 
 
@@ -167,7 +173,8 @@ def test_nothing_is_a_text_too(module: Any) -> None:
     assert module.split("gpt4", b"").tolist() == []
     assert encoder.encode("") == []
     assert encoder.encode_split("", []).tolist() == []
-    assert encoder.decode(np.empty(0, np.uint32)) == b""
+    assert new_decoder(module).decode(np.empty(0, np.uint32)) == b""
+    assert module.Decoder([]).decode(np.empty(0, np.uint32)) == b""
     assert [array.tolist() for array in encoder.encode_batch([], 4)] == [[], [0]]
     assert [array.tolist() for array in encoder.encode_batch(["", ""], 4)] == [[], [0, 0, 0]]
     pairs, counts, num_tokens = train(module, finished_counter(module, ""))

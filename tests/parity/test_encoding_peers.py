@@ -133,21 +133,35 @@ def test_merges_of_ids_that_are_not_made_yet_are_refused(
 def test_what_is_encoded_decodes_to_itself(kernel: Kernel, data: bytes) -> None:
     encoder = encoder_of(kernel, learned(kernel, {"abab": 2, "é日": 2}))
     assert len(encoder) == len(encoder.tokens())
-    assert encoder.decode(np.frombuffer(data, np.uint8).astype(np.uint32)) == data
+    decoder = kernel.decoder(encoder.tokens())
+    assert decoder.decode(np.frombuffer(data, np.uint8).astype(np.uint32)) == data
     text = data.decode(errors="replace")
-    assert encoder.decode(np.array(encoder.encode(text), dtype=np.uint32)) == text.encode()
+    assert decoder.decode(np.array(encoder.encode(text), dtype=np.uint32)) == text.encode()
 
 
-@pytest.mark.parametrize("unknown", [256, 2**32 - 1])
+def test_many_ids_are_decoded_on_threads_as_on_one(native: Kernel) -> None:
+    entries = [bytes([value % 256]) * (1 + value % 40) for value in range(300)]
+    decoder = native.decoder(entries)
+    ids = np.random.default_rng(1).integers(0, len(entries), 500_000, np.uint32)
+    expected = b"".join(entries[id] for id in ids.tolist())
+    assert decoder.decode(ids) == decoder.decode(ids, 4) == expected
+    ids[400_000:] = len(entries)
+    with pytest.raises(ValueError, match=r"^id 300 at position 400000 is not"):
+        decoder.decode(ids, 4)
+
+
+@pytest.mark.parametrize("unknown", [1, 256, 2**32 - 1])
 def test_an_unknown_id_is_refused(kernel: Kernel, unknown: int) -> None:
+    decoder = kernel.decoder([b"a", b"", *[b"c"] * 254])
     with pytest.raises(ValueError, match=rf"^id {unknown} at position 1 is not in the vocabulary$"):
-        encoder_of(kernel, []).decode(np.array([0, unknown], dtype=np.uint32))
+        decoder.decode(np.array([0, unknown, unknown], dtype=np.uint32))
 
 
 def test_bytes_that_are_no_text_are_encoded_by_the_native_kernel_as_they_are(native: Kernel) -> None:
     encoder: Any = encoder_of(native, learned(native, {"abab": 2}), "gpt4")
     for data in (b"abab\xff\xfeab\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80abab" * 20):
-        assert encoder.decode(np.array(encoder.encode_bytes(data), dtype=np.uint32)) == data
+        ids = np.array(encoder.encode_bytes(data), dtype=np.uint32)
+        assert native.decoder(encoder.tokens()).decode(ids) == data
 
 
 # tiktoken, on vocabularies of its kind

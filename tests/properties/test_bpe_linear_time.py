@@ -75,7 +75,8 @@ def test_a_text_of_one_kind_is_learned_from_and_encoded(kernel: Kernel, pattern:
     with within(SECONDS):
         encoder = encoder_of(kernel, text, pattern)
         ids = encoder.encode(text)
-    assert encoder.decode(np.array(ids, dtype=np.uint32)) == text.encode()
+    decoder = kernel.decoder(encoder.tokens())
+    assert decoder.decode(np.array(ids, dtype=np.uint32)) == text.encode()
 
 
 @pytest.mark.parametrize(

@@ -352,12 +352,6 @@ class Encoder:
         ids = [id for start, end in pairwise([0, *ends]) for id in self._merge(data[start:end])]
         return np.array(ids, dtype=np.uint32)
 
-    def decode(self, ids: NDArray[np.uint32]) -> bytes:
-        for position, id in enumerate(ids.tolist()):
-            if id >= len(self._tokens):
-                raise ValueError(f"id {id} at position {position} is not in the vocabulary")
-        return reference.decode(ids.tolist(), self._tokens)
-
     def tokens(self) -> list[bytes]:
         return list(self._tokens)
 
@@ -400,6 +394,21 @@ class Encoder:
                     if (next_rank := self._ranks.get(pair)) is not None:
                         heapq.heappush(heap, (next_rank, start, *pair))
         return (symbol for symbol in symbols if symbol >= 0)
+
+
+class Decoder:
+    """See `tokbench.backends.bpe.kernel.Decoder`."""
+
+    def __init__(self, entries: list[bytes]) -> None:
+        self._known = {id: entry for id, entry in enumerate(entries) if entry}
+
+    def decode(self, ids: NDArray[np.uint32], threads: int = 1) -> bytes:
+        del threads
+        try:
+            return b"".join(map(self._known.__getitem__, ids.tolist()))
+        except KeyError:
+            position, id = next((i, id) for i, id in enumerate(ids.tolist()) if id not in self._known)
+            raise ValueError(f"id {id} at position {position} is not in the vocabulary") from None
 
 
 def _byte_ids(ids: Mapping[bytes, int]) -> list[int]:

@@ -79,7 +79,7 @@ class PretokenCounter(Protocol):
 
 
 class Encoder(Protocol):
-    """Turns text into ids and ids into bytes; knows no special tokens."""
+    """Turns text into ids; knows no special tokens."""
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text. Raises UnicodeEncodeError for lone surrogates."""
@@ -93,14 +93,18 @@ class Encoder(Protocol):
     def encode_split(self, text: str, ends: list[int]) -> NDArray[np.uint32]:
         """The ids of a text that was split elsewhere; `ends` in bytes."""
 
-    def decode(self, ids: NDArray[np.uint32]) -> bytes:
-        """The bytes of known ids. Raises ValueError for an unknown one."""
-
     def tokens(self) -> list[bytes]:
         """The bytes of each id."""
 
     def __len__(self) -> int:
         """How many ids there are."""
+
+
+class Decoder(Protocol):
+    """Turns ids into bytes."""
+
+    def decode(self, ids: NDArray[np.uint32], threads: int = 1) -> bytes:
+        """The bytes of known ids. Raises ValueError for an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,7 @@ class Kernel:
         encoder_from_parts: token bytes by id (empty for a gap), uint32[n, 3] merges (left, right, made) in
             the order of their ranks, and keyword arguments whole_tokens_first, pattern (a name, or None)
             → an encoder that merges as tokenizers does.
+        decoder: the bytes of each id (none for a gap) → a decoder.
         split: a pattern name and UTF-8 bytes → int64 ends of the pre-tokens.
     """
 
@@ -128,6 +133,7 @@ class Kernel:
     encoder_from_merges: Callable[[NDArray[np.uint32] | memoryview, str | None], Encoder]
     encoder_from_ranks: Callable[[list[bytes], str | None], Encoder]
     encoder_from_parts: Callable[..., Encoder]
+    decoder: Callable[[list[bytes]], Decoder]
     split: Callable[[str, bytes], NDArray[np.int64]]
 
 
@@ -166,5 +172,6 @@ def _kernel(name: str, module: ModuleType) -> Kernel:
         encoder_from_merges=module.Encoder,
         encoder_from_ranks=module.Encoder.from_ranks,
         encoder_from_parts=module.Encoder.from_parts,
+        decoder=module.Decoder,
         split=module.split,
     )

@@ -12,7 +12,7 @@ from tokbench.backends.bpe.normalization import NfcAlignment, normalize
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import SplitPattern, split, split_offsets
 from tokbench.base import BaseTokenizer, utf8
-from tokbench.errors import ConfigError, ConversionError, UnknownIdError
+from tokbench.errors import ConfigError, ConversionError
 from tokbench.interfaces import Decoding, Encoded, TokenizerInfo
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
 
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.backends.bpe.dropout import DropoutEncoder
-    from tokbench.backends.bpe.kernel import Encoder, Kernel
+    from tokbench.backends.bpe.kernel import Decoder, Encoder, Kernel
     from tokbench.backends.bpe.reference import Merge
     from tokbench.interfaces import EncodedSpans, TextIdentity, TrainingRecord
     from tokbench.models import ByteLevelBpe
     from tokbench.spans import PieceTable
+
+_MOST_DECODED = 1 << 24
+"""Ids from there on are decoded one by one: there is a table of all below."""
 
 
 class BpeTokenizer(BaseTokenizer):
@@ -247,25 +250,9 @@ class BpeTokenizer(BaseTokenizer):
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids. Raises `UnknownIdError`."""
-        import numpy as np
-
-        bulk: object = ids  # an array, as encode_batch gives it
-        if (
-            isinstance(bulk, np.ndarray)
-            and bulk.dtype == np.uint32
-            and bulk.ndim == 1
-            and self._has_plain_ids
-        ):
-            with suppress(ValueError):  # a special token, or an unknown id: looked at one by one below
-                return self._encoder.decode(np.ascontiguousarray(bulk))
-        array = self._checked(ids)
-        parts, start = [], 0
-        for position in np.flatnonzero(self._is_special[array]).tolist():
-            parts.append(self._decode_ordinary(array[start:position]))
-            parts.append(self._special_bytes[int(array[position])])
-            start = position + 1
-        parts.append(self._decode_ordinary(array[start:]))
-        return b"".join(parts)
+        with suppress(ValueError, OverflowError):  # an unknown id: the loop of `super` tells which
+            return self._decoder.decode(_as_ids(ids), os.cpu_count() or 1)
+        return super().decode_bytes(_as_list(ids))
 
     @property
     def decoding(self) -> Decoding:
@@ -280,46 +267,6 @@ class BpeTokenizer(BaseTokenizer):
         """The id of an entry, or None; special tokens are found by the bytes of their text."""
         return self._ids.get(piece)
 
-    def _checked(self, ids: Sequence[int]) -> NDArray[np.int64]:
-        import numpy as np
-
-        try:
-            array = np.asarray(ids, dtype=np.int64).reshape(-1)
-        except OverflowError:
-            position = next(i for i, id in enumerate(ids) if not -(2**63) <= id < 2**63)
-            self._checked(ids[:position])  # an unknown one before it comes first
-            raise UnknownIdError(ids[position], position, self.info.vocab_size) from None
-        inside = (array >= 0) & (array < self.info.vocab_size)
-        known = inside & self._is_known[np.where(inside, array, 0)]
-        if not known.all():
-            position = int(np.argmin(known))
-            raise UnknownIdError(int(array[position]), position, self.info.vocab_size)
-        return array
-
-    @cached_property
-    def _is_known(self) -> NDArray[np.bool_]:
-        """For each id whether there is such an entry."""
-        import numpy as np
-
-        known = np.zeros(self.info.vocab_size, np.bool_)
-        known[: self._num_ordinary] = True
-        known[list(self._gaps)] = False
-        return known | self._is_special
-
-    @cached_property
-    def _is_special(self) -> NDArray[np.bool_]:
-        """For each id whether it is a special token's."""
-        import numpy as np
-
-        special = np.zeros(self.info.vocab_size, np.bool_)
-        special[list(self._special_bytes)] = True
-        return special
-
-    @cached_property
-    def _has_plain_ids(self) -> bool:
-        """Whether every id of the encoder is an entry that is no special token."""
-        return not self._gaps and all(id >= self._num_ordinary for id in self._special_bytes)
-
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one entry. Raises `UnknownIdError`."""
         data = self._known.get(id)
@@ -333,8 +280,17 @@ class BpeTokenizer(BaseTokenizer):
             del known[gap]
         return known | self._special_bytes
 
-    def _decode_ordinary(self, ids: NDArray[np.int64]) -> bytes:
-        return self._encoder.decode(ids.astype("uint32")) if ids.size else b""
+    @cached_property
+    def _decoder(self) -> Decoder:
+        """Of all ids together, but for special tokens whose ids are out of all proportion."""
+        beyond = min(self.info.vocab_size, _MOST_DECODED) - self._num_ordinary
+        entries = [*self._tokens, *[b""] * beyond]
+        for gap in self._gaps:
+            entries[gap] = b""
+        for id, data in self._special_bytes.items():
+            if id < len(entries):
+                entries[id] = data
+        return self._kernel.decoder(entries)
 
     @cached_property
     def _tokens(self) -> list[bytes]:
@@ -442,3 +398,23 @@ def _encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) 
 def _token_or_filler(id: int, token: bytes | None) -> bytes:
     """A token, or for a gap in the ranks bytes that no text has: 0xFF is in no UTF-8."""
     return b"\xff\xff" + id.to_bytes(4, "big") if token is None else token
+
+
+def _as_ids(ids: Sequence[int]) -> NDArray[np.uint32]:
+    """Ids as the kernel takes them. Raises ValueError or OverflowError for what can be none."""
+    import numpy as np
+
+    given: object = ids
+    if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # as encode_batch gives them
+        return np.ascontiguousarray(given.reshape(-1))
+    array = np.asarray(ids, dtype=np.int64).reshape(-1)
+    if array.size and not 0 <= array.min() <= array.max() < 2**32:
+        raise ValueError("there are no such ids")
+    return array.astype(np.uint32)
+
+
+def _as_list(ids: Sequence[int]) -> Sequence[int]:
+    import numpy as np
+
+    given: object = ids
+    return given.reshape(-1).tolist() if isinstance(given, np.ndarray) else ids

@@ -1,18 +1,14 @@
 // Text → ids and numbers of ids: one text, or batches of them on threads.
 #pragma once
 
-#include <atomic>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <system_error>
-#include <thread>
 
 #include "chunks.hpp"
 #include "joining.hpp"
 #include "reachable.hpp"
+#include "threads.hpp"
 #include "worker.hpp"
 
 namespace tokbench {
@@ -141,32 +137,11 @@ class Encoder {
   void on_chunks(std::span<const Text> texts, unsigned threads, const Work& work) const {
     const Chunks chunks(texts, pattern_);
     const std::size_t num_units = units_of(texts);
-    std::atomic<std::size_t> next_chunk{0};
-    std::exception_ptr failure;
-    std::mutex failure_mutex;
-    const auto work_on_some = [&] {
-      try {
-        const Borrowed worker(*this, num_units);
-        for (std::size_t chunk; (chunk = next_chunk.fetch_add(1)) < chunks.size();) work(*worker, chunks, chunk);
-      } catch (...) {
-        const std::lock_guard lock(failure_mutex);
-        failure = std::current_exception();
-      }
-    };
-    run_on(static_cast<unsigned>(std::min<std::size_t>(threads, chunks.size())), work_on_some);
-    if (failure) std::rethrow_exception(failure);
-  }
-
-  template <class Work>
-  static void run_on(unsigned threads, const Work& work) {
-    std::vector<std::thread> others;
-    others.reserve(threads);
-    try {
-      for (unsigned i = 1; i < threads; ++i) others.emplace_back(std::cref(work));
-    } catch (const std::system_error&) {  // the system grants no more: those there are do the work
-    }
-    work();
-    for (std::thread& other : others) other.join();
+    Turns turns(chunks.size());
+    run_on(static_cast<unsigned>(std::min<std::size_t>(threads, chunks.size())), [&] {
+      const Borrowed worker(*this, num_units);
+      for (std::size_t chunk; turns.take(chunk);) work(*worker, chunks, chunk);
+    });
   }
 
   Vocabulary vocabulary_;

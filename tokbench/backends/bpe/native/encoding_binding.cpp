@@ -39,6 +39,8 @@ Encoder* encoder_from_parts(const nb::list& tokens, const nb::ndarray<const Id, 
                      pattern_or_none(pattern));
 }
 
+void construct_decoder(Decoder* self, const nb::list& entries) { new (self) Decoder(views_of(entries)); }
+
 nb::list to_list(const Ids& ids) {
   const auto list = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(ids.size())));
   if (!list.is_valid()) throw nb::python_error();
@@ -83,19 +85,26 @@ Array<Id> encode_split(const Encoder& encoder, nb::handle text, const std::vecto
   return to_array(std::move(ids));
 }
 
-nb::bytes decode_ids(const Encoder& encoder, const InputArray<Id>& ids) {
-  const Vocabulary& vocabulary = encoder.vocabulary();
+nb::bytes decode_ids(const Decoder& decoder, const InputArray<Id>& ids, unsigned threads) {
   const std::span<const Id> known(ids.data(), ids.size());
-  if (const auto position = first_unknown(vocabulary, known)) {
+  const auto decoding = [&] {
+    const nb::gil_scoped_release unlocked;
+    return Decoding(decoder, known, threads);
+  }();
+  if (const auto position = decoding.unknown()) {
     throw std::invalid_argument("id " + std::to_string(known[*position]) + " at position " + std::to_string(*position) +
                                 " is not in the vocabulary");
   }
-  const std::size_t size = decoded_size(vocabulary, known);
+  const std::size_t size = decoding.size();
   const auto decoded = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
   if (!decoded.is_valid()) throw std::bad_alloc();
   Byte* const out = reinterpret_cast<Byte*>(PyBytes_AS_STRING(decoded.ptr()));
   prefer_large_pages(out, size);
-  decode(vocabulary, known, out, size);
+  const bool unchanged = [&] {
+    const nb::gil_scoped_release unlocked;
+    return decoding.write(out);
+  }();
+  if (!unchanged) throw std::invalid_argument("the ids changed while they were decoded");
   return decoded;
 }
 
@@ -121,9 +130,11 @@ void bind_encoding(nb::module_& module) {
       .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
       .def("count_batch", &count_batch, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].")
       .def("encode_split", &encode_split, "text"_a, "ends"_a, "The ids of a text that was split elsewhere: uint32[N].")
-      .def("decode", &decode_ids, "ids"_a.noconvert())
       .def("tokens", &token_list, "The bytes of each id.")
       .def("__len__", [](const Encoder& self) { return self.vocabulary().size(); });
+  nb::class_<Decoder>(module, "Decoder")
+      .def("__init__", &construct_decoder, "entries"_a, "The bytes of each id, none where there is no such entry.")
+      .def("decode", &decode_ids, "ids"_a.noconvert(), "threads"_a = 1);
 }
 
 }  // namespace tokbench

@@ -1,0 +1,54 @@
+// One piece of work on several threads.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace tokbench {
+
+// Calls work() on this thread and on up to `threads` - 1 others, and waits for all of them.
+template <class Work>
+inline void run_on(unsigned threads, const Work& work) {
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const auto work_or_keep = [&] {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(failure_mutex);
+      failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  others.reserve(threads);
+  try {
+    for (unsigned i = 1; i < threads; ++i) others.emplace_back(std::cref(work_or_keep));
+  } catch (const std::system_error&) {  // the system grants no more: those there are do the work
+  }
+  work_or_keep();
+  for (std::thread& other : others) other.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+// Numbers from 0 on, each given to one thread.
+class Turns {
+ public:
+  explicit Turns(std::size_t count) : count_(count) {}
+
+  // Whether there is a next one; it is written to `turn`.
+  bool take(std::size_t& turn) {
+    turn = next_.fetch_add(1);
+    return turn < count_;
+  }
+
+ private:
+  std::atomic<std::size_t> next_{0};
+  std::size_t count_;
+};
+
+}  // namespace tokbench
