@@ -1,13 +1,13 @@
 // The measuring kernel as the Python module `_measure`. The interpreter's lock is released around
 // everything that takes time; a lock of its own keeps two threads out of one measurer.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <memory>
 #include <mutex>
 #include <random>
 
 #include "measurer.hpp"
+#include "python_arrays.hpp"
 #include "python_texts.hpp"
 
 namespace nb = nanobind;
@@ -17,24 +17,7 @@ using namespace tokbench::metrics;
 
 namespace {
 
-using Int64Array = nb::ndarray<nb::numpy, std::int64_t>;
-template <class T>
-using InputArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-Int64Array to_array(std::vector<std::int64_t>&& values, std::initializer_list<std::size_t> shape) {
-  auto owned = std::make_unique<std::vector<std::int64_t>>(std::move(values));
-  std::int64_t* const data = owned->data();
-  nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
-  owned.release();
-  return Int64Array(data, shape, owner);
-}
-
-template <class T>
-std::span<const T> view(const InputArray<T>& array) {
-  return {array.data(), array.size()};
-}
-
-Bytes view(const nb::bytes& bytes) { return {reinterpret_cast<const Byte*>(bytes.c_str()), bytes.size()}; }
+using Int64Array = Array<std::int64_t>;
 
 // The texts behind one another, as `utf8` has them.
 struct JoinedTexts {

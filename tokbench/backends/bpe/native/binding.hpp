@@ -2,7 +2,6 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -15,6 +14,7 @@
 
 #include "ids.hpp"
 #include "patterns.hpp"
+#include "python_arrays.hpp"
 #include "texts.hpp"
 
 namespace tokbench {
@@ -24,25 +24,6 @@ namespace nb = nanobind;
 void bind_training(nb::module_& module);
 void bind_encoding(nb::module_& module);
 
-template <class T>
-using Array = nb::ndarray<nb::numpy, T>;
-template <class T>
-using InputArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// nanobind imports NumPy when it hands the first array over, and takes a Ctrl-C in that import for an array
-// that cannot be handed over: so it is imported before, where Ctrl-C is what it is.
-inline void import_numpy() { nb::module_::import_("numpy"); }
-
-template <class T>
-Array<T> to_array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
-  import_numpy();
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  T* const data = owned->data();
-  nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  owned.release();
-  return Array<T>(data, shape, owner);
-}
-
 inline Array<Id> to_array(Ids&& ids) {
   import_numpy();
   const std::size_t size = ids.size();
@@ -50,14 +31,6 @@ inline Array<Id> to_array(Ids&& ids) {
   const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
   return Array<Id>(data, {size}, owner);
 }
-
-template <class T>
-Array<T> to_array(std::vector<T>&& values) {
-  const std::size_t size = values.size();
-  return to_array(std::move(values), {size});
-}
-
-inline Bytes view(const nb::bytes& bytes) { return {reinterpret_cast<const Byte*>(bytes.c_str()), bytes.size()}; }
 
 // The UTF-8 of a Python string, which lives as long as the string. Raises UnicodeEncodeError for surrogates.
 inline Bytes utf8_view(nb::handle text) {

@@ -86,7 +86,7 @@ Array<Id> encode_split(const Encoder& encoder, nb::handle text, const std::vecto
 }
 
 nb::bytes decode_ids(const Decoder& decoder, const InputArray<Id>& ids, unsigned threads) {
-  const std::span<const Id> known(ids.data(), ids.size());
+  const std::span<const Id> known = view(ids);
   const auto decoding = [&] {
     const nb::gil_scoped_release unlocked;
     return Decoding(decoder, known, threads);
