@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _MOST_DECODED = 1 << 24
 """Ids from there on are decoded one by one: there is a table of all below."""
+_MANY_IDS = 1 << 16
 
 
 class BpeTokenizer(BaseTokenizer):
@@ -251,7 +252,11 @@ class BpeTokenizer(BaseTokenizer):
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids. Raises `UnknownIdError`."""
         with suppress(ValueError, OverflowError):  # an unknown id: the loop of `super` tells which
-            return self._decoder.decode(_as_ids(ids), os.cpu_count() or 1)
+            array = _as_ids(ids)
+            threads = (
+                (os.cpu_count() or 1) if len(array) >= _MANY_IDS else 1
+            )  # asking takes longer than a few ids
+            return self._decoder.decode(array, threads)
         return super().decode_bytes(_as_list(ids))
 
     @property
@@ -408,7 +413,7 @@ def _as_ids(ids: Sequence[int]) -> NDArray[np.uint32]:
     if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # as encode_batch gives them
         return np.ascontiguousarray(given.reshape(-1))
     array = np.asarray(ids, dtype=np.int64).reshape(-1)
-    if array.size and not 0 <= array.min() <= array.max() < 2**32:
+    if array.size and array.view(np.uint64).max() >= 2**32:  # negative ones are large ones there
         raise ValueError("there are no such ids")
     return array.astype(np.uint32)
 
