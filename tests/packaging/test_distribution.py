@@ -21,9 +21,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tokbench"
 PARTS = ("*.j2", "*.css", "*.js")
 """What pages are made of."""
-NATIVE = ("tokbench/backends/bpe/_native", "tokbench/metrics/_measure")
+NATIVE = ("tokbench/backends/bpe/_native", "tokbench/metrics/_measure", "tokbench/adapters/_stretches")
 """The compiled modules, without their suffixes."""
-SOURCES = ("backends/bpe/native", "metrics/native")
+SOURCES = ("backends/bpe/native", "metrics/native", "adapters/native")
 EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
 
 

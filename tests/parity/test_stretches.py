@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from itertools import chain
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,10 +19,13 @@ from support.subjects import Subject
 from support.texts import bundled_texts, texts
 
 import tokbench
-from tokbench.adapters.cutting import document_cut, model_cut
+from tokbench.adapters import side_by_side
+from tokbench.adapters.cutting import CUTS, document_cut, model_cut
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.adapters.sentencepiece import SentencePieceTokenizer
+from tokbench.adapters.side_by_side import Lines, SpacedWords
 from tokbench.errors import TextError
+from tokbench.interfaces import Encoded
 
 if TYPE_CHECKING:
     from tokbench.interfaces import EncodedSpans
@@ -142,14 +148,61 @@ def test_long_texts_go_this_way(name: str) -> None:
     memo, asked = tokenizer._memo, []
     assert memo is not None
     with pytest.MonkeyPatch.context() as patched:
-        encode = memo.encode_spans
-        patched.setattr(
-            memo, "encode_spans", lambda given, **options: asked.append(given) or encode(given, **options)
+        number = memo._numbering.number
+        spy = SimpleNamespace(
+            number=lambda given: asked.append(given) or number(given), clear=memo._numbering.clear
         )
+        patched.setattr(memo, "_numbering", spy)
         encoded = tokenizer.encode_batch([text])
         spans = tokenizer.encode_spans([text])
     assert len(asked) == 2
     assert encoded.ids.tolist() == spans.encoded.ids.tolist() == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(given_texts=st.lists(woven, max_size=5), characters=st.integers(1, 30))
+def test_stretches_side_by_side_are_what_they_are_alone(
+    name: str, given_texts: list[str], characters: int
+) -> None:
+    tokenizer = tokenizer_named(name)
+    model = isinstance(tokenizer, SentencePieceTokenizer)
+    cut = model_cut(tokenizer.model) if model else document_cut(tokenizer._parsed)
+    assert cut is not None
+    prefix = tokenizer._prefix if model else ""
+    parts = dict.fromkeys(
+        chain.from_iterable(re.findall(CUTS[cut], prefix + text) for text in given_texts if text)
+    )
+    calls = 0
+
+    def encode(texts: list[str], *, threads: int | None) -> Encoded:
+        nonlocal calls
+        calls += 1
+        return tokenizer._library_batch([text[len(prefix) :] for text in texts])
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(side_by_side.groups_of, "__kwdefaults__", {"characters": characters})
+        if model:
+            found = SpacedWords(tokenizer.model, encode).encode_batch(list(parts))
+            expected = tokenizer._library_batch([part[len(prefix) :] for part in parts])
+        else:
+            expected = tokenizer._library_spans(list(parts)).encoded
+            patched.setattr(tokenizer, "_library_spans", None)
+            found = tokenizer._word_spans(list(parts)).encoded
+    assert calls == int(model)  # never one by one
+    assert found.ids.tolist() == expected.ids.tolist()
+    assert found.offsets.tolist() == expected.offsets.tolist()
+
+
+def test_where_the_parts_cannot_be_told_each_is_encoded_alone() -> None:
+    tokenizer = tokenizer_named("wordpiece")
+    assert isinstance(tokenizer, HuggingFaceTokenizer)
+    backwards = Encoded(ids=np.array([1, 2], np.uint32), offsets=np.array([0, 2]))
+    assert Lines(["a", "b"]).apart(backwards, np.array([[2, 3], [0, 1]])) is None
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Lines, "apart", lambda *_: None)
+        found = tokenizer._word_spans(["the", " cat"]).encoded
+    expected = tokenizer._library_spans(["the", " cat"]).encoded
+    assert (found.ids.tolist(), found.offsets.tolist()) == (expected.ids.tolist(), expected.offsets.tolist())
 
 
 @pytest.mark.parametrize("name", ["bpe", "wordpiece"])
@@ -163,15 +216,14 @@ def test_which_models_are_cut(name: str) -> None:
     assert (model_cut(variant(name).model) is not None) == (name in CUT)
 
 
+@pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(
     "text", ["", " ", "a", " a", "a ", "a  b ", " \u2581x \u2581", "\n\n a, b.c\n", "…a\t b"]
 )
-def test_stretches_are_the_text(text: str) -> None:
-    cuts = [model_cut(variant("bpe").model), document_cut(tokenizer_named("wordpiece")._parsed)]
-    for cut in cuts:
-        assert cut is not None
-        assert "".join(cut(text)) == text
-        assert all(cut(text))
+def test_stretches_are_the_text(cut: str, text: str) -> None:
+    parts = re.findall(CUTS[cut], text)
+    assert "".join(parts) == text
+    assert all(parts)
 
 
 def test_what_could_reach_across_is_not_cut() -> None:
@@ -185,6 +237,7 @@ def test_what_could_reach_across_is_not_cut() -> None:
         {"model": {"type": "Unigram", "vocab": []}},
     ):
         assert document_cut({**parsed, **change}) is None
-    at_white_space = document_cut({**parsed, "pre_tokenizer": {"type": "WhitespaceSplit"}})
-    assert at_white_space is not None
-    assert at_white_space("a.b c\n") == ["a.b", " c", "\n"]
+    assert document_cut(parsed) == "words"
+    assert document_cut({**parsed, "pre_tokenizer": {"type": "WhitespaceSplit"}}) == "white space"
+    assert re.findall(CUTS["white space"], "a.b c\n") == ["a.b", " c", "\n"]
+    assert re.findall(CUTS["words"], "a.b c\n") == ["a", ".", "b", " c", "\n"]

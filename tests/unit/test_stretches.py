@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.kernels import KERNEL_NAMES, chosen, kernel_named
 from support.toys import Toy
 
 from tokbench.adapters.stretches import StretchMemo
@@ -17,10 +17,20 @@ from tokbench.errors import TextError
 from tokbench.spans import segmented
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tokbench.interfaces import EncodedSpans
 
 TOY = Toy("a", "ab", "é", " b")
-CUT = re.compile("[ ]*[^ ]+|[ ]+").findall
+CUT = "white space"
+
+
+@pytest.fixture(params=KERNEL_NAMES, autouse=True)
+def cutter(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test runs with the compiled numbering and with its twin."""
+    kernel_named(request.param)  # skips where it is absent
+    with chosen(request.param):
+        yield
 
 
 class Library:
@@ -51,7 +61,11 @@ def same(one: EncodedSpans, other: EncodedSpans) -> bool:
 def test_texts_are_as_they_are_without_it(batches: list[list[str]], most: int) -> None:
     memo = StretchMemo(cut=CUT, encode=Library().encode, most_tokens=most)
     for texts in batches:
-        assert same(memo.encode_spans(texts), segmented(TOY, texts))
+        expected = segmented(TOY, texts)
+        assert same(memo.encode_spans(texts), expected)
+        found = memo.encode_batch(texts)
+        assert found.ids.tolist() == expected.encoded.ids.tolist()
+        assert found.offsets.tolist() == expected.encoded.offsets.tolist()
 
 
 def test_the_library_is_asked_for_each_stretch_once_until_all_are_forgotten() -> None:
@@ -78,6 +92,22 @@ def test_threads_may_share_it() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda text: memo.encode_spans([text]), texts))
     assert all(same(one, segmented(TOY, [text])) for one, text in zip(found, texts, strict=True))
+
+
+def test_after_an_error_of_the_library_it_is_asked_again() -> None:
+    library = Library()
+    answers = iter([OSError("no"), None])
+
+    def encode(stretches: list[str], *, threads: int | None) -> EncodedSpans:
+        if (error := next(answers, None)) is not None:
+            raise error
+        return library.encode(stretches, threads=threads)
+
+    memo = StretchMemo(cut=CUT, encode=encode)
+    with pytest.raises(OSError, match="no"):
+        memo.encode_spans(["a b"])
+    assert same(memo.encode_spans(["a b"]), segmented(TOY, ["a b"]))
+    assert library.asked == ["a", " b"]
 
 
 def test_a_surrogate_is_an_error_of_its_text() -> None:

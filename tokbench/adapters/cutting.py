@@ -12,18 +12,18 @@ from tokbench.adapters.huggingface_document import model_type
 from tokbench.formats.sentencepiece_model import SPACE, ModelType, PieceType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokbench.formats.sentencepiece_model import SentencePieceFile
 
-    Cut = Callable[[str], list[str]]
-    """Gives the parts of a text, which together are the text."""
-
 _ASCII_PUNCTUATION = r"!-/:-@\[-`{-~"
-_AT_WORDS = re.compile(rf"[ \n]*(?:[^ \n{_ASCII_PUNCTUATION}]+|[{_ASCII_PUNCTUATION}])|[ \n]+")
-_AT_WHITE_SPACE = re.compile(r"[ \n]*[^ \n]+|[ \n]+")
-# White space at the end of a text stays with what it follows, so that no part is a single space.
-_BEFORE_SPACES = re.compile(f"[ {SPACE}]*[^ {SPACE}]+(?:[ {SPACE}]+\\Z)?|[ {SPACE}]+")
+CUTS = {
+    "words": re.compile(rf"[ \n]*(?:[^ \n{_ASCII_PUNCTUATION}]+|[{_ASCII_PUNCTUATION}])|[ \n]+"),
+    "white space": re.compile(r"[ \n]*[^ \n]+|[ \n]+"),
+    # White space at the end of a text stays with what it follows, so that no part is a single space.
+    "before spaces": re.compile(f"[ {SPACE}]*[^ {SPACE}]+(?:[ {SPACE}]+\\Z)?|[ {SPACE}]+"),
+}
+"""The ways to cut: each match is a part, and the parts together are the text. `native/cutting.hpp` has them too."""
 _CROSSES = re.compile(f"[^{SPACE}]{SPACE}")
 
 _LOCAL_NORMALIZERS = {None, "BertNormalizer", "Lowercase"}
@@ -33,8 +33,8 @@ _WORD_MODELS = {"WordPiece", "WordLevel"}
 _LONG_TEXTS = 1 << 14
 
 
-def document_cut(document: Mapping[str, Any]) -> Cut | None:
-    """How to cut for a `tokenizer.json`; None where that cannot be proved exact.
+def document_cut(document: Mapping[str, Any]) -> str | None:
+    """How to cut for a `tokenizer.json`, by a name of `CUTS`; None where that cannot be proved exact.
 
     Words end at white space, and to BERT's pre-tokenizer each ASCII punctuation mark is one; what BERT's
     normaliser does to a character depends on the combining marks beside it at most, which do not compose
@@ -51,10 +51,10 @@ def document_cut(document: Mapping[str, Any]) -> Cut | None:
     )
     if not is_local:
         return None
-    return (_AT_WORDS if pre_tokenizer == "BertPreTokenizer" else _AT_WHITE_SPACE).findall
+    return "words" if pre_tokenizer == "BertPreTokenizer" else "white space"
 
 
-def model_cut(model: SentencePieceFile) -> Cut | None:
+def model_cut(model: SentencePieceFile) -> str | None:
     """How to cut for a SentencePiece model, texts with the space in front that it adds; None as above.
 
     A BPE merges two symbols where they make a piece. Where no piece has a space behind something else, no
@@ -74,7 +74,7 @@ def model_cut(model: SentencePieceFile) -> Cut | None:
         and not any(piece.type is PieceType.USER_DEFINED for piece in model.pieces)
         and not any(_CROSSES.search(piece.text) for piece in model.pieces)
     )
-    return _BEFORE_SPACES.findall if is_local else None
+    return "before spaces" if is_local else None
 
 
 def are_long(texts: Sequence[str]) -> bool:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.adapters import huggingface_document as reading
 from tokbench.adapters.cutting import are_long, document_cut
 from tokbench.adapters.huggingface_spans import byte_offsets, own_places, own_spans
+from tokbench.adapters.side_by_side import Lines
 from tokbench.adapters.stretches import StretchMemo
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
@@ -218,9 +219,19 @@ class HuggingFaceTokenizer(BaseTokenizer):
     @cached_property
     def _memo(self) -> StretchMemo | None:
         cut = document_cut(self._parsed)
-        return None if cut is None else StretchMemo(cut=cut, encode=self._library_spans)
+        return None if cut is None else StretchMemo(cut=cut, encode=self._word_spans)
+
+    def _word_spans(self, words: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of parts that the memo cut, which the library is given many to a text."""
+        lines = Lines(words)
+        apart = lines.apart(*self._found(lines.texts, threads=threads))
+        return self._library_spans(words, threads=threads) if apart is None else self._placed(words, *apart)
 
     def _library_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        return self._placed(texts, *self._found(texts, threads=threads))
+
+    def _found(self, texts: Sequence[str], *, threads: int | None) -> tuple[Encoded, NDArray[np.int64]]:
+        """What the library says of texts: ids, and int64[N, 2] the characters of each in its text."""
         import numpy as np
 
         ids, places = array("I"), array("q")
@@ -230,11 +241,14 @@ class HuggingFaceTokenizer(BaseTokenizer):
             places.fromlist(list(chain.from_iterable(encoding.offsets)))
             offsets.append(len(ids))
         encoded = Encoded(ids=np.array(ids, np.uint32), offsets=np.array(offsets, np.int64))
+        return encoded, np.array(places, np.int64).reshape(-1, 2)
+
+    def _placed(self, texts: Sequence[str], encoded: Encoded, ranges: NDArray[np.int64]) -> EncodedSpans:
         kinds = self._kind_numbers[encoded.ids]
         starts, stops = own_places(
             texts,
             encoded,
-            np.array(places, np.int64).reshape(-1, 2),
+            ranges,
             pieces=self._piece_table,
             is_silent=kinds == KIND_NUMBERS[TokenKind.UNKNOWN],
         )

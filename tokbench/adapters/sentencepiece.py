@@ -183,18 +183,21 @@ class SentencePieceTokenizer(BaseTokenizer):
 
     @cached_property
     def _memo(self) -> StretchMemo | None:
+        from tokbench.adapters.side_by_side import SpacedWords
         from tokbench.adapters.stretches import StretchMemo, without_places
 
         cut = model_cut(self.model)
         if cut is None:
             return None
-        # Each stretch begins with a space where the library would put one in front of it.
+        # Each text begins with a space where the library would put one in front of it.
         skipped = len(self._prefix)
+        words = SpacedWords(
+            self.model,
+            lambda texts, threads: self._library_batch([text[skipped:] for text in texts], threads=threads),
+        )
         return StretchMemo(
             cut=cut,
-            encode=lambda stretches, threads: without_places(
-                self._library_batch([stretch[skipped:] for stretch in stretches], threads=threads)
-            ),
+            encode=lambda stretches, threads: without_places(words.encode_batch(stretches, threads=threads)),
         )
 
     @property

@@ -7,13 +7,12 @@ few megabytes next to nothing is left for the library; the rest is looking up an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.adapters.numbering import new_numbering
 from tokbench.base import utf8
 from tokbench.interfaces import Encoded, EncodedSpans
 from tokbench.spans import offsets_of
@@ -21,65 +20,85 @@ from tokbench.spans import offsets_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 _MOST_TOKENS = 1 << 21
-"""Tokens that are remembered: about 40 MB with their places, and as much again for the stretches themselves."""
+"""Tokens that are remembered: about 40 MB with their places, and half as much for the stretches themselves."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """Numbers in an array that grows at its end, without being copied each time."""
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self._values: NDArray[Any] = np.zeros(64, dtype)
+        self._size = 0
+
+    def extend(self, values: NDArray[Any]) -> None:
+        size = self._size + len(values)
+        if size > len(self._values):
+            grown = np.empty(size * 2, self._values.dtype)
+            grown[: self._size] = self._values[: self._size]
+            self._values = grown
+        self._values[self._size : size] = values
+        self._size = size
+
+    def view(self) -> NDArray[Any]:
+        return self._values[: self._size]
+
+
 class _Table:
-    """The tokens of the stretches that are known, one behind the other.
+    """The tokens of the stretches that are known, one behind the other."""
 
-    Attributes:
-        tokens: ids, places inside the stretch, kinds; a text of it is a stretch.
-        sizes: int64[S], the UTF-8 bytes of each stretch.
-    """
+    def __init__(self) -> None:
+        self._ids, self._kinds = _Column(np.uint32), _Column(np.uint8)
+        self._starts, self._stops = _Column(np.int64), _Column(np.int64)
+        self._ends = _Column(np.int64)  # of the tokens of each stretch
+        self._ends.extend(np.zeros(1, np.int64))
+        self._sizes = _Column(np.int64)  # the UTF-8 bytes of each stretch
 
-    tokens: EncodedSpans
-    sizes: NDArray[np.int64]
+    @property
+    def num_tokens(self) -> int:
+        return len(self._ids.view())
 
-    @classmethod
-    def empty(cls) -> _Table:
-        none = np.zeros(0, np.int64)
-        encoded = Encoded(ids=np.zeros(0, np.uint32), offsets=np.zeros(1, np.int64))
-        return cls(EncodedSpans(encoded, none, none, np.zeros(0, np.uint8)), none)
+    def add(self, tokens: EncodedSpans, sizes: NDArray[np.int64]) -> None:
+        """Further stretches, each as a text."""
+        self._ends.extend(tokens.encoded.offsets[1:] + self.num_tokens)
+        self._ids.extend(tokens.encoded.ids)
+        self._starts.extend(tokens.starts)
+        self._stops.extend(tokens.stops)
+        self._kinds.extend(tokens.kinds)
+        self._sizes.extend(sizes)
 
-    def and_also(self, other: EncodedSpans, sizes: NDArray[np.int64]) -> _Table:
-        """The stretches of this table, and others behind them."""
-        mine = self.tokens
-        offsets = np.concatenate([mine.encoded.offsets, other.encoded.offsets[1:] + mine.encoded.offsets[-1]])
-        return _Table(
-            EncodedSpans(
-                encoded=Encoded(np.concatenate([mine.encoded.ids, other.encoded.ids]), offsets),
-                starts=np.concatenate([mine.starts, other.starts]),
-                stops=np.concatenate([mine.stops, other.stops]),
-                kinds=np.concatenate([mine.kinds, other.kinds]),
-            ),
-            np.concatenate([self.sizes, sizes]),
-        )
-
-    def texts(self, rows: NDArray[np.int64], stretches: NDArray[np.int64]) -> EncodedSpans:
-        """The tokens of texts that are made of known stretches.
+    def texts(self, numbers: NDArray[np.int64], stretches: NDArray[np.int64]) -> Encoded:
+        """The ids of texts that are made of known stretches.
 
         Args:
-            rows: int64[R], the stretches of all texts.
+            numbers: int64[R], the stretches of all texts.
             stretches: int64[texts + 1], which of them are whose.
         """
-        known = self.tokens
-        firsts = known.encoded.offsets[rows]
-        counts = known.encoded.offsets[rows + 1] - firsts
-        edges = offsets_of(counts)
-        places = np.repeat(firsts - edges[:-1], counts) + np.arange(edges[-1])
-        begins = offsets_of(self.sizes[rows])
+        places, counts = self._places(numbers)
+        return Encoded(self._ids.view()[places], offsets_of(counts)[stretches])
+
+    def texts_with_places(self, numbers: NDArray[np.int64], stretches: NDArray[np.int64]) -> EncodedSpans:
+        """The same with the places and the kinds of the tokens."""
+        places, counts = self._places(numbers)
+        begins = offsets_of(self._sizes.view()[numbers])
         inside = begins[:-1] - np.repeat(begins[stretches[:-1]], np.diff(stretches))
         moved = np.repeat(inside, counts)
         return EncodedSpans(
-            encoded=Encoded(known.encoded.ids[places], edges[stretches]),
-            starts=known.starts[places] + moved,
-            stops=known.stops[places] + moved,
-            kinds=known.kinds[places],
+            encoded=Encoded(self._ids.view()[places], offsets_of(counts)[stretches]),
+            starts=self._starts.view()[places] + moved,
+            stops=self._stops.view()[places] + moved,
+            kinds=self._kinds.view()[places],
         )
+
+    def _places(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where in the table each token of some stretches is, and how many tokens each stretch has."""
+        ends = self._ends.view()
+        firsts = ends[numbers]
+        counts = ends[numbers + 1] - firsts
+        edges = offsets_of(counts)
+        return np.repeat(firsts - edges[:-1], counts) + np.arange(edges[-1]), counts
 
 
 def without_places(encoded: Encoded) -> EncodedSpans:
@@ -92,51 +111,59 @@ class StretchMemo:
     """Encodes texts by what is remembered of their stretches; may be used by several threads at once.
 
     Args:
-        cut: gives the stretches of a text, which together are the text.
+        cut: a name of `tokbench.adapters.cutting.CUTS`: how texts are cut into stretches.
         encode: encodes different stretches, each as a text of its own, on `threads` threads.
         most_tokens: how many are remembered; when there are more, all are forgotten.
 
     Usage:
 
-        memo = StretchMemo(cut=re.compile("[ ]*[^ ]+|[ ]+").findall, encode=library_spans)
+        memo = StretchMemo(cut="white space", encode=library_spans)
         memo.encode_spans(["a text", "another text"])
     """
 
     def __init__(
-        self,
-        *,
-        cut: Callable[[str], list[str]],
-        encode: Callable[..., EncodedSpans],
-        most_tokens: int = _MOST_TOKENS,
+        self, *, cut: str, encode: Callable[..., EncodedSpans], most_tokens: int = _MOST_TOKENS
     ) -> None:
-        self._cut = cut
         self._encode = encode
         self._most_tokens = most_tokens
         self._lock = Lock()
-        self._rows: dict[str, int] = {}
-        self._table = _Table.empty()
+        self._numbering = new_numbering(cut)
+        self._table = _Table()
 
     def encode_batch(self, texts: Sequence[str], *, threads: int | None = None) -> Encoded:
         """The ids of texts. Raises as `encode_spans`."""
-        return self.encode_spans(texts, threads=threads).encoded
+        with self._lock:
+            encoded = self._table.texts(*self._numbers_of(texts, threads=threads))
+            self._forget_too_many()
+        return encoded
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of texts with their places. Raises `TextError` for surrogates, and what the library raises."""
-        for text in texts:
-            utf8(text)
-        cut = [self._cut(text) for text in texts]
         with self._lock:
-            self._learn(dict.fromkeys(chain.from_iterable(cut)), threads=threads)
-            rows = np.fromiter(map(self._rows.__getitem__, chain.from_iterable(cut)), np.int64)
-            table = self._table
-            if len(table.tokens.encoded.ids) > self._most_tokens:
-                self._rows, self._table = {}, _Table.empty()
-        return table.texts(rows, offsets_of([len(stretches) for stretches in cut]))
+            tokens = self._table.texts_with_places(*self._numbers_of(texts, threads=threads))
+            self._forget_too_many()
+        return tokens
 
-    def _learn(self, stretches: dict[str, None], *, threads: int | None) -> None:
-        new = [stretch for stretch in stretches if stretch not in self._rows]
-        if not new:
-            return
-        sizes = np.fromiter((len(stretch.encode()) for stretch in new), np.int64, len(new))
-        self._table = self._table.and_also(self._encode(new, threads=threads), sizes)
-        self._rows.update(zip(new, range(len(self._rows), len(self._rows) + len(new)), strict=True))
+    def _numbers_of(
+        self, texts: Sequence[str], *, threads: int | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The stretches of texts by their numbers, and which are whose, once all of them are in the table."""
+        try:
+            numbers, offsets, new = self._numbering.number(list(texts))
+            if new:
+                sizes = np.fromiter((len(stretch.encode()) for stretch in new), np.int64, len(new))
+                self._table.add(self._encode(new, threads=threads), sizes)
+        except BaseException:
+            self._forget()  # what has a number may not be in the table
+            for text in texts:
+                utf8(text)  # says where a surrogate is
+            raise
+        return numbers, offsets
+
+    def _forget_too_many(self) -> None:
+        if self._table.num_tokens > self._most_tokens:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._numbering.clear()
+        self._table = _Table()

@@ -1,0 +1,9 @@
+"""The compiled numbering of stretches; see `tokbench.adapters.numbering`."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Numbering:
+    def __init__(self, cut: str) -> None: ...
+    def number(self, texts: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]: ...
+    def clear(self) -> None: ...

@@ -1,0 +1,90 @@
+// Stretches and their numbers as the Python module `_stretches`. The interpreter's lock is released around the
+// work; a lock of its own keeps two threads out of one numbering.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <mutex>
+#include <random>
+
+#include "cutting.hpp"
+#include "numbering.hpp"
+#include "python_arrays.hpp"
+#include "python_texts.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace tokbench;
+using namespace tokbench::stretches;
+
+namespace {
+
+struct SharedNumbering {
+  SharedNumbering(Cut chosen, std::uint64_t seed) : cut(chosen), numbering(seed) {}
+  Cut cut;
+  Numbering numbering;
+  std::vector<Byte> utf8;  // of the texts that are cut
+  std::mutex mutex;
+};
+
+void construct(SharedNumbering* self, const std::string& cut) {
+  const auto chosen = cut_named(cut);
+  if (!chosen) throw std::invalid_argument("no such cut: " + cut);
+  std::random_device device;
+  new (self) SharedNumbering(*chosen, std::uint64_t{device()} << 32 | device());
+}
+
+struct Numbered {
+  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> offsets;
+  std::vector<Bytes> fresh;  // what came for the first time
+};
+
+Numbered numbered(SharedNumbering& self, std::span<const Text> texts) {
+  Numbered found;
+  // All texts become UTF-8 first: for one with a lone surrogate nothing has got a number.
+  std::vector<std::size_t> ends;
+  std::size_t size = 0;
+  for (const Text& text : texts) ends.push_back(size = append_utf8(text, self.utf8, size));
+  const std::size_t known = self.numbering.size();
+  std::size_t start = 0;
+  found.offsets.push_back(0);
+  for (const std::size_t end : ends) {
+    const Bytes text(self.utf8.data() + start, end - start);
+    for_each_stretch(self.cut, text, [&](Bytes stretch) { found.numbers.push_back(self.numbering.number_of(stretch)); });
+    found.offsets.push_back(static_cast<std::int64_t>(found.numbers.size()));
+    start = end;
+  }
+  for (std::size_t number = known; number < self.numbering.size(); ++number) found.fresh.push_back(self.numbering[number]);
+  return found;
+}
+
+nb::tuple number(SharedNumbering& self, const nb::list& strings) {
+  const nb::tuple kept(strings);  // other threads may change the list meanwhile
+  const std::vector<Text> texts = texts_of(kept);
+  Numbered found;
+  nb::list fresh;
+  std::unique_lock lock(self.mutex, std::defer_lock);
+  {
+    const nb::gil_scoped_release unlocked;
+    lock.lock();
+    found = numbered(self, texts);
+  }
+  for (const Bytes stretch : found.fresh) fresh.append(nb::str(reinterpret_cast<const char*>(stretch.data()), stretch.size()));
+  return nb::make_tuple(to_array(std::move(found.numbers)), to_array(std::move(found.offsets)), fresh);
+}
+
+void clear(SharedNumbering& self) {
+  const nb::gil_scoped_release unlocked;
+  const std::lock_guard lock(self.mutex);
+  self.numbering.clear();
+}
+
+}  // namespace
+
+NB_MODULE(_stretches, module) {
+  nb::class_<SharedNumbering>(module, "Numbering")
+      .def("__init__", &construct, "cut"_a)
+      .def("number", &number, "texts"_a,
+           "(int64[R] numbers of the stretches, int64[len(texts) + 1] which are whose, those that are new).")
+      .def("clear", &clear, "Forget them all.");
+}
