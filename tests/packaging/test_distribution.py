@@ -51,7 +51,11 @@ def source_distribution(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def wheel(source_distribution: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that is built from that archive, with the native kernel; not optimized, which takes longer."""
+    """The wheel that is built from that archive, with the native kernel: the one at TOKBENCH_WHEEL, or one that is
+    not optimized, which takes longer.
+    """
+    if at_hand := os.environ.get("TOKBENCH_WHEEL"):
+        return Path(at_hand)
     folder = tmp_path_factory.mktemp("wheel")
     options = ("--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", folder)
     run("-m", "pip", "wheel", *options, source_distribution, cwd=folder, SKBUILD_CMAKE_BUILD_TYPE="Debug")

@@ -472,8 +472,8 @@ def test_transformers_gives_the_same_ids(saved: Path, name: str) -> None:
         AutoTokenizer.from_pretrained(saved / name),
     ]
     tokenizer = trained(name)
-    texts = [*bundled_texts().values(), "a<pad> b<|endoftext|>", "<pad><pad>", "  two  spaces ,  here .", ""]
-    for text in texts:
+    texts = [text if name.startswith("edge/") else text[:3000] for name, text in bundled_texts().items()]
+    for text in [*texts, "a<pad> b<|endoftext|>", "<pad><pad>", "  two  spaces ,  here .", ""]:
         ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
         for peer in peers:
             assert peer(text)["input_ids"] == ids

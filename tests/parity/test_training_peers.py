@@ -52,7 +52,9 @@ def vocabulary_of_rustbpe(name: str) -> list[bytes]:
 @pytest.mark.parametrize("name", SPLITTING)
 def test_all_bundled_text_teaches_what_it_teaches_rustbpe(kernel: Kernel, name: str) -> None:
     counter = counted(kernel, bundled_texts().values(), pattern=name)
-    for size in SIZES if kernel.name == "native" else SIZES[-1:]:
+    for size in (
+        SIZES if kernel.name == "native" else SIZES[:1]
+    ):  # the other one is slow, and counts all the same
         merges, _ = learn(kernel, counter, num_merges=size - 256)
         assert reference.vocabulary(merges) == vocabulary_of_rustbpe(name)[:size]
 
@@ -111,7 +113,7 @@ class RenamedCounter:
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [("gpt4", 4096), *(pytest.param(name, 8192, marks=pytest.mark.slow) for name in PATTERN_NAMES)],
+    [("gpt4", 8192), *(pytest.param(name, 2048, marks=pytest.mark.slow) for name in PATTERN_NAMES)],
 )
 def test_all_bundled_text_teaches_what_it_teaches_tokenizers(name: str, size: int) -> None:
     """Compared: the bytes of both sides of each merge, in order, after bytes are renamed; on the Python kernel."""

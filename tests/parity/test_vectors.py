@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,11 @@ def records(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
+@cache
+def opened(path: Path) -> Any:
+    return tokbench.load(path)
+
+
 def ids_of(tokenizer: Tokenizer, record: dict[str, Any], recorded: Recorded) -> list[int]:
     if recorded.template:
         pair = record.get("text_pair")
@@ -86,7 +92,7 @@ def test_every_recorded_text_has_the_recorded_ids(shared: Path, file: str) -> No
     if missing:
         pytest.skip(f"the vocabulary {missing[0]} is not at hand")
     for name in recorded.vocabularies:
-        tokenizer = tokbench.load(shared / "vocab" / name)
+        tokenizer = opened(shared / "vocab" / name)
         for record in records(shared / "vectors" / file):
             assert ids_of(tokenizer, record, recorded) == record["ids"], (name, record["text"])
 

@@ -340,8 +340,8 @@ def test_a_long_text_is_cut_where_nothing_changes(native: Kernel, kind: str) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PATTERN_NAMES if name != "gpt4"])
 def test_a_long_text_is_cut_where_nothing_changes_for_any_pattern(native: Kernel, name: str) -> None:
-    text = words_between_special_tokens(3 * MIB)
-    assert_counted_like_the_definition(native, text, pattern=name, block_size=MIB)
+    text = words_between_special_tokens(3 * MIB // 2)
+    assert_counted_like_the_definition(native, text, pattern=name, block_size=MIB // 2)
 
 
 borders = st.lists(
