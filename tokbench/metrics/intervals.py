@@ -15,6 +15,8 @@ TAILS = (0.025, 0.975)
 """The quantiles that an interval of 95 % goes from and to."""
 
 _MOST_UNITS = 4096
+_DRAWN = 1 << 13
+"""Numbers drawn at once: they stay in the cache of the processor."""
 
 
 class Interval(NamedTuple):
@@ -101,8 +103,14 @@ def resamples(num_documents: int, *, seed: int, num_resamples: int = RESAMPLES) 
     if num_documents > num_units:
         generator.shuffle(units)
     weights = np.empty((num_resamples, num_units))
-    for row in weights:  # what a multinomial distribution gives, in a twentieth of its time
-        row[:] = np.bincount(generator.integers(num_units, size=num_units), minlength=num_units)
+    at_once = max(_DRAWN // num_units, 1)
+    for first in range(
+        0, num_resamples, at_once
+    ):  # what a multinomial distribution gives, in a twentieth of its time
+        rows = weights[first : first + at_once]
+        drawn = generator.integers(num_units, size=rows.shape)
+        drawn += np.arange(len(rows))[:, np.newaxis] * num_units
+        rows[:] = np.bincount(drawn.ravel(), minlength=rows.size).reshape(rows.shape)
     return Resamples(units=units, weights=weights)
 
 
