@@ -177,6 +177,10 @@ class HuggingFaceTokenizer(BaseTokenizer):
             ids: list[int] = engine.encode_batch_fast([text], add_special_tokens=False)[0].ids
         return ids
 
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
+        return self.encode(text)
+
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
