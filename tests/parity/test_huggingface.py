@@ -88,7 +88,7 @@ def test_bundled_texts_have_the_ids_of_tokenizers(folder: Path) -> None:
 @pytest.mark.real
 def test_bundled_texts_are_segmented_with_places(folder: Path) -> None:
     tokenizer = _opened(folder)
-    for text in bundled_texts().values():
+    for text in (text[:5000] for text in bundled_texts().values()):
         data, tokens = text.encode(), tokenizer.segment(text).tokens
         assert [token.id for token in tokens] == tokenizer.encode(text)
         assert all(one.span.stop <= other.span.start for one, other in pairwise(tokens))

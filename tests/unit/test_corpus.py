@@ -950,7 +950,7 @@ def test_lines_are_streamed():
 
     with gzip.open("a.txt.gz", "wb", compresslevel=1) as file:
         for _ in range(20):
-            file.write(b"0123456789 abcdefg\n" * 50_000)
+            file.write((b"0123456789 abcdefg " * 4 + b"0123456789 abcdefg\n") * 10_000)
     corpus = open_corpus("a.txt.gz", documents="lines")
     tracemalloc.start()
     try:

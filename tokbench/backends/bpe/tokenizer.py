@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from itertools import pairwise
@@ -251,12 +252,11 @@ class BpeTokenizer(BaseTokenizer):
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids. Raises `UnknownIdError`."""
-        with suppress(ValueError, OverflowError):  # an unknown id: the loop of `super` tells which
-            array = _as_ids(ids)
-            threads = (
-                (os.cpu_count() or 1) if len(array) >= _MANY_IDS else 1
-            )  # asking takes longer than a few ids
-            return self._decoder.decode(array, threads)
+        with suppress(TypeError, ValueError, OverflowError):  # no known id: the loop of `super` tells which
+            known = _as_ids(ids)
+            # Asking for processors takes longer than a few ids do.
+            threads = (os.cpu_count() or 1) if len(known) >= _MANY_IDS else 1
+            return self._decoder.decode(known, threads)
         return super().decode_bytes(_as_list(ids))
 
     @property
@@ -406,16 +406,18 @@ def _token_or_filler(id: int, token: bytes | None) -> bytes:
 
 
 def _as_ids(ids: Sequence[int]) -> NDArray[np.uint32]:
-    """Ids as the kernel takes them. Raises ValueError or OverflowError for what can be none."""
+    """Ids as the kernel takes them. Raises TypeError, ValueError or OverflowError for what can be none."""
     import numpy as np
 
     given: object = ids
     if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # as encode_batch gives them
         return np.ascontiguousarray(given.reshape(-1))
-    array = np.asarray(ids, dtype=np.int64).reshape(-1)
-    if array.size and array.view(np.uint64).max() >= 2**32:  # negative ones are large ones there
+    if isinstance(given, list):
+        return np.array(array("I", given), np.uint32)
+    wide = np.asarray(ids, dtype=np.int64).reshape(-1)
+    if wide.size and wide.view(np.uint64).max() >= 2**32:  # negative ones are large ones there
         raise ValueError("there are no such ids")
-    return array.astype(np.uint32)
+    return wide.astype(np.uint32)
 
 
 def _as_list(ids: Sequence[int]) -> Sequence[int]:
