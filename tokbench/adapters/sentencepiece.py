@@ -19,9 +19,10 @@ What the library does that a reader would not guess:
 from __future__ import annotations
 
 import os
+from array import array
 from functools import cached_property
 from importlib.metadata import version
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from tokbench.adapters.cutting import are_long, model_cut
@@ -210,9 +211,11 @@ class SentencePieceTokenizer(BaseTokenizer):
         encoded: list[list[int]] = self._processor.encode(
             [utf8(text) for text in texts], out_type=int, num_threads=threads or os.cpu_count() or 1
         )
+        ids = array("I")  # which takes a list in a third of the time that NumPy takes for an iterator
+        for some in encoded:
+            ids.fromlist(some)
         offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(encoded) + 1)
-        ids = np.fromiter(chain.from_iterable(encoded), np.uint32, int(offsets[-1]))
-        return Encoded(ids=ids, offsets=offsets)
+        return Encoded(ids=np.array(ids, np.uint32), offsets=offsets)
 
     def segment_ordinary(self, text: str) -> Iterable[Token]:
         """The tokens of a text in which nothing is a special token; spans count from its beginning."""
