@@ -80,6 +80,20 @@ def test_the_library_is_asked_for_each_stretch_once_until_all_are_forgotten() ->
     assert library.asked == ["a", " b", " a", "ab", " aa", "a"]
 
 
+@pytest.mark.parametrize("bound", [{"most_tokens": 3}, {"most_bytes": 9}], ids=str)
+def test_stretches_without_tokens_are_forgotten_too(bound: dict[str, int]) -> None:
+    library = Library()
+
+    def nothing(stretches: list[str], *, threads: int | None) -> EncodedSpans:
+        library.encode(stretches, threads=threads)
+        return segmented(TOY, [""] * len(stretches))
+
+    memo = StretchMemo(cut=CUT, encode=nothing, **bound)
+    for text in [" ", "  ", "   ", "   ", "    ", " "]:
+        assert len(memo.encode_batch([text]).ids) == 0
+    assert library.asked == [" ", "  ", "   ", "    ", " "]
+
+
 def test_the_library_takes_as_many_threads_as_are_wanted() -> None:
     library = Library()
     StretchMemo(cut=CUT, encode=library.encode).encode_batch(["a b"], threads=3)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 _MOST_TOKENS = 1 << 21
-"""Tokens that are remembered: about 40 MB with their places, and half as much for the stretches themselves."""
+"""Tokens that are remembered, and stretches: about 40 MB with their places, and as much for the numbers of these."""
+_MOST_BYTES = 1 << 25
+"""Of the stretches themselves: some are long, or have no tokens."""
 
 
 class _Column:
@@ -55,10 +57,15 @@ class _Table:
         self._ends = _Column(np.int64)  # of the tokens of each stretch
         self._ends.extend(np.zeros(1, np.int64))
         self._sizes = _Column(np.int64)  # the UTF-8 bytes of each stretch
+        self.num_bytes = 0  # of all of them
 
     @property
     def num_tokens(self) -> int:
         return len(self._ids.view())
+
+    @property
+    def num_stretches(self) -> int:
+        return len(self._sizes.view())
 
     def add(self, tokens: EncodedSpans, sizes: NDArray[np.int64]) -> None:
         """Further stretches, each as a text."""
@@ -68,6 +75,7 @@ class _Table:
         self._stops.extend(tokens.stops)
         self._kinds.extend(tokens.kinds)
         self._sizes.extend(sizes)
+        self.num_bytes += int(sizes.sum())
 
     def texts(self, numbers: NDArray[np.int64], stretches: NDArray[np.int64]) -> Encoded:
         """The ids of texts that are made of known stretches.
@@ -113,7 +121,8 @@ class StretchMemo:
     Args:
         cut: a name of `tokbench.adapters.cutting.CUTS`: how texts are cut into stretches.
         encode: encodes different stretches, each as a text of its own, on `threads` threads.
-        most_tokens: how many are remembered; when there are more, all are forgotten.
+        most_tokens: how many are remembered, and how many stretches; when there are more, all are forgotten.
+        most_bytes: the same for the bytes of the stretches.
 
     Usage:
 
@@ -122,10 +131,16 @@ class StretchMemo:
     """
 
     def __init__(
-        self, *, cut: str, encode: Callable[..., EncodedSpans], most_tokens: int = _MOST_TOKENS
+        self,
+        *,
+        cut: str,
+        encode: Callable[..., EncodedSpans],
+        most_tokens: int = _MOST_TOKENS,
+        most_bytes: int = _MOST_BYTES,
     ) -> None:
         self._encode = encode
         self._most_tokens = most_tokens
+        self._most_bytes = most_bytes
         self._lock = Lock()
         self._numbering = new_numbering(cut)
         self._table = _Table()
@@ -161,7 +176,11 @@ class StretchMemo:
         return numbers, offsets
 
     def _forget_too_many(self) -> None:
-        if self._table.num_tokens > self._most_tokens:
+        table = self._table
+        if (
+            max(table.num_tokens, table.num_stretches) > self._most_tokens
+            or table.num_bytes > self._most_bytes
+        ):
             self._forget()
 
     def _forget(self) -> None:

@@ -36,8 +36,10 @@ void construct(SharedNumbering* self, const std::string& cut) {
 struct Numbered {
   std::vector<std::int64_t> numbers;
   std::vector<std::int64_t> offsets;
-  std::vector<Bytes> fresh;  // what came for the first time
+  std::vector<std::string> fresh;  // what came for the first time
 };
+
+constexpr std::size_t kMostKeptBytes = 32 << 20;
 
 Numbered numbered(SharedNumbering& self, std::span<const Text> texts) {
   Numbered found;
@@ -54,7 +56,11 @@ Numbered numbered(SharedNumbering& self, std::span<const Text> texts) {
     found.offsets.push_back(static_cast<std::int64_t>(found.numbers.size()));
     start = end;
   }
-  for (std::size_t number = known; number < self.numbering.size(); ++number) found.fresh.push_back(self.numbering[number]);
+  for (std::size_t number = known; number < self.numbering.size(); ++number) {
+    const Bytes stretch = self.numbering[number];
+    found.fresh.emplace_back(stretch.begin(), stretch.end());
+  }
+  if (self.utf8.capacity() > kMostKeptBytes) self.utf8 = {};
   return found;
 }
 
@@ -62,14 +68,13 @@ nb::tuple number(SharedNumbering& self, const nb::list& strings) {
   const nb::tuple kept(strings);  // other threads may change the list meanwhile
   const std::vector<Text> texts = texts_of(kept);
   Numbered found;
-  nb::list fresh;
-  std::unique_lock lock(self.mutex, std::defer_lock);
   {
     const nb::gil_scoped_release unlocked;
-    lock.lock();
+    const std::lock_guard lock(self.mutex);
     found = numbered(self, texts);
   }
-  for (const Bytes stretch : found.fresh) fresh.append(nb::str(reinterpret_cast<const char*>(stretch.data()), stretch.size()));
+  nb::list fresh;
+  for (const std::string& stretch : found.fresh) fresh.append(nb::str(stretch.data(), stretch.size()));
   return nb::make_tuple(to_array(std::move(found.numbers)), to_array(std::move(found.offsets)), fresh);
 }
 
