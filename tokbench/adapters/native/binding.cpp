@@ -4,12 +4,12 @@
 #include <nanobind/stl/string.h>
 
 #include <mutex>
-#include <random>
 
 #include "cutting.hpp"
 #include "numbering.hpp"
 #include "python_arrays.hpp"
 #include "python_texts.hpp"
+#include "random_seed.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,8 +29,7 @@ struct SharedNumbering {
 void construct(SharedNumbering* self, const std::string& cut) {
   const auto chosen = cut_named(cut);
   if (!chosen) throw std::invalid_argument("no such cut: " + cut);
-  std::random_device device;
-  new (self) SharedNumbering(*chosen, std::uint64_t{device()} << 32 | device());
+  new (self) SharedNumbering(*chosen, random_seed());
 }
 
 struct Numbered {

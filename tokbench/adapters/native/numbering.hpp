@@ -21,7 +21,7 @@ class Numbering {
 
   // The number of a stretch; the next one where it is new.
   std::uint32_t number_of(Bytes stretch) {
-    const std::uint64_t hash = hash_of(stretch);
+    const std::uint64_t hash = hash_bytes(stretch, seed_);
     const auto mark = static_cast<std::uint32_t>(hash >> 32);
     for (std::size_t i = hash & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
       const Slot& slot = slots_[i];
@@ -49,20 +49,6 @@ class Numbering {
     return one.size() == other.size() && std::memcmp(one.data(), other.data(), one.size()) == 0;
   }
 
-  std::uint64_t hash_of(Bytes stretch) const {
-    const Byte* p = stretch.data();
-    std::size_t left = stretch.size();
-    std::uint64_t hash = hash_words(left, 0, seed_);
-    for (; left >= 8; p += 8, left -= 8) {
-      std::uint64_t word;
-      std::memcpy(&word, p, 8);
-      hash = hash_words(word, hash, seed_);
-    }
-    std::uint64_t tail = 0;
-    std::memcpy(&tail, p, left);
-    return hash_words(tail, hash, seed_);
-  }
-
   std::uint32_t add(Bytes stretch, std::size_t place, std::uint32_t mark) {
     if (size() == kMost) throw std::length_error("there are too many different stretches");
     const auto number = static_cast<std::uint32_t>(size());
@@ -77,7 +63,7 @@ class Numbering {
     std::vector<Slot> old(slots_.size() * 2);
     std::swap(old, slots_);
     for (std::size_t number = 0; number < size(); ++number) {
-      const std::uint64_t hash = hash_of((*this)[number]);
+      const std::uint64_t hash = hash_bytes((*this)[number], seed_);
       std::size_t i = hash & (slots_.size() - 1);
       while (slots_[i].number_behind != 0) i = (i + 1) & (slots_.size() - 1);
       slots_[i] = {static_cast<std::uint32_t>(number + 1), static_cast<std::uint32_t>(hash >> 32)};

@@ -4,11 +4,11 @@
 
 #include <memory>
 #include <mutex>
-#include <random>
 
 #include "measurer.hpp"
 #include "python_arrays.hpp"
 #include "python_texts.hpp"
+#include "random_seed.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -39,11 +39,6 @@ struct SharedMeasurer {
   std::vector<Byte> utf8;  // of the texts that are counted
   std::mutex mutex;
 };
-
-std::uint64_t random_seed() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device();
-}
 
 void construct_tables(Tables* self, const InputArray<std::uint8_t>& classes, const nb::bytes& pieces,
                       const InputArray<std::int64_t>& piece_offsets) {

@@ -49,7 +49,7 @@ class WordTable {
   // The word must stay where it is until settle(), behind which it is in the table.
   void add(Bytes word, const Byte* readable, std::uint32_t tokens) {
     if (word.size() > kShortWord) {
-      const std::uint64_t hash = hash_long(word);
+      const std::uint64_t hash = hash_bytes(word, seed_);
       wait({{hash, kLongMark | word.size()}, hash, word.data(), tokens});
     } else if (static_cast<std::size_t>(readable - word.data()) >= kKeyPadding) {
       add_short(short_key(word.data(), word.size()), tokens);
@@ -73,7 +73,7 @@ class WordTable {
   // Adds what is known of a word, or of all that are in another table, which has none that wait.
   void join(Bytes word, std::int64_t occurrences, std::uint32_t fewest, std::uint32_t most) {
     if (word.size() > kShortWord) {
-      const std::uint64_t hash = hash_long(word);
+      const std::uint64_t hash = hash_bytes(word, seed_);
       return note(hash, word, {{hash, kLongMark}, occurrences, fewest, most});
     }
     Byte padded[kKeyPadding] = {};
@@ -171,20 +171,6 @@ class WordTable {
     for (std::size_t i = 0; i < old.size(); ++i) {
       if (!is_free(old[i])) slot_of(hash_of(old[i].key), [](const WordKey&) { return false; }) = old[i];
     }
-  }
-
-  std::uint64_t hash_long(Bytes word) const {
-    const Byte* p = word.data();
-    std::size_t left = word.size();
-    std::uint64_t hash = hash_words(left, 0, seed_);
-    for (; left >= 8; p += 8, left -= 8) {
-      std::uint64_t part;
-      std::memcpy(&part, p, 8);
-      hash = hash_words(part, hash, seed_);
-    }
-    std::uint64_t tail = 0;
-    std::memcpy(&tail, p, left);
-    return hash_words(tail, hash, seed_);
   }
 
   static void prefetch([[maybe_unused]] const void* place) {

@@ -23,7 +23,7 @@ class PretokenTable {
       const WordKey key = short_key(p, length);
       add_short(key, hash_short(key), count);
     } else {
-      add_long(p, length, hash_long(p, length), count);
+      add_long(p, length, hash_bytes({p, length}, seed_), count);
     }
   }
 
@@ -40,7 +40,7 @@ class PretokenTable {
         keys[i] = short_key(text.data(), text.size());
         hashes[i] = hash_short(keys[i]);
       } else {
-        hashes[i] = hash_long(text.data(), text.size());
+        hashes[i] = hash_bytes(text, seed_);
       }
       prefetch(hashes[i]);
     }
@@ -173,18 +173,6 @@ class PretokenTable {
   }
 
   std::uint64_t hash_short(const WordKey& key) const { return hash_words(key.low, key.high, seed_); }
-
-  std::uint64_t hash_long(const Byte* p, std::size_t length) const {
-    std::uint64_t hash = hash_words(length, 0, seed_);
-    for (; length >= 8; p += 8, length -= 8) {
-      std::uint64_t word;
-      std::memcpy(&word, p, 8);
-      hash = hash_words(word, hash, seed_);
-    }
-    std::uint64_t tail = 0;
-    std::memcpy(&tail, p, length);
-    return hash_words(tail, hash, seed_);
-  }
 
   std::uint64_t hash_of(const WordKey& key) const { return is_long(key) ? key.low : hash_short(key); }
 

@@ -15,17 +15,7 @@ namespace tokbench {
 // The hash of a pre-token of any length; that of a short one is the hash of its key.
 inline std::uint64_t hash_of(const WordKey& key) { return hash_words(key.low, key.high, 0); }
 
-inline std::uint64_t hash_of_long(Bytes bytes) {
-  std::uint64_t hash = bytes.size();
-  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
-    std::uint64_t word;
-    std::memcpy(&word, bytes.data(), 8);
-    hash = hash_words(word, hash, 1);
-  }
-  std::uint64_t tail = 0;
-  std::memcpy(&tail, bytes.data(), bytes.size());
-  return hash_words(tail, hash, 1);
-}
+inline std::uint64_t hash_of_long(Bytes bytes) { return hash_bytes(bytes, 1); }
 
 inline std::uint64_t hash_of(Bytes bytes) {
   if (bytes.size() > kShortWord) return hash_of_long(bytes);

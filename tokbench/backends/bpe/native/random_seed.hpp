@@ -1,0 +1,14 @@
+// A seed for hashes that nobody who writes a text can know.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+namespace tokbench {
+
+inline std::uint64_t random_seed() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+}  // namespace tokbench
