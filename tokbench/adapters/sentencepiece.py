@@ -19,11 +19,11 @@ What the library does that a reader would not guess:
 from __future__ import annotations
 
 import os
-from array import array
 from functools import cached_property
 from importlib.metadata import version
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tokbench.adapters.cutting import are_long, model_cut
 from tokbench.adapters.sentencepiece_bytes import Found, found_pieces, found_segmentations, own_spans
@@ -39,13 +39,14 @@ from tokbench.formats.sentencepiece_model import (
     special_tokens_of,
 )
 from tokbench.interfaces import Decoding, Encoded, ScoredSegmentation, TokenizerInfo
-from tokbench.spans import segmented
+from tokbench.spans import offsets_of, segmented
 from tokbench.tokens import Segmentation, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
     from sentencepiece import SentencePieceProcessor
 
     from tokbench.adapters.sentencepiece_spans import SpanFinder
@@ -206,16 +207,11 @@ class SentencePieceTokenizer(BaseTokenizer):
         return " " if self.model.normalizer["add_dummy_prefix"] else ""
 
     def _library_batch(self, texts: Sequence[str], *, threads: int | None = None) -> Encoded:
-        import numpy as np
-
-        encoded: list[list[int]] = self._processor.encode(
-            [utf8(text) for text in texts], out_type=int, num_threads=threads or os.cpu_count() or 1
+        encoded: list[NDArray[np.int32]] = self._processor.encode(
+            [utf8(text) for text in texts], return_type="numpy", num_threads=threads or os.cpu_count() or 1
         )
-        ids = array("I")  # which takes a list in a third of the time that NumPy takes for an iterator
-        for some in encoded:
-            ids.fromlist(some)
-        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(encoded) + 1)
-        return Encoded(ids=np.array(ids, np.uint32), offsets=offsets)
+        ids = np.concatenate([np.zeros(0, np.int32), *encoded])
+        return Encoded(ids=ids.astype(np.uint32), offsets=offsets_of(list(map(len, encoded))))
 
     def segment_ordinary(self, text: str) -> Iterable[Token]:
         """The tokens of a text in which nothing is a special token; spans count from its beginning."""
