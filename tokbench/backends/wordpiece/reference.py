@@ -64,7 +64,8 @@ def first_pieces(words: Mapping[str, int], *, letters: Sequence[str], prefix: st
     >>> first_pieces({"hug": 1}, letters=["g", "h", "u"], prefix="##")
     ['g', 'h', 'u', '##g', '##u']
     """
-    inside = {piece for word in words for piece in characters(word, letters=letters, prefix=prefix)}
+    known = frozenset(letters)
+    inside = {piece for word in words for piece in characters(word, letters=known, prefix=prefix)}
     return [*letters, *(prefix + letter for letter in letters if prefix + letter in inside)]
 
 
