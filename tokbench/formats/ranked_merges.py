@@ -14,6 +14,7 @@ leaving it out changes nothing.
 from __future__ import annotations
 
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -35,13 +36,17 @@ def last_pair(piece: Text, ranks: Mapping[Text, int]) -> tuple[Text, Text] | Non
     ('a', 'ba')
     """
     parts = [piece[index : index + 1] for index in range(len(piece))]
+    found = [ranks.get(left + right, inf) for left, right in pairwise(parts)]
     while len(parts) > 2:
-        best, place = None, -1
-        for index, (left, right) in enumerate(pairwise(parts)):
-            rank = ranks.get(left + right)
-            if rank is not None and (best is None or rank < best):
-                best, place = rank, index
-        if best is None:
+        best = min(found)
+        if best == inf:
             return None
-        parts[place : place + 2] = [parts[place] + parts[place + 1]]
+        place = found.index(best)
+        made = parts[place] + parts[place + 1]
+        parts[place : place + 2] = [made]
+        del found[place]
+        if place > 0:
+            found[place - 1] = ranks.get(parts[place - 1] + made, inf)
+        if place < len(found):
+            found[place] = ranks.get(made + parts[place + 1], inf)
     return parts[0], parts[1]

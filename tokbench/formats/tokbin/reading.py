@@ -7,6 +7,7 @@ import os
 import stat
 import zlib
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_NO_ID = int(Kind.NONE)  # an enumeration takes its time over each look at it
 _RESTORE = "the file is damaged: convert again, or restore it"
 _ALL_FLAGS = int(Flag.LOSSLESS | Flag.WHOLE_TOKENS_FIRST)
 _DTYPES = {
@@ -103,16 +105,21 @@ class TokbinFile:
 
     def token_bytes(self, id: int) -> bytes | None:
         """The bytes of an id, special tokens included; None where there is no such id."""
-        if not 0 <= id < self.num_ids or self.kinds[id] == Kind.NONE:
+        if not 0 <= id < self.num_ids or self.kinds[id] == _NO_ID:
             return None
         offsets, start = self._byte_places
         return self._data[start + int(offsets[id]) : start + int(offsets[id + 1])]
 
     def tokens(self) -> list[bytes | None]:
         """The bytes of every id."""
-        return [self.token_bytes(id) for id in range(self.num_ids)]
+        offsets, start = self._byte_places
+        places = [start + offset for offset in offsets.tolist()]
+        return [
+            None if kind == _NO_ID else self._data[first:stop]
+            for kind, (first, stop) in zip(self.kinds.tolist(), pairwise(places), strict=True)
+        ]
 
-    @property
+    @cached_property
     def kinds(self) -> NDArray[np.uint8]:
         """uint8[num_ids]: a `Kind` each."""
         return self._array(Section.KINDS)
