@@ -32,7 +32,7 @@ def blocks(language):
 
 
 def environment(folder):
-    names = ("HOME", "PATH", "PYTHONPATH", "TOKBENCH_KERNEL", "VIRTUAL_ENV")
+    names = ("HOME", "PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "TOKBENCH_KERNEL", "VIRTUAL_ENV")
     kept = {name: os.environ[name] for name in names if name in os.environ}
     return kept | {"XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "100", "PYTHONUTF8": "1"}
 
