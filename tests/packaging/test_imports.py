@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import statistics
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -31,24 +29,6 @@ RUN = """if True:
     except SystemExit as stopped:
         assert not stopped.code
     print(*sys.modules, sep="\\n", file=sys.stderr)
-"""
-OURS = "from tokbench.cli.app import main; main()"
-OPEN_DEFAULT = "from tokbench.defaults import default_tokenizer; default_tokenizer()"
-BARE_SCRIPT = """if True:
-    import rich.console
-    import typer
-
-    app = typer.Typer(rich_markup_mode=None)
-
-    @app.callback()
-    def root(*, version: bool = False) -> None:
-        "Greet."
-
-    @app.command()
-    def hello(name: str, *, loud: bool = False) -> None:
-        "Say hello."
-
-    app()
 """
 
 
@@ -96,56 +76,3 @@ def test_counting_a_short_text_loads_no_library_that_it_does_not_need(tmp_path: 
     loaded_modules(RUN, "count", "short.txt", cwd=tmp_path)  # trains the default tokenizer, where it has to
     loaded = loaded_modules(RUN, "count", "short.txt", cwd=tmp_path)
     assert loaded & UNNEEDED_TO_COUNT == set()
-
-
-def seconds(program: str, *arguments: str, cwd: Path) -> float:
-    """Processor time that a program takes; time on the clock would measure what else the machine does."""
-    resource = pytest.importorskip("resource", reason="nothing tells it here")
-    settings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    settings["PYTHONPYCACHEPREFIX"] = str(cwd / "bytecode")  # as after an installation, which compiles
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, "-c", program, *arguments], cwd=cwd, env=settings, capture_output=True, check=True
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all that is timed, as what a program imports is compiled into it the first time."""
-    return tmp_path_factory.mktemp("timed")
-
-
-@pytest.mark.slow
-@pytest.mark.quiet
-def test_help_comes_in_less_than_twice_the_time_of_a_bare_script(folder: Path) -> None:
-    seconds(BARE_SCRIPT, "hello", "--help", cwd=folder)
-    seconds(OURS, COMMANDS[0], "--help", cwd=folder)
-    bare = statistics.median(seconds(BARE_SCRIPT, "hello", "--help", cwd=folder) for _ in range(3))
-    for command in COMMANDS:
-        ours = seconds(OURS, command, "--help", cwd=folder)
-        if ours >= 2 * bare:  # once more, as something else may have been in the way
-            ours = statistics.median(seconds(OURS, command, "--help", cwd=folder) for _ in range(3))
-        assert ours < 2 * bare, f"tokbench {command} --help: {ours:.3f} s, a bare script: {bare:.3f} s"
-
-
-@pytest.mark.slow
-@pytest.mark.quiet
-def test_the_first_help_and_a_short_count_take_little_more_than_a_bare_script(folder: Path) -> None:
-    """At most 1.6 times as long, and for a count what opening the tokenizer takes.
-
-    In turns, so that whatever else the machine does strikes all of them; of the ratios the median.
-    """
-    (folder / "short.txt").write_text("The quick brown fox.\n", encoding="utf-8")
-    seconds(BARE_SCRIPT, "hello", "you", cwd=folder)
-    seconds(OURS, "count", "short.txt", cwd=folder)  # trains the default tokenizer, where it has to
-    helped, counted = [], []
-    for _ in range(7):
-        bare_help = seconds(BARE_SCRIPT, "--help", cwd=folder)
-        bare = seconds(BARE_SCRIPT, "hello", "you", cwd=folder)
-        helped.append(seconds(OURS, "--help", cwd=folder) / bare_help)
-        loading = seconds(OPEN_DEFAULT, cwd=folder) - seconds("pass", cwd=folder)
-        counted.append((seconds(OURS, "count", "short.txt", cwd=folder) - max(loading, 0.0)) / bare)
-    assert statistics.median(helped) < 1.6
-    assert statistics.median(counted) < 1.6

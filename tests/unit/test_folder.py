@@ -366,7 +366,8 @@ except StoreError as error:
     print(error)
 """
     environment = os.environ | {"PYTHONPATH": str(Path(folder.__file__).parents[1])}
-    command = [sys.executable, "-c", script, str(place)]
+    # -B: what Python compiles would be cut off, too.
+    command = [sys.executable, "-B", "-c", script, str(place)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
     assert "was not written: File too large; nothing was changed" in done.stdout
     assert contents(place) == OLD
