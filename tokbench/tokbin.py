@@ -218,7 +218,7 @@ def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokeni
                 )
             return BpeTokenizer.from_description(description, name=name, kernel=current_kernel())
         case SentencePieceModel():
-            from tokbench.adapters.sentencepiece import open_model
+            from tokbench.adapters.sentencepiece_models import open_model
 
             return open_model(description.proto, name=name, backend=backend)
         case HuggingFaceModel():

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.sentencepiece_models import LOSSLESS_BUT_FOR_THE_SPACE_SIGN, VARIANTS, variant
 from support.texts import texts
 
-from tokbench.adapters.sentencepiece import SentencePieceBpeTokenizer, open_model
 from tokbench.adapters.sentencepiece_lines import Lines, cut_line
+from tokbench.adapters.sentencepiece_models import SentencePieceBpeTokenizer, open_model
 from tokbench.errors import ModelFormatError
 from tokbench.tokens import TokenKind
 

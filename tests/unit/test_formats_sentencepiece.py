@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.sentencepiece_models import scored, training_text, unknown, variant, written
 
-from tokbench.adapters.sentencepiece import open_model
+from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.errors import ModelFormatError
 from tokbench.formats.protobuf import fields, signed
 from tokbench.formats.sentencepiece_model import (

@@ -15,7 +15,7 @@ from support.sentencepiece_models import scored, unknown, written
 from support.texts import texts
 
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.adapters.sentencepiece import open_model
+from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.errors import TextError
 from tokbench.formats.proof import Disagreement, Peer, entry_of, in_words, peer_of, prove
 from tokbench.formats.proof_texts import corpus_texts, generated_texts, special_texts

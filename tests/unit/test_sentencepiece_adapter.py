@@ -12,12 +12,7 @@ import sentencepiece
 from support.sentencepiece_models import VARIANTS, scored, unknown, variant, written
 from support.texts import bundled_texts
 
-from tokbench.adapters.sentencepiece import (
-    SentencePieceBpeTokenizer,
-    SentencePieceTokenizer,
-    UnigramTokenizer,
-    open_model,
-)
+from tokbench.adapters.sentencepiece_models import SentencePieceBpeTokenizer, UnigramTokenizer, open_model
 from tokbench.errors import ConfigError, ModelFormatError, SpecialTokenError, TextError, UnknownIdError
 from tokbench.formats.sentencepiece_model import ModelPiece, PieceType
 from tokbench.interfaces import SupportsNBest, SupportsSampling, SupportsScores
@@ -27,6 +22,8 @@ from tokbench.tokens import Span, SpecialPolicy, TokenKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tokbench.adapters.sentencepiece import SentencePieceTokenizer
 
 
 def library(tokenizer: SentencePieceTokenizer) -> sentencepiece.SentencePieceProcessor:

@@ -15,7 +15,7 @@ from support.texts import texts
 
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.adapters.huggingface_document import parse_document
-from tokbench.adapters.sentencepiece import open_model
+from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.errors import ConversionError, ModelFormatError
 from tokbench.formats.llama2c import Llama2cTokenizer, dump_llama2c
 from tokbench.formats.sentencepiece_bpe import model_of_document

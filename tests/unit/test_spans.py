@@ -17,7 +17,7 @@ from support.texts import bundled_texts, characters, texts
 
 import tokbench
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.adapters.sentencepiece import open_model
+from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.adapters.tiktoken import TiktokenTokenizer
 from tokbench.base import BaseTokenizer
 from tokbench.errors import TextError

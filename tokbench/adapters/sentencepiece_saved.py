@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench import store
-from tokbench.adapters.sentencepiece import MODEL_NAME, SentencePieceTokenizer, open_model
+from tokbench.adapters.sentencepiece import MODEL_NAME, SentencePieceTokenizer
+from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.errors import ModelFormatError
 
 if TYPE_CHECKING:

@@ -19,9 +19,10 @@ import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
-from tokbench.adapters.sentencepiece import library, open_model
+from tokbench.adapters.sentencepiece import library
 from tokbench.adapters.sentencepiece_config import NUM_BYTES
 from tokbench.adapters.sentencepiece_lines import Lines, drawn
+from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.adapters.sentencepiece_worker import FAILED
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece_model import ModelType, PieceType, parse_model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.adapters.sentencepiece import open_model
+from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.errors import ModelFormatError
 from tokbench.formats.protobuf import fields
 from tokbench.opening.files import read_file
