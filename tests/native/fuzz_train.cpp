@@ -1,5 +1,4 @@
 // The trainer learns what the textbook learns, whatever the seed of its tables and the width of its symbols.
-#include "counter.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 #include "trainer.hpp"
@@ -47,19 +46,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Random random(seed);
   const Bytes text = input.rest().first(std::min(input.rest().size(), kMostBytes));
 
-  PretokenCounter counter(Pattern::None, SpecialTokens({}), 1, seed);
+  // Not by a counter, which would be compiled for every pattern and tier here too.
+  PretokenTable table(seed);
+  PretokenCounts pretokens(seed);
   naive::Counts counts;
   for (const std::string& pretoken : naive::pretokens(pattern, with_few_letters(text, letters))) {
     const auto count = static_cast<std::int64_t>(1 + random.next() % static_cast<std::uint64_t>(most_count));
-    counter.add_counted(naive::to_bytes(pretoken), count);
+    const std::string padded = pretoken + std::string(kKeyPadding, '\0');
+    table.add(naive::to_bytes(padded).data(), pretoken.size(), count);
     counts[pretoken] += count;
   }
-  counter.finish();
+  pretokens.take(table);
 
   const TrainerOptions options{num_merges, min_frequency, max_token_length, seed};
   const naive::Learned expected = naive::train(counts, num_merges, min_frequency, max_token_length);
-  check(TrainerOf<std::uint16_t>(counter.counts(), options), expected);
-  check(TrainerOf<std::uint32_t>(counter.counts(), options), expected);
-  check(Trainer(counter.counts(), options), expected);
+  check(TrainerOf<std::uint16_t>(pretokens, options), expected);
+  check(TrainerOf<std::uint32_t>(pretokens, options), expected);
+  check(Trainer(pretokens, options), expected);
   return 0;
 }
