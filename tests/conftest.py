@@ -1,6 +1,6 @@
 """What every test may use: Hypothesis profiles, the kernels, and the material beside the project.
 
-HYPOTHESIS_PROFILE=thorough draws a thousand examples where "fast", the default, draws thirty, and "brief" ten:
+HYPOTHESIS_PROFILE=thorough draws a thousand examples where "fast", the default, draws twenty, and "brief" ten:
 enough for a kernel or a sanitizer that other tests have not met yet.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SHARED = Path(__file__).parents[2] / "shared" / "real"
 
 settings.register_profile("brief", deadline=None, max_examples=10)
-settings.register_profile("fast", deadline=None, max_examples=30)
+settings.register_profile("fast", deadline=None, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
