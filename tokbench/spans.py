@@ -176,6 +176,20 @@ def offsets_of(counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     return offsets
 
 
+def places_of(firsts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places in several stretches of an array, one stretch after another.
+
+    Args:
+        firsts: where each stretch begins.
+        counts: how long it is.
+
+    >>> places_of(np.array([7, 2]), np.array([2, 3])).tolist()
+    [7, 8, 2, 3, 4]
+    """
+    edges = offsets_of(counts)
+    return np.repeat(firsts - edges[:-1], counts) + np.arange(edges[-1])
+
+
 def byte_places(text: str) -> NDArray[np.int64]:
     """Where each character of a text begins in its UTF-8, and where the text ends.
 
@@ -224,9 +238,7 @@ class PieceTable:
         return b"".join(self._block(ids[first : first + _BLOCK]) for first in range(0, len(ids), _BLOCK))
 
     def _block(self, ids: NDArray[np.uint32]) -> bytes:
-        sizes = self.sizes[ids]
-        edges = offsets_of(sizes)
-        places = np.repeat(self.offsets[ids] - edges[:-1], sizes) + np.arange(edges[-1])
+        places = places_of(self.offsets[ids], self.sizes[ids])
         return bytes(np.frombuffer(self.data, np.uint8)[places])
 
 

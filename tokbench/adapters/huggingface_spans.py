@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.spans import byte_places, offsets_of
+from tokbench.spans import byte_places, offsets_of, places_of
 from tokbench.tokens import Span
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ def _are_text(
     begins: NDArray[np.int64], sizes: NDArray[np.int64], pieces: bytes, data: bytes
 ) -> NDArray[np.bool_]:
     """For each piece whether its bytes stand in the text where it is said to begin."""
-    edges = offsets_of(sizes)
-    places = np.repeat(begins - edges[:-1], sizes) + np.arange(edges[-1])
+    places = places_of(begins, sizes)
     differs = np.frombuffer(data, np.uint8).take(places, mode="clip") != np.frombuffer(pieces, np.uint8)
-    wrong = offsets_of(differs)
+    edges, wrong = offsets_of(sizes), offsets_of(differs)
     return np.asarray(wrong[edges[1:]] == wrong[edges[:-1]])

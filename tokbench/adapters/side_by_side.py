@@ -13,7 +13,7 @@ import numpy as np
 
 from tokbench.formats.sentencepiece_model import SPACE
 from tokbench.interfaces import Encoded
-from tokbench.spans import offsets_of
+from tokbench.spans import offsets_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -120,6 +120,4 @@ def _in_order(encoded: Encoded, numbers: Sequence[int]) -> Encoded:
     sources = np.empty(len(numbers), np.int64)
     sources[np.asarray(numbers, np.int64)] = np.arange(len(numbers))
     counts = np.diff(encoded.offsets)[sources]
-    offsets = offsets_of(counts)
-    places = np.repeat(encoded.offsets[sources] - offsets[:-1], counts) + np.arange(offsets[-1])
-    return Encoded(encoded.ids[places], offsets)
+    return Encoded(encoded.ids[places_of(encoded.offsets[sources], counts)], offsets_of(counts))

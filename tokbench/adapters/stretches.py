@@ -15,7 +15,7 @@ import numpy as np
 from tokbench.adapters.numbering import new_numbering
 from tokbench.base import utf8
 from tokbench.interfaces import Encoded, EncodedSpans
-from tokbench.spans import offsets_of
+from tokbench.spans import offsets_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,8 +105,7 @@ class _Table:
         ends = self._ends.view()
         firsts = ends[numbers]
         counts = ends[numbers + 1] - firsts
-        edges = offsets_of(counts)
-        return np.repeat(firsts - edges[:-1], counts) + np.arange(edges[-1]), counts
+        return places_of(firsts, counts), counts
 
 
 def without_places(encoded: Encoded) -> EncodedSpans:

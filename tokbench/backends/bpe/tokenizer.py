@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _MOST_DECODED = 1 << 24
 """Ids from there on are decoded one by one: there is a table of all below."""
-_MANY_IDS = 1 << 16
+_IDS_FOR_THREADS = 1 << 16
 
 
 class BpeTokenizer(BaseTokenizer):
@@ -255,7 +255,7 @@ class BpeTokenizer(BaseTokenizer):
         with suppress(TypeError, ValueError, OverflowError):  # no known id: the loop of `super` tells which
             known = _as_ids(ids)
             # Asking for processors takes longer than a few ids do.
-            threads = (os.cpu_count() or 1) if len(known) >= _MANY_IDS else 1
+            threads = (os.cpu_count() or 1) if len(known) >= _IDS_FOR_THREADS else 1
             return self._decoder.decode(known, threads)
         return super().decode_bytes(_as_list(ids))
 
