@@ -419,7 +419,7 @@ def test_the_place_of_bad_utf8_is_its_source_and_offset(kernel: Kernel, mode: st
 
 
 @given(data=st.binary(max_size=60), sizes=st.lists(st.integers(0, 9)))
-def test_bad_utf8_is_found_where_python_finds_it(kernel: Kernel, data: bytes, sizes: list[int]) -> None:
+def test_bad_utf8_is_found_where_decoding_finds_it(kernel: Kernel, data: bytes, sizes: list[int]) -> None:
     data += b"\xff"
     counter = new_counter(kernel)
     feed(counter, blocks_of(data, sizes))
