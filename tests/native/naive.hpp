@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pair_map.hpp"
-#include "patterns.hpp"
+#include "splitting.hpp"
 
 namespace tokbench::naive {
 
@@ -28,8 +28,9 @@ inline std::vector<std::size_t> pretoken_ends(Pattern pattern, Bytes text, SimdT
   std::vector<Byte> copy(text.begin(), text.end());
   copy.shrink_to_fit();
   std::vector<std::size_t> ends;
-  const auto sink = [&](const Byte*, const Byte* stop) { ends.push_back(static_cast<std::size_t>(stop - copy.data())); };
-  with_scanner(pattern, [&](auto scanner) { for_each_pretoken(scanner, Bytes(copy), sink, tier); });
+  for_each_split(split_of(pattern, tier), Bytes(copy), [&](const Byte*, std::span<const Byte* const> found) {
+    for (const Byte* const stop : found) ends.push_back(static_cast<std::size_t>(stop - copy.data()));
+  });
   return ends;
 }
 

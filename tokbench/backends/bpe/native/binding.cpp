@@ -3,6 +3,7 @@
 #include "binding.hpp"
 
 #include "python_texts.hpp"
+#include "splitting.hpp"
 
 using namespace tokbench;
 using namespace nb::literals;
@@ -16,8 +17,9 @@ Array<std::int64_t> split(const std::string& pattern, const nb::bytes& text, con
   const SimdTier tier = simd ? simd_tier_named(*simd) : simd_tier();
   {
     const nb::gil_scoped_release unlocked;
-    const auto sink = [&](const Byte*, const Byte* stop) { ends.push_back(stop - bytes.data()); };
-    with_scanner(named, [&](auto scanner) { for_each_pretoken(scanner, bytes, sink, tier); });
+    for_each_split(split_of(named, tier), bytes, [&](const Byte*, std::span<const Byte* const> found) {
+      for (const Byte* const stop : found) ends.push_back(stop - bytes.data());
+    });
   }
   return to_array(std::move(ends));
 }

@@ -14,9 +14,9 @@
 #include <system_error>
 #include <thread>
 
-#include "patterns.hpp"
 #include "pretoken_counts.hpp"
 #include "special_tokens.hpp"
+#include "splitting.hpp"
 #include "text_buffer.hpp"
 
 namespace tokbench {
@@ -44,7 +44,7 @@ struct InvalidPlace {
 class PretokenCounter {
  public:
   PretokenCounter(Pattern pattern, SpecialTokens special_tokens, unsigned threads, std::uint64_t seed)
-      : pattern_(pattern), special_tokens_(std::move(special_tokens)), counts_(seed), counted_(seed) {
+      : pattern_(pattern), split_(split_of(pattern)), special_tokens_(std::move(special_tokens)), counts_(seed), counted_(seed) {
     states_.reserve(std::max(threads, 1u));
     for (unsigned i = 0; i < std::max(threads, 1u); ++i) states_.push_back({PretokenTable(seed), {}});
     if (states_.size() > 1) start_workers();
@@ -155,6 +155,7 @@ class PretokenCounter {
 
   static constexpr std::size_t kBatchBytes = 1 << 20;
   static constexpr std::size_t kTableEntries = 1 << 16;  // of a thread: emptied seldom, yet near
+  static_assert(kMostEnds <= PretokenTable::kMostAtOnce);
   static constexpr std::int64_t kMostCountedBytes = std::int64_t{1} << 62;
 
   // The system may grant fewer threads than asked for: the counts are the same.
@@ -324,23 +325,13 @@ class PretokenCounter {
 
   void count_document(State& state, Bytes text) {
     state.totals.bytes += text.size();
-    Bytes found[PretokenTable::kMostAtOnce];
-    std::size_t num_found = 0;
-    with_scanner(pattern_, [&](auto scanner) {
-      special_tokens_.for_each_ordinary_part(text, [&](Bytes part) {
-        for_each_pretoken(scanner, part, [&](const Byte* start, const Byte* stop) {
-          found[num_found++] = {start, stop};
-          if (num_found == std::size(found)) add(state, {found, std::exchange(num_found, 0)});
-        });
+    special_tokens_.for_each_ordinary_part(text, [&](Bytes part) {
+      for_each_split(split_, part, [&](const Byte* start, std::span<const Byte* const> ends) {
+        state.table.add_each(start, ends);
+        state.totals.pretokens += ends.size();
+        if (state.table.size() >= kTableEntries) counts_.take(state.table);
       });
     });
-    add(state, {found, num_found});
-  }
-
-  void add(State& state, std::span<const Bytes> pretokens) {
-    state.table.add_each(pretokens);
-    state.totals.pretokens += pretokens.size();
-    if (state.table.size() >= kTableEntries) counts_.take(state.table);
   }
 
   void note_invalid(InvalidPlace place) {
@@ -349,6 +340,7 @@ class PretokenCounter {
   }
 
   Pattern pattern_;
+  Split split_;
   SpecialTokens special_tokens_;
   std::vector<State> states_;  // one for each worker; one without workers
   PretokenCounts counts_;

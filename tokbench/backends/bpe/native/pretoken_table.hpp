@@ -27,29 +27,32 @@ class PretokenTable {
     }
   }
 
-  // Adds one occurrence of each, at most kMostAtOnce of them. Their slots are fetched while the others are
-  // hashed: the table of a thread is larger than the nearest cache. Bytes are readable as above.
-  static constexpr std::size_t kMostAtOnce = 64;
+  // Adds one occurrence of each of at most kMostAtOnce pre-tokens side by side: the first begins at `start`. Their slots
+  // are fetched while the others are hashed: the table of a thread is larger than the nearest cache. Bytes are
+  // readable as above.
+  static constexpr std::size_t kMostAtOnce = 128;
 
-  void add_each(std::span<const Bytes> pretokens) {
+  void add_each(const Byte* start, std::span<const Byte* const> ends) {
     std::uint64_t hashes[kMostAtOnce];
     WordKey keys[kMostAtOnce];
-    for (std::size_t i = 0; i < pretokens.size(); ++i) {
-      const Bytes text = pretokens[i];
-      if (text.size() <= kShortWord) {
-        keys[i] = short_key(text.data(), text.size());
+    const Byte* p = start;
+    for (std::size_t i = 0; i < ends.size(); p = ends[i++]) {
+      const auto length = static_cast<std::size_t>(ends[i] - p);
+      if (length <= kShortWord) {
+        keys[i] = short_key(p, length);
         hashes[i] = hash_short(keys[i]);
       } else {
-        hashes[i] = hash_bytes(text, seed_);
+        hashes[i] = hash_bytes({p, length}, seed_);
       }
       prefetch(hashes[i]);
     }
-    for (std::size_t i = 0; i < pretokens.size(); ++i) {
-      const Bytes text = pretokens[i];
-      if (text.size() <= kShortWord) {
+    p = start;
+    for (std::size_t i = 0; i < ends.size(); p = ends[i++]) {
+      const auto length = static_cast<std::size_t>(ends[i] - p);
+      if (length <= kShortWord) {
         add_short(keys[i], hashes[i], 1);
       } else {
-        add_long(text.data(), text.size(), hashes[i], 1);
+        add_long(p, length, hashes[i], 1);
       }
     }
   }

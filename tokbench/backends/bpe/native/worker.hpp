@@ -5,8 +5,8 @@
 
 #include "ids.hpp"
 #include "merger.hpp"
-#include "patterns.hpp"
 #include "shared_words.hpp"
+#include "splitting.hpp"
 #include "texts.hpp"
 
 namespace tokbench {
@@ -21,12 +21,11 @@ class Worker {
 
   // Gives the ids of a text to `output`, which is one of the two classes below.
   template <class Output>
-  void encode(Pattern pattern, const Text& text, Output& output) {
+  void encode(Split split, const Text& text, Output& output) {
     const Bytes utf8 = utf8_of(text, utf8_);
-    with_scanner(pattern, [&](auto scanner) {
-      const auto collected = for_each_pretoken(
-          scanner, utf8, Collecting<Output>{*this, output, utf8.data() + utf8.size(), words_, lease_.current->places()});
-      encode_words({words_, collected.next}, output);
+    for_each_split(split, utf8, [&](const Byte* start, std::span<const Byte* const> ends) {
+      collect(start, ends, utf8.data() + utf8.size());
+      encode_words({words_, ends.size()}, output);
     });
   }
 
@@ -68,7 +67,7 @@ class Worker {
   };
 
  private:
-  static constexpr std::size_t kBatch = 64;
+  static constexpr std::size_t kBatch = kMostEnds;
 
   // A short one is its key, and has a set where it may be remembered. A longer one has length 0 in its key, as
   // no entry has, and its own length and hash there.
@@ -89,34 +88,24 @@ class Worker {
     std::uint64_t hash;
   };
 
-  // Takes pre-tokens into the batch; a full one is encoded.
-  template <class Output>
-  struct Collecting {
-    Worker& worker;
-    Output& output;
-    const Byte* end;
-    Word* next;
-    WordStore::Places places;
-
-    TOKBENCH_ALWAYS_INLINE void operator()(const Byte* start, const Byte* stop) {
+  // Makes words of pre-tokens, and fetches the places where they may be remembered. The text ends at `end`.
+  void collect(const Byte* start, std::span<const Byte* const> ends, const Byte* end) {
+    const WordStore::Places places = lease_.current->places();
+    Word* word = words_;
+    for (const Byte* const stop : ends) {
       const auto length = static_cast<std::size_t>(stop - start);
-      next->start = start;
       if (length <= kShortWord) [[likely]] {
-        next->key = key_of(start, length, end);
-        next->set = places.set_of(hash_of(next->key));
-        prefetch(next->set);
+        const WordKey key = key_of(start, length, end);
+        *word = {key, places.set_of(hash_of(key)), start};
+        prefetch(word->set);
       } else {
-        next->key = {hash_of_long({start, length}), length};
-        next->set = places.first_set;
-        prefetch(places.bucket_of(next->key.low));
+        *word = {{hash_of_long({start, length}), length}, places.first_set, start};
+        prefetch(places.bucket_of(word->key.low));
       }
-      if (++next == worker.words_ + kBatch) {
-        worker.encode_words({worker.words_, kBatch}, output);
-        next = worker.words_;
-        places = worker.lease_.current->places();
-      }
+      ++word;
+      start = stop;
     }
-  };
+  }
 
   // Texts come from outside without padding: near their end the key is read from a copy.
   static WordKey key_of(const Byte* start, std::size_t length, const Byte* end) {
