@@ -113,7 +113,7 @@ class RenamedCounter:
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [("gpt4", 8192), *(pytest.param(name, 2048, marks=pytest.mark.slow) for name in PATTERN_NAMES)],
+    [("gpt4", 8192), *(pytest.param(name, 1024, marks=pytest.mark.slow) for name in PATTERN_NAMES)],
 )
 def test_all_bundled_text_teaches_what_it_teaches_tokenizers(name: str, size: int) -> None:
     """Compared: the bytes of both sides of each merge, in order, after bytes are renamed; on the Python kernel."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.kernel import Encoder, Kernel
 
 SECONDS = 20
-SIZES = {"native": 1_000_000, "python": 50_000}
+SIZES = {"native": 1_000_000, "python": 20_000}
 """Bytes of a text; the Python kernel is as linear, and some hundred times slower."""
 
 

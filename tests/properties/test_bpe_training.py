@@ -333,14 +333,14 @@ def assert_counted_like_the_definition(native: Kernel, text: str, *, pattern: st
 
 @pytest.mark.parametrize("kind", LONG_TEXTS)
 def test_a_long_text_is_cut_where_nothing_changes(native: Kernel, kind: str) -> None:
-    text = LONG_TEXTS[kind](3 * MIB // 2)
+    text = LONG_TEXTS[kind](5 * MIB // 4)
     assert_counted_like_the_definition(native, text, pattern="gpt4", block_size=77_777)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PATTERN_NAMES if name != "gpt4"])
 def test_a_long_text_is_cut_where_nothing_changes_for_any_pattern(native: Kernel, name: str) -> None:
-    text = words_between_special_tokens(3 * MIB // 2)
+    text = words_between_special_tokens(5 * MIB // 4)
     assert_counted_like_the_definition(native, text, pattern=name, block_size=MIB // 2)
 
 
@@ -368,7 +368,7 @@ def test_a_cut_inside_any_text_changes_nothing(
 
 @pytest.mark.parametrize("kind", ["words between special tokens", "CJK and line ends", "one letter"])
 def test_long_texts_may_be_lines(native: Kernel, kind: str) -> None:
-    text = LONG_TEXTS[kind](3 * MIB // 2)
+    text = LONG_TEXTS[kind](5 * MIB // 4)
     counter = new_counter(native, special_tokens=SPECIAL_TOKENS, threads=2)
     feed(counter, blocks_of(text.encode(), [100_003] * 20), documents="lines")
     counter.finish()
