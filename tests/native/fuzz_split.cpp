@@ -32,8 +32,8 @@ Ends ends_when_cut(Pattern pattern, Bytes text, const Ends& cuts) {
 
 // Blocks of 64 bytes begin where a text does: each text is tried behind others of all lengths.
 void check_tiers(Pattern pattern, Bytes text, const Ends& ends) {
-  for (const SimdTier tier : {SimdTier::Swar, SimdTier::Avx2}) {
-    if (tier == SimdTier::Avx2 && !has_avx2()) continue;
+  for (const SimdTier tier : {SimdTier::Swar, SimdTier::Avx2, SimdTier::Avx512}) {
+    if (!has_tier(tier)) continue;
     CHECK(naive::pretoken_ends(pattern, text, tier) == ends);
     for (std::size_t shift = 1; shift < kBlock && text.size() < 200; shift += 3) {
       std::vector<Byte> shifted(shift, 'a');
@@ -47,7 +47,9 @@ void check_tiers(Pattern pattern, Bytes text, const Ends& ends) {
 void check_classes(Bytes text) {
   for (std::size_t start = 0; start + kBlock <= text.size(); ++start) {
     const ByteClasses classes = classify_by_words(text.data() + start);
-    if (has_avx2()) CHECK(classify_of(SimdTier::Avx2)(text.data() + start) == classes);
+    for (const SimdTier tier : {SimdTier::Avx2, SimdTier::Avx512}) {
+      if (has_tier(tier)) CHECK(classify_of(tier)(text.data() + start) == classes);
+    }
     for (std::size_t i = 0; i < kBlock; ++i) {
       const Byte byte = text[start + i];
       const auto kind = class_of(byte);

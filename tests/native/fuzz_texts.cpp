@@ -26,8 +26,8 @@ void check(const std::vector<std::uint32_t>& code_points, Units kind, std::vecto
   const std::vector<Unit> units(code_points.begin(), code_points.end());
   const bool has_surrogate =
       std::ranges::any_of(code_points, [](std::uint32_t code_point) { return code_point >= 0xD800 && code_point < 0xE000; });
-  for (const SimdTier tier : {SimdTier::Scalar, SimdTier::Avx2}) {
-    if (tier == SimdTier::Avx2 && !has_avx2()) continue;
+  for (const SimdTier tier : {SimdTier::Scalar, SimdTier::Avx2, SimdTier::Avx512}) {
+    if (!has_tier(tier)) continue;
     try {
       const Bytes utf8 = utf8_of({units.data(), units.size(), kind}, buffer, tier);
       CHECK(!has_surrogate && naive::to_string(utf8) == utf8_by_definition(code_points));

@@ -56,20 +56,20 @@ def test_any_other_choice_is_an_error() -> None:
     assert caught.value.hint == "it may be auto, native or python"
 
 
-@pytest.mark.parametrize("tier", ["", "scalar", "swar", "avx2"])
+@pytest.mark.parametrize("tier", ["", "scalar", "swar", "avx2", "avx512"])
 def test_the_tier_that_is_named_runs(native: object, monkeypatch: pytest.MonkeyPatch, tier: str) -> None:
     monkeypatch.setenv("TOKBENCH_SIMD", tier)
     code = f"{ASK}; from tokbench.backends.bpe import _native; print(_native.simd_tier())"
     found = asked(code, choice="native")
     if "does not have" in found.stderr:
-        pytest.skip("this processor does not have AVX2")
-    assert found.stdout.split()[-1] in ({tier} if tier else {"swar", "avx2"})
+        pytest.skip(f"this processor does not have {tier}")
+    assert found.stdout.split()[-1] in ({tier} if tier else {"swar", "avx2", "avx512"})
 
 
 def test_an_unknown_tier_is_an_error(native: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKBENCH_SIMD", "mmx")
     found = asked(ASK, choice="native")
-    assert 'ConfigError: TOKBENCH_SIMD is "mmx"; it may be scalar, swar or avx2' in found.stderr
+    assert 'ConfigError: TOKBENCH_SIMD is "mmx"; it may be scalar, swar, avx2 or avx512' in found.stderr
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)

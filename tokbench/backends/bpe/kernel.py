@@ -2,7 +2,7 @@
 
 Both offer the same four things: a counter of pre-tokens, `train`, an encoder, `split`;
 `tokbench.compiled` chooses. TOKBENCH_SIMD names the tier in which the compiled one reads text,
-"scalar", "swar" or "avx2", all of the same results; unset, it is the best.
+"scalar", "swar", "avx2" or "avx512", all of the same results; unset, it is the best.
 """
 
 from __future__ import annotations

@@ -412,7 +412,7 @@ def _as_ids(ids: Sequence[int]) -> NDArray[np.uint32]:
     given: object = ids
     if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # as encode_batch gives them
         return np.ascontiguousarray(given.reshape(-1))
-    if isinstance(given, list):
+    if isinstance(given, list | tuple):
         return np.array(array("I", given), np.uint32)
     wide = np.asarray(ids, dtype=np.int64).reshape(-1)
     if wide.size and wide.view(np.uint64).max() >= 2**32:  # negative ones are large ones there

@@ -1,6 +1,6 @@
-// Which bytes of a block of 64 are letters, digits, white space …: one bit a byte, in three tiers that
+// Which bytes of a block of 64 are letters, digits, white space …: one bit a byte, in four tiers that
 // agree. "scalar" has no blocks at all (the scanners go from character to character, which defines
-// what is right), "swar" classifies eight bytes in a word, "avx2" thirty-two in a register.
+// what is right), "swar" classifies eight bytes in a word, "avx2" thirty-two in a register, "avx512" all.
 //
 // The best tier of the processor runs, or the one that the environment variable TOKBENCH_SIMD names.
 #pragma once
@@ -16,10 +16,13 @@
 #include "utf8.hpp"
 
 #if (defined(__x86_64__) || defined(__amd64__)) && defined(__GNUC__)
-#define TOKBENCH_HAS_AVX2 1
+#define TOKBENCH_HAS_AVX 1
 #include <immintrin.h>
+// No lambda and no helper without the attribute: what is not compiled for a tier cannot be inlined into it.
+#define TOKBENCH_FOR_AVX2 [[gnu::target("avx2,bmi,bmi2")]]
+#define TOKBENCH_FOR_AVX512 [[gnu::target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2")]]
 #else
-#define TOKBENCH_HAS_AVX2 0
+#define TOKBENCH_HAS_AVX 0
 #endif
 
 namespace tokbench {
@@ -46,9 +49,9 @@ struct ByteClasses {
 
 using Classify = ByteClasses (*)(const Byte*);  // reads kBlock bytes
 
-enum class SimdTier : std::uint8_t { Scalar, Swar, Avx2 };
+enum class SimdTier : std::uint8_t { Scalar, Swar, Avx2, Avx512 };
 
-inline constexpr const char* kSimdTierNames[] = {"scalar", "swar", "avx2"};
+inline constexpr const char* kSimdTierNames[] = {"scalar", "swar", "avx2", "avx512"};
 
 // --- eight bytes in a word ------------------------------------------------------------------------
 
@@ -89,29 +92,28 @@ inline ByteClasses classify_by_words(const Byte* block) {
 
 // --- thirty-two in a register ---------------------------------------------------------------------
 
-#if TOKBENCH_HAS_AVX2
-// No lambda and no helper without the attribute: what is not compiled for AVX2 cannot be inlined here.
-__attribute__((target("avx2"))) inline __m256i avx2_between(__m256i bytes, char low, char high) {
+#if TOKBENCH_HAS_AVX
+TOKBENCH_FOR_AVX2 inline __m256i avx2_between(__m256i bytes, char low, char high) {
   const __m256i offset = _mm256_sub_epi8(bytes, _mm256_set1_epi8(low));
   const __m256i span = _mm256_set1_epi8(static_cast<char>(high - low));
   return _mm256_cmpeq_epi8(_mm256_min_epu8(offset, span), offset);
 }
 
-__attribute__((target("avx2"))) inline Mask avx2_bits(__m256i first, __m256i second) {
+TOKBENCH_FOR_AVX2 inline Mask avx2_bits(__m256i first, __m256i second) {
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(first)) |
          static_cast<Mask>(static_cast<std::uint32_t>(_mm256_movemask_epi8(second))) << 32;
 }
 
-__attribute__((target("avx2"))) inline Mask avx2_bits_between(__m256i first, __m256i second, char low, char high) {
+TOKBENCH_FOR_AVX2 inline Mask avx2_bits_between(__m256i first, __m256i second, char low, char high) {
   return avx2_bits(avx2_between(first, low, high), avx2_between(second, low, high));
 }
 
-__attribute__((target("avx2"))) inline Mask avx2_bits_of(__m256i first, __m256i second, char byte) {
+TOKBENCH_FOR_AVX2 inline Mask avx2_bits_of(__m256i first, __m256i second, char byte) {
   const __m256i wanted = _mm256_set1_epi8(byte);
   return avx2_bits(_mm256_cmpeq_epi8(first, wanted), _mm256_cmpeq_epi8(second, wanted));
 }
 
-__attribute__((target("avx2"))) inline ByteClasses classify_by_registers(const Byte* block) {
+TOKBENCH_FOR_AVX2 inline ByteClasses classify_by_registers(const Byte* block) {
   const __m256i first = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
   const __m256i second = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 32));
   ByteClasses classes;
@@ -126,21 +128,53 @@ __attribute__((target("avx2"))) inline ByteClasses classify_by_registers(const B
   classes.high = avx2_bits(first, second);
   return classes;
 }
+
+// --- sixty-four in a register ---------------------------------------------------------------------
+
+TOKBENCH_FOR_AVX512 inline Mask avx512_between(__m512i bytes, char low, char high) {
+  const __m512i offset = _mm512_sub_epi8(bytes, _mm512_set1_epi8(low));
+  return _mm512_cmple_epu8_mask(offset, _mm512_set1_epi8(static_cast<char>(high - low)));
+}
+
+TOKBENCH_FOR_AVX512 inline Mask avx512_equal(__m512i bytes, char byte) {
+  return _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte));
+}
+
+TOKBENCH_FOR_AVX512 inline ByteClasses classify_by_wide_registers(const Byte* block) {
+  const __m512i bytes = _mm512_loadu_si512(block);
+  ByteClasses classes;
+  classes.upper = avx512_between(bytes, 'A', 'Z');
+  classes.lower = avx512_between(bytes, 'a', 'z');
+  classes.digits = avx512_between(bytes, '0', '9');
+  classes.spaces = avx512_equal(bytes, ' ');
+  classes.white = classes.spaces | avx512_between(bytes, '\t', '\r');
+  classes.newlines = avx512_equal(bytes, '\n') | avx512_equal(bytes, '\r');
+  classes.apostrophes = avx512_equal(bytes, '\'');
+  classes.slashes = avx512_equal(bytes, '/');
+  classes.high = _mm512_movepi8_mask(bytes);
+  return classes;
+}
 #endif
 
 // --- which one ------------------------------------------------------------------------------------
 
-inline bool has_avx2() {
-#if TOKBENCH_HAS_AVX2
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-#else
-  return false;
+// Whether the processor has what a tier needs. Those of AVX-512 before VBMI2 are left out: they slow down for it.
+inline bool has_tier([[maybe_unused]] SimdTier tier) {
+#if TOKBENCH_HAS_AVX
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  if (tier == SimdTier::Avx2) return has_avx2;
+  if (tier == SimdTier::Avx512) {
+    return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2");
+  }
 #endif
+  return tier <= SimdTier::Swar;
 }
 
 // How a tier classifies; nullptr where it does not.
 inline Classify classify_of(SimdTier tier) {
-#if TOKBENCH_HAS_AVX2
+#if TOKBENCH_HAS_AVX
+  if (tier == SimdTier::Avx512) return &classify_by_wide_registers;
   if (tier == SimdTier::Avx2) return &classify_by_registers;
 #endif
   return tier == SimdTier::Scalar ? nullptr : &classify_by_words;
@@ -148,12 +182,13 @@ inline Classify classify_of(SimdTier tier) {
 
 // The tier that TOKBENCH_SIMD names; empty is the best there is.
 inline SimdTier simd_tier_named(std::string_view name) {
-  if (name.empty()) return has_avx2() ? SimdTier::Avx2 : SimdTier::Swar;
-  if (name == "scalar") return SimdTier::Scalar;
-  if (name == "swar") return SimdTier::Swar;
-  if (name == "avx2" && has_avx2()) return SimdTier::Avx2;
-  if (name == "avx2") throw std::invalid_argument("TOKBENCH_SIMD is \"avx2\", which this processor does not have");
-  throw std::invalid_argument("TOKBENCH_SIMD is \"" + std::string(name) + "\"; it may be scalar, swar or avx2");
+  const std::string found = "TOKBENCH_SIMD is \"" + std::string(name) + "\"";
+  for (const SimdTier tier : {SimdTier::Avx512, SimdTier::Avx2, SimdTier::Swar, SimdTier::Scalar}) {
+    const bool is_named = name == kSimdTierNames[static_cast<std::size_t>(tier)];
+    if ((is_named || name.empty()) && has_tier(tier)) return tier;
+    if (is_named) throw std::invalid_argument(found + ", which this processor does not have");
+  }
+  throw std::invalid_argument(found + "; it may be scalar, swar, avx2 or avx512");
 }
 
 // The tier of this process. Throws where the environment asks for one that cannot be.

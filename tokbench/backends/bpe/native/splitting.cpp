@@ -69,11 +69,16 @@ std::size_t split_by_words(const Byte* p, const Byte* end, const Byte** ends) {
   return split_by_blocks<Scanner, classify_by_words>(p, end, ends);
 }
 
-#if TOKBENCH_HAS_AVX2
+#if TOKBENCH_HAS_AVX
 // All of it with the processor's better instructions, and what it calls in one function with it.
 template <class Scanner>
-__attribute__((target("avx2,bmi,bmi2"), flatten)) std::size_t split_by_registers(const Byte* p, const Byte* end, const Byte** ends) {
+TOKBENCH_FOR_AVX2 [[gnu::flatten]] std::size_t split_by_registers(const Byte* p, const Byte* end, const Byte** ends) {
   return split_by_blocks<Scanner, classify_by_registers>(p, end, ends);
+}
+
+template <class Scanner>
+TOKBENCH_FOR_AVX512 [[gnu::flatten]] std::size_t split_by_wide_registers(const Byte* p, const Byte* end, const Byte** ends) {
+  return split_by_blocks<Scanner, classify_by_wide_registers>(p, end, ends);
 }
 #endif
 
@@ -81,7 +86,8 @@ template <Rules R>
 Split split_in(SimdTier tier) {
   using Scanner = RuleScanner<R>;
   if constexpr (Scanner::kHasBlocks) {
-#if TOKBENCH_HAS_AVX2
+#if TOKBENCH_HAS_AVX
+    if (tier == SimdTier::Avx512) return &split_by_wide_registers<Scanner>;
     if (tier == SimdTier::Avx2) return &split_by_registers<Scanner>;
 #endif
     if (tier == SimdTier::Swar) return &split_by_words<Scanner>;

@@ -102,10 +102,10 @@ inline Byte* write_utf8(const Unit* units, std::size_t size, Byte* out) {
   return out;
 }
 
-#if TOKBENCH_HAS_AVX2
-// The same, where what is not ASCII is written eight units at a time.
+#if TOKBENCH_HAS_AVX
+// The same, where what is not ASCII is written eight units at a time,
 template <class Unit>
-__attribute__((target("avx2"))) inline Byte* write_utf8_by_registers(const Unit* units, std::size_t size, Byte* out) {
+TOKBENCH_FOR_AVX2 inline Byte* write_utf8_by_registers(const Unit* units, std::size_t size, Byte* out) {
   std::size_t i = 0;
   while (size - i >= 16) {
     if (write_ascii(units + i, out)) {
@@ -120,12 +120,28 @@ __attribute__((target("avx2"))) inline Byte* write_utf8_by_registers(const Unit*
   }
   return write_utf8(units + i, size - i, out);
 }
+
+// or sixteen.
+template <class Unit>
+TOKBENCH_FOR_AVX512 inline Byte* write_utf8_by_wide_registers(const Unit* units, std::size_t size, Byte* out) {
+  std::size_t i = 0;
+  for (; size - i >= 16; i += 16) {
+    if (write_ascii(units + i, out)) {
+      out += 16;
+      continue;
+    }
+    Byte* const end = write_sixteen(units + i, out);
+    out = end != nullptr ? end : write_utf8(units + i, 16, out);
+  }
+  return write_utf8(units + i, size - i, out);
+}
 #endif
 
 template <class Unit>
 inline Byte* write_utf8(const Text& text, Byte* out, [[maybe_unused]] SimdTier tier) {
   const auto* const units = static_cast<const Unit*>(text.data);
-#if TOKBENCH_HAS_AVX2
+#if TOKBENCH_HAS_AVX
+  if (tier == SimdTier::Avx512) return write_utf8_by_wide_registers(units, text.size, out);
   if (tier == SimdTier::Avx2) return write_utf8_by_registers(units, text.size, out);
 #endif
   return write_utf8(units, text.size, out);
@@ -134,7 +150,7 @@ inline Byte* write_utf8(const Text& text, Byte* out, [[maybe_unused]] SimdTier t
 // Writes the UTF-8 of a text to `buffer` from `start` on, which grows as it must; returns where it ends. Throws
 // LoneSurrogate.
 inline std::size_t append_utf8(const Text& text, std::vector<Byte>& buffer, std::size_t start, SimdTier tier = simd_tier()) {
-  constexpr std::size_t kSlack = 16;  // that may be written behind the end
+  constexpr std::size_t kSlack = 64;  // that may be written behind the end
   const std::size_t most = start + text.size * most_bytes(text.units) + kSlack;
   if (buffer.size() < most) buffer.resize(std::max(most, buffer.size() * 2));
   Byte* end = buffer.data() + start;
