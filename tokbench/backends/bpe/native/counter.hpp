@@ -155,7 +155,7 @@ class PretokenCounter {
 
   static constexpr std::size_t kBatchBytes = 1 << 20;
   static constexpr std::size_t kTableEntries = 1 << 16;  // of a thread: emptied seldom, yet near
-  static_assert(kMostEnds <= PretokenTable::kMostAtOnce);
+  static_assert(kMostPretokens <= PretokenTable::kMostAtOnce);
   static constexpr std::int64_t kMostCountedBytes = std::int64_t{1} << 62;
 
   // The system may grant fewer threads than asked for: the counts are the same.

@@ -15,7 +15,7 @@ namespace tokbench {
 
 class Encoder {
  public:
-  Encoder(Vocabulary vocabulary, Pattern pattern) : vocabulary_(std::move(vocabulary)), pattern_(pattern), split_(split_of(pattern)) {
+  Encoder(Vocabulary vocabulary, Pattern pattern) : vocabulary_(std::move(vocabulary)), pattern_(pattern), collect_(collect_of(pattern)) {
     simplify(vocabulary_);
   }
 
@@ -27,7 +27,7 @@ class Encoder {
     ids.expect(text.size);
     const Borrowed worker(*this, text.size);
     Worker::WritingIds output{&ids};
-    worker->encode(split_, text, output);
+    worker->encode(collect_, text, output);
     return ids;
   }
 
@@ -62,7 +62,7 @@ class Encoder {
       const Borrowed worker(*this, num_units);
       Worker::WritingIds output{&batch.ids};
       for (std::size_t i = 0; i < texts.size(); ++i) {
-        worker->encode(split_, texts[i], output);
+        worker->encode(collect_, texts[i], output);
         batch.offsets[i + 1] = static_cast<std::int64_t>(batch.ids.size());
       }
       return batch;
@@ -74,7 +74,7 @@ class Encoder {
       Worker::WritingIds output{&ids};
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
         const std::size_t before = ids.size();
-        worker.encode(split_, part, output);
+        worker.encode(collect_, part, output);
         counts.add(i, is_whole, ids.size() - before);
       });
       joining.add(chunk, std::move(ids));
@@ -91,7 +91,7 @@ class Encoder {
       Worker::CountingIds output;
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
         const std::uint64_t before = output.total;
-        worker.encode(split_, part, output);
+        worker.encode(collect_, part, output);
         counted.add(i, is_whole, static_cast<std::size_t>(output.total - before));
       });
     });
@@ -145,7 +145,7 @@ class Encoder {
 
   Vocabulary vocabulary_;
   Pattern pattern_;
-  Split split_;
+  Collect collect_;
   mutable SharedWords words_;
   mutable std::mutex mutex_;  // guards idle_
   mutable std::vector<std::unique_ptr<Worker>> idle_;

@@ -1,4 +1,4 @@
-// Text → where its pre-tokens end, some at a time, so that what is done with them is compiled once for all patterns.
+// Text → its pre-tokens, some at a time, so that what is done with them is compiled once for all patterns and tiers.
 #pragma once
 
 #include "byte_classes.hpp"
@@ -6,24 +6,40 @@
 
 namespace tokbench {
 
-inline constexpr std::size_t kMostEnds = 128;  // at least kBlock
+// Gives the pre-tokens from `p` on to the sink, until it has no room for those of another block or the text ends; returns
+// where the last one ends. The sink is called with where a pre-token begins and where it ends. p < end, and nothing
+// from `end` on is read.
+template <class Sink>
+using SplitInto = const Byte* (*)(const Byte* p, const Byte* end, Sink& sink);
 
-// Writes to `ends`, which has room for kMostEnds, where the pre-tokens that begin at `p` end; returns how many there
-// are. They are at least one, and all of them where the last is `end`. p < end, and nothing behind `end` is read.
-using Split = std::size_t (*)(const Byte* p, const Byte* end, const Byte** ends);
+inline constexpr std::size_t kEnoughPretokens = 64;
+inline constexpr std::size_t kMostPretokens = kEnoughPretokens + kBlock;
+
+// The sink that writes down where they end.
+struct PretokenEnds {
+  const Byte** next;
+  const Byte* const* enough;
+
+  void operator()(const Byte*, const Byte* stop) { *next++ = stop; }
+  bool has_room() const { return next < enough; }
+};
+
+using Split = SplitInto<PretokenEnds>;
 
 // How a tier splits by a pattern: all tiers alike.
 Split split_of(Pattern pattern, SimdTier tier = simd_tier());
 
-// Calls sink(start, ends) for some pre-tokens after the other: they begin at `start`, each at the end of the last.
+// Calls sink(start, ends) for at most kMostPretokens of a text and then for the next, until there are none: they begin
+// at `start`, each at the end of the one before.
 template <class Sink>
 inline void for_each_split(Split split, Bytes text, Sink sink) {
   const Byte* const end = text.data() + text.size();
-  const Byte* ends[kMostEnds];
+  const Byte* ends[kMostPretokens];
   for (const Byte* p = text.data(); p != end;) {
-    const std::size_t count = split(p, end, ends);
-    sink(p, std::span<const Byte* const>(ends, count));
-    p = ends[count - 1];
+    PretokenEnds found{ends, ends + kEnoughPretokens};
+    const Byte* const behind = split(p, end, found);
+    sink(p, std::span<const Byte* const>(ends, found.next));
+    p = behind;
   }
 }
 

@@ -3,10 +3,10 @@
 // Pre-tokens go through in batches, step by step: what a step needs of the memory is fetched in the one before it.
 #pragma once
 
+#include "collecting.hpp"
 #include "ids.hpp"
 #include "merger.hpp"
 #include "shared_words.hpp"
-#include "splitting.hpp"
 #include "texts.hpp"
 
 namespace tokbench {
@@ -21,12 +21,14 @@ class Worker {
 
   // Gives the ids of a text to `output`, which is one of the two classes below.
   template <class Output>
-  void encode(Split split, const Text& text, Output& output) {
+  void encode(Collect collect, const Text& text, Output& output) {
     const Bytes utf8 = utf8_of(text, utf8_);
-    for_each_split(split, utf8, [&](const Byte* start, std::span<const Byte* const> ends) {
-      collect(start, ends, utf8.data() + utf8.size());
-      encode_words({words_, ends.size()}, output);
-    });
+    const Byte* const end = utf8.data() + utf8.size();
+    for (const Byte* p = utf8.data(); p != end;) {
+      TextWords words{words_, words_ + kEnoughPretokens, end, lease_.current->places()};
+      p = collect(p, end, words);
+      encode_words({words_, words.next}, output);
+    }
   }
 
   // The ids of one pre-token, written to `out`, which has room for one a byte; their number.
@@ -67,59 +69,16 @@ class Worker {
   };
 
  private:
-  static constexpr std::size_t kBatch = kMostEnds;
-
-  // A short one is its key, and has a set where it may be remembered. A longer one has length 0 in its key, as
-  // no entry has, and its own length and hash there.
-  struct Word {
-    WordKey key;
-    const WordStore::Set* set;
-    const Byte* start;
-
-    std::size_t short_length() const { return key.high >> 56; }
-    bool is_short() const { return short_length() != 0; }
-    Bytes bytes() const { return {start, is_short() ? short_length() : key.high}; }
-    std::uint64_t hash() const { return is_short() ? hash_of(key) : key.low; }
-  };
-
   // A word that is not in its set.
   struct Miss {
     std::size_t place;
     std::uint64_t hash;
   };
 
-  // Makes words of pre-tokens, and fetches the places where they may be remembered. The text ends at `end`.
-  void collect(const Byte* start, std::span<const Byte* const> ends, const Byte* end) {
-    const WordStore::Places places = lease_.current->places();
-    Word* word = words_;
-    for (const Byte* const stop : ends) {
-      const auto length = static_cast<std::size_t>(stop - start);
-      if (length <= kShortWord) [[likely]] {
-        const WordKey key = key_of(start, length, end);
-        *word = {key, places.set_of(hash_of(key)), start};
-        prefetch(word->set);
-      } else {
-        *word = {{hash_of_long({start, length}), length}, places.first_set, start};
-        prefetch(places.bucket_of(word->key.low));
-      }
-      ++word;
-      start = stop;
-    }
-  }
-
-  // Texts come from outside without padding: near their end the key is read from a copy.
-  static WordKey key_of(const Byte* start, std::size_t length, const Byte* end) {
-    if (static_cast<std::size_t>(end - start) >= kKeyPadding) [[likely]] return short_key(start, length);
-    Byte padded[kKeyPadding] = {};
-    std::copy(start, start + length, padded);
-    return short_key(padded, length);
-  }
-
   // Encodes words that stand side by side.
   template <class Output>
-  TOKBENCH_NEVER_INLINE void encode_words(std::span<const Word> words, Output& shared_output) {
-    if (words.empty()) return;
-    const WordEntry* entries[kBatch];
+  TOKBENCH_NEVER_INLINE void encode_words(std::span<const TextWord> words, Output& shared_output) {
+    const WordEntry* entries[kMostPretokens];
     std::size_t num_misses = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
       entries[i] = WordStore::find(*words[i].set, words[i].key);
@@ -145,13 +104,13 @@ class Worker {
   }
 
   // Looks for words elsewhere than in their sets.
-  void find(std::span<const Word> words, std::span<const Miss> misses, const WordEntry** entries) {
+  void find(std::span<const TextWord> words, std::span<const Miss> misses, const WordEntry** entries) {
     const WordStore& store = *lease_.current;
     for (const Miss& miss : misses) {
       if (!words[miss.place].is_short()) store.prefetch_record(miss.hash);
     }
     for (const Miss& miss : misses) {
-      const Word& word = words[miss.place];
+      const TextWord& word = words[miss.place];
       if (word.is_short()) {
         entries[miss.place] = store.find(word.key, miss.hash);
       } else if (const std::span<const Id> ids = store.find_long(word.bytes(), miss.hash); !ids.empty()) {
@@ -165,7 +124,7 @@ class Worker {
 
   // A word that the store did not have when the batch was looked up.
   template <class Output>
-  void encode_new(const Word& word, Output& output) {
+  void encode_new(const TextWord& word, Output& output) {
     const std::span<const Id> known = known_ids(word);
     if (!known.empty()) return output.put(known);
     const Bytes bytes = word.bytes();
@@ -176,7 +135,7 @@ class Worker {
     output.use(count);
   }
 
-  void remember(const Word& word, std::uint64_t hash, std::span<const Id> ids) {
+  void remember(const TextWord& word, std::uint64_t hash, std::span<const Id> ids) {
     if (word.is_short()) {
       lease_.current->remember(word.key, hash, ids);
     } else {
@@ -185,7 +144,7 @@ class Worker {
   }
 
   // The ids of a word that came twice in the batch, or is still in the store before.
-  std::span<const Id> known_ids(const Word& word) {
+  std::span<const Id> known_ids(const TextWord& word) {
     const std::uint64_t hash = word.hash();
     if (const std::span<const Id> ids = ids_in(*lease_.current, word, hash); !ids.empty()) return ids;
     if (lease_.previous == nullptr) return {};
@@ -194,7 +153,7 @@ class Worker {
     return ids;
   }
 
-  static std::span<const Id> ids_in(const WordStore& store, const Word& word, std::uint64_t hash) {
+  static std::span<const Id> ids_in(const WordStore& store, const TextWord& word, std::uint64_t hash) {
     if (!word.is_short()) return store.find_long(word.bytes(), hash);
     const WordEntry* const entry = store.find(word.key, hash);
     return entry == nullptr ? std::span<const Id>() : entry->all();
@@ -216,9 +175,9 @@ class Worker {
   SharedWords::Lease lease_;
   std::vector<Byte> utf8_;
   std::vector<Id> scratch_;
-  Word words_[kBatch];
-  Miss misses_[kBatch];
-  WordEntry long_entries_[kBatch];  // what was found of long words
+  TextWord words_[kMostPretokens];
+  Miss misses_[kMostPretokens];
+  WordEntry long_entries_[kMostPretokens];  // what was found of long words
 };
 
 }  // namespace tokbench

@@ -1,0 +1,128 @@
+// The loops over the pre-tokens of a text, for each tier and pattern, and for a kind of sink. What a sink does with a
+// pre-token is compiled into each of them, so that they belong into a source file of their own.
+#pragma once
+
+#include <algorithm>
+
+#include "block_scanner.hpp"
+#include "splitting.hpp"
+
+namespace tokbench {
+
+template <Rules R>
+struct RuleScanner {
+  static constexpr bool kHasBlocks = has_blocks(R.word);
+  static const Byte* next(const Byte* p, const Byte* end) { return next_pretoken<R>(p, end); }
+  TOKBENCH_ALWAYS_INLINE static Mask starts(const ByteClasses& classes, const Byte* p, std::size_t size, const Byte* end) {
+    return block_starts<R>(classes, p, size, end);
+  }
+};
+
+// From character to character, which defines the pre-tokens of a text, to the first one that ends at `stop` or behind
+// it; returns where it ends.
+template <class Scanner, class Sink>
+TOKBENCH_NEVER_INLINE const Byte* scan_over(const Byte* p, const Byte* stop, const Byte* end, Sink& sink) {
+  while (p < stop) {
+    const Byte* const behind = Scanner::next(p, end);
+    sink(p, behind);
+    p = behind;
+  }
+  return p;
+}
+
+template <class Scanner, class Sink>
+const Byte* split_by_scanner(const Byte* p, const Byte* end, Sink& sink) {
+  while (p != end && sink.has_room()) p = scan_over<Scanner>(p, p + 1, end, sink);
+  return p;
+}
+
+// Block by block, and by the scanner where a block does not tell. `classify` is inlined where the tier allows. The sink
+// is a copy, which the compiler keeps in registers.
+template <class Scanner, Classify classify, class Sink>
+TOKBENCH_ALWAYS_INLINE inline const Byte* split_by_blocks(const Byte* p, const Byte* end, Sink& shared_sink) {
+  constexpr std::size_t kPoor = 16;  // a block that tells less is followed by a block's worth of scanning
+  Sink sink = shared_sink;
+  Byte padded[kBlock];
+  while (static_cast<std::size_t>(end - p) >= kPoor && sink.has_room()) {
+    const Byte* const block = p;
+    const Byte* known = p;
+    const auto size = std::min(static_cast<std::size_t>(end - p), kBlock);
+    if (size < kBlock) [[unlikely]] {
+      std::fill(std::copy(p, end, padded), padded + kBlock, Byte{0});
+      known = padded;
+    }
+    for (Mask starts = Scanner::starts(classify(known), p, size, end) & ~Mask{1}; starts != 0; starts &= starts - 1) {
+      const Byte* const stop = block + std::countr_zero(starts);
+      sink(p, stop);
+      p = stop;
+    }
+    if (p < block + kPoor) [[unlikely]] p = scan_over<Scanner>(p, block + size, end, sink);
+  }
+  if (sink.has_room()) p = scan_over<Scanner>(p, end, end, sink);
+  shared_sink = sink;
+  return p;
+}
+
+template <class Scanner, class Sink>
+const Byte* split_by_words(const Byte* p, const Byte* end, Sink& sink) {
+  return split_by_blocks<Scanner, classify_by_words>(p, end, sink);
+}
+
+#if TOKBENCH_HAS_AVX
+// All of it with the processor's better instructions, and what it calls in one function with it.
+template <class Scanner, class Sink>
+TOKBENCH_FOR_AVX2 [[gnu::flatten]] const Byte* split_by_registers(const Byte* p, const Byte* end, Sink& sink) {
+  return split_by_blocks<Scanner, classify_by_registers>(p, end, sink);
+}
+
+template <class Scanner, class Sink>
+TOKBENCH_FOR_AVX512 [[gnu::flatten]] const Byte* split_by_wide_registers(const Byte* p, const Byte* end, Sink& sink) {
+  return split_by_blocks<Scanner, classify_by_wide_registers>(p, end, sink);
+}
+#endif
+
+template <Rules R, class Sink>
+SplitInto<Sink> split_in(SimdTier tier) {
+  using Scanner = RuleScanner<R>;
+  if constexpr (Scanner::kHasBlocks) {
+#if TOKBENCH_HAS_AVX
+    if (tier == SimdTier::Avx512) return &split_by_wide_registers<Scanner, Sink>;
+    if (tier == SimdTier::Avx2) return &split_by_registers<Scanner, Sink>;
+#endif
+    if (tier == SimdTier::Swar) return &split_by_words<Scanner, Sink>;
+  }
+  return &split_by_scanner<Scanner, Sink>;
+}
+
+template <class Sink>
+const Byte* split_nowhere(const Byte* p, const Byte* end, Sink& sink) {
+  if (p != end) sink(p, end);
+  return end;
+}
+
+// How a tier splits by a pattern: all tiers alike.
+template <class Sink>
+SplitInto<Sink> split_into(Pattern pattern, SimdTier tier) {
+  switch (pattern) {
+    case Pattern::Gpt2:
+      return split_in<kGpt2, Sink>(tier);
+    case Pattern::Gpt4:
+      return split_in<kGpt4, Sink>(tier);
+    case Pattern::Gpt4o:
+      return split_in<kGpt4o, Sink>(tier);
+    case Pattern::Llama3:
+    case Pattern::RustBpe:  // the same language, another spelling
+      return split_in<kLlama3, Sink>(tier);
+    case Pattern::Qwen2:
+      return split_in<kQwen2, Sink>(tier);
+    case Pattern::Nanochat:
+      return split_in<kNanochat, Sink>(tier);
+    case Pattern::Code:
+      return split_in<kCode, Sink>(tier);
+    case Pattern::None:
+      break;
+  }
+  return &split_nowhere<Sink>;
+}
+
+}  // namespace tokbench
