@@ -1,0 +1,107 @@
+"""How fast files become shards, against encoding alone: `python tests/benchmarks/shards_speed.py TEXT…`
+
+Each text is cut into documents of about 20 KB, which lie in one file a kind: lines of JSON, the same packed with
+zstd and with gzip. In turns, three rounds, each with a tokenizer that is opened anew: the documents are read and
+thrown away ("reading"), encoded in one batch on all threads from memory ("encoding"), and written as shards, with
+offsets and checksums ("shards"). Their ids are compared before a time counts; medians, in millions of bytes of text
+a second. No run can be faster than the slower of its two parts, and on processors that both keep busy, none is.
+
+The tokenizer has 32,768 entries, learned from the first ten megabytes of the first text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import zstandard
+
+import tokbench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DOCUMENT_CHARACTERS = 20_000
+TRAINING_CHARACTERS = 10_000_000
+VOCAB_SIZE = 32_768
+ROUNDS = 3
+THREADS = os.cpu_count() or 1
+COLUMNS = ("reading", "encoding", "shards")
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "jsonl": bytes,
+    "jsonl.zst": zstandard.ZstdCompressor().compress,
+    "jsonl.gz": lambda data: gzip.compress(data, 6),
+}
+
+
+def timed(action: Callable[[], Any]) -> tuple[float, Any]:
+    started = time.perf_counter()
+    result = action()
+    return time.perf_counter() - started, result
+
+
+def measured(model: Path, file: Path, texts: list[str], shards: Path) -> dict[str, float]:
+    """Seconds by column; raises where the shards have other ids."""
+    seconds = {}
+    seconds["reading"], _ = timed(lambda: sum(1 for _ in tokbench.open_corpus(file)))
+    tokenizer = tokbench.load(model)
+    seconds["encoding"], expected = timed(lambda: tokenizer.encode_batch(texts, threads=THREADS))
+    tokenizer = tokbench.load(model)
+    seconds["shards"], written = timed(
+        lambda: tokbench.write_shards(tokenizer, tokbench.open_corpus(file), shards, overwrite=True)
+    )
+    if not np.array_equal(np.concatenate(list(written.arrays())), expected.ids):
+        raise ValueError(f"{file.name}: the ids are others")
+    return seconds
+
+
+def table(path: Path, folder: Path, model: Path) -> str:
+    text = path.read_text(encoding="utf-8", errors="ignore")
+    texts = [text[start : start + DOCUMENT_CHARACTERS] for start in range(0, len(text), DOCUMENT_CHARACTERS)]
+    size = len(text.encode()) / 1e6
+    lines = b"".join(orjson.dumps({"text": each}) + b"\n" for each in texts)
+    files = {kind: folder / f"{path.stem}.{kind}" for kind in PACKED}
+    for kind, file in files.items():
+        file.write_bytes(PACKED[kind](lines))
+    seconds: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+    for _ in range(ROUNDS):
+        for kind, file in files.items():
+            seconds[kind].append(measured(model, file, texts, folder / "shards"))
+    rows = [f"{path.name}, {size:.0f} MB, MB/s, {THREADS} threads", ""]
+    rows += [f"| | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
+    for kind, runs in seconds.items():
+        cells = [f"{size / statistics.median(run[column] for run in runs):.0f}" for column in COLUMNS]
+        rows.append(f"| {kind} | {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("texts", nargs="+", type=Path)
+    arguments = parser.parse_args()
+    print(
+        f"{datetime.now(UTC):%Y-%m-%d}, {THREADS} processors, Python {platform.python_version()}; "
+        f"tokbench {tokbench.__version__}, zstandard {zstandard.__version__}\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder, "model")
+        with arguments.texts[0].open(encoding="utf-8", errors="ignore") as file:
+            start = file.read(TRAINING_CHARACTERS)
+        tokbench.train([start], backend="bpe", vocab_size=VOCAB_SIZE, pattern="gpt4").save(model)
+        for path in arguments.texts:
+            print(table(path, Path(folder), model), flush=True)
+
+
+if __name__ == "__main__":
+    main()
