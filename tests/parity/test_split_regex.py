@@ -181,9 +181,10 @@ def test_the_first_and_last_code_point_of_every_range_in_four_contexts(native: K
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTING)
 def test_every_code_point_in_four_contexts(native: Kernel, name: str) -> None:
-    # Of the ideographs of the planes 2 and 3 and of the planes behind them, which hold almost nothing, every
-    # sixteenth. A thousand characters are one text: its pieces differ as soon as those of one character do.
-    code_points = [*range(0xD800), *range(0xE000, 0x20000), *range(0x20000, 0x110000, 16)]
+    # Of ideographs and Hangul every fourth, and every 64th of the planes from 2 on, which hold ideographs and almost
+    # nothing else. A thousand characters are one text: its pieces differ as soon as those of one character do.
+    code_points = [*range(0x3400), *range(0x3400, 0xD7A4, 4), *range(0xD7A4, 0xD800), *range(0xE000, 0x20000)]
+    code_points += range(0x20000, 0x110000, 64)
     blocks = (code_points[start : start + 1000] for start in range(0, len(code_points), 1000))
     assert first_difference(native, name, ("".join(in_contexts(map(chr, block))) for block in blocks)) is None
 
