@@ -44,7 +44,11 @@ struct InvalidPlace {
 class PretokenCounter {
  public:
   PretokenCounter(Pattern pattern, SpecialTokens special_tokens, unsigned threads, std::uint64_t seed)
-      : pattern_(pattern), split_(split_of(pattern)), special_tokens_(std::move(special_tokens)), counts_(seed), counted_(seed) {
+      : pattern_(pattern),
+        split_(split_of(pattern)),
+        special_tokens_(std::move(special_tokens)),
+        counts_(seed),
+        counted_(seed) {
     states_.reserve(std::max(threads, 1u));
     for (unsigned i = 0; i < std::max(threads, 1u); ++i) states_.push_back({PretokenTable(seed), {}});
     if (states_.size() > 1) start_workers();

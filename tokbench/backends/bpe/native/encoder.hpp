@@ -15,7 +15,8 @@ namespace tokbench {
 
 class Encoder {
  public:
-  Encoder(Vocabulary vocabulary, Pattern pattern) : vocabulary_(std::move(vocabulary)), pattern_(pattern), collect_(collect_of(pattern)) {
+  Encoder(Vocabulary vocabulary, Pattern pattern)
+      : vocabulary_(std::move(vocabulary)), pattern_(pattern), collect_(collect_of(pattern)) {
     simplify(vocabulary_);
   }
 

@@ -1,5 +1,5 @@
 // The loops over the pre-tokens of a text, for each tier and pattern, and for a kind of sink. What a sink does with a
-// pre-token is compiled into each of them, so that they belong into a source file of their own.
+// pre-token is compiled into each of them, so that they belong in a source file of their own.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,9 @@ TOKBENCH_NEVER_INLINE const Byte* scan_over(const Byte* p, const Byte* stop, con
 
 template <class Scanner, class Sink>
 const Byte* split_by_scanner(const Byte* p, const Byte* end, Sink& sink) {
-  while (p != end && sink.has_room()) p = scan_over<Scanner>(p, p + 1, end, sink);
+  while (p != end && sink.has_room()) {
+    p = scan_over<Scanner>(p, p + std::min(static_cast<std::size_t>(end - p), kBlock), end, sink);
+  }
   return p;
 }
 
