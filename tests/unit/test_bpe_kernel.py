@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support.kernels import KERNEL_NAMES, chosen, kernel_named
 
 from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
+from tokbench.compiled import digest_of_sources
 from tokbench.errors import ConfigError
+
+PACKAGE = Path(__file__).parents[2] / "tokbench"
 
 WITHOUT_NATIVE = "import sys; sys.modules['tokbench.backends.bpe._native'] = None\n"
 ASK = "from tokbench.backends.bpe.kernel import current_kernel as ask; print(ask().name, ask().name)"
 
 
-def asked(code: str, *, choice: str | None) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A folder with the package as a clone holds it: nothing in it is compiled."""
+    shutil.copytree(PACKAGE, tmp_path / "tokbench", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+    return tmp_path
+
+
+def asked(code: str, *, choice: str | None, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     """What a new interpreter prints; each remembers its kernel."""
     environment = {name: value for name, value in os.environ.items() if name != "TOKBENCH_KERNEL"}
     if choice is not None:
         environment["TOKBENCH_KERNEL"] = choice
     return subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -42,6 +59,46 @@ def test_the_python_kernel_runs_where_the_compiled_one_is_missing_and_says_so_on
     found = asked(WITHOUT_NATIVE + ASK, choice="auto")
     assert found.stdout == "python python\n"
     assert found.stderr == "tokbench: running the slow Python kernel (the compiled kernel is not installed)\n"
+
+
+ASK_WHERE = f"{ASK}; import tokbench; print(tokbench.__file__)"
+
+
+def is_built_from_these_sources() -> bool:
+    from tokbench.backends.bpe import _native
+
+    return _native.SOURCES == digest_of_sources(PACKAGE)
+
+
+@pytest.mark.parametrize("choice", ["auto", "native"])
+def test_a_python_in_a_clone_takes_the_installed_kernel(native: object, clone: Path, choice: str) -> None:
+    if not is_built_from_these_sources():
+        pytest.skip("the installed kernel was built from other sources")
+    found = asked(ASK_WHERE, choice=choice, folder=clone)
+    assert (found.stdout, found.stderr) == (f"native native\n{clone / 'tokbench/__init__.py'}\n", "")
+
+
+def test_every_compiled_module_is_found_from_a_clone(native: object, clone: Path) -> None:
+    if not is_built_from_these_sources():
+        pytest.skip("the installed kernel was built from other sources")
+    code = """if True:
+        import tokbench
+        from tokbench.backends.wordpiece import WordPieceBackend
+        from tokbench.metrics.kernel import current_kernel
+
+        tokenizer = tokbench.train(["some text", "more text"] * 9, backend="wordpiece", vocab_size=60)
+        print(current_kernel().name, tokenizer.encode_batch(["some more"])[0].size > 0)
+    """
+    found = asked(code, choice="auto", folder=clone)
+    assert (found.stdout, found.stderr) == ("native True\n", "")
+
+
+def test_a_kernel_of_other_sources_is_not_taken(native: object, clone: Path) -> None:
+    (clone / "tokbench/metrics/native/added.hpp").write_text("// not there when it was built\n")
+    found = asked(ASK, choice="auto", folder=clone)
+    assert found.stdout == "python python\n"
+    reason = f"the installed kernel was not built from the sources in {clone / 'tokbench'}: pip install ."
+    assert found.stderr == f"tokbench: running the slow Python kernel ({reason})\n"
 
 
 def test_demanding_a_missing_kernel_is_an_error() -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+SOURCES: str
 COUNTS: tuple[str, ...]
 DOCUMENT_COUNTS: tuple[str, ...]
 OPERATORS: tuple[str, ...]

@@ -86,6 +86,7 @@ void clear(SharedNumbering& self) {
 }  // namespace
 
 NB_MODULE(_stretches, module) {
+  module.attr("SOURCES") = TOKBENCH_SOURCES;
   nb::class_<SharedNumbering>(module, "Numbering")
       .def("__init__", &construct, "cut"_a)
       .def("number", &number, "texts"_a,

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from tokbench.backends.bpe.kernel import CountProgress
 
+SOURCES: str
 UNICODE_TABLES: str
 
 def split(pattern: str, text: bytes) -> NDArray[np.int64]: ...

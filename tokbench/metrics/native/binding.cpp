@@ -185,6 +185,7 @@ nb::tuple to_tuple(const Names& names) {
 }  // namespace
 
 NB_MODULE(_measure, module) {
+  module.attr("SOURCES") = TOKBENCH_SOURCES;
   std::array<const char*, kDocumentCounts.size()> document_counts;
   std::ranges::transform(kDocumentCounts, document_counts.begin(), [](Count each) { return kCountNames[each]; });
   module.attr("COUNTS") = to_tuple(kCountNames);

@@ -27,6 +27,7 @@ Array<std::int64_t> split(const std::string& pattern, const nb::bytes& text, con
 }  // namespace
 
 NB_MODULE(_native, module) {
+  module.attr("SOURCES") = TOKBENCH_SOURCES;
   module.attr("UNICODE_TABLES") = kUnicodeTablesVersion;
   module.def("split", &split, "pattern"_a, "text"_a, "simd"_a = nb::none(),
              "Where the pre-tokens of a text end, in bytes: int64[n]. `simd` names a tier, as TOKBENCH_SIMD does.");
