@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.samples import Sample
     from tokbench.tokens import Segmentation
 
+pytestmark = pytest.mark.slow  # CI installs a browser, and runs them wherever it finds one
 
 LINE = "document.getElementById('line')"
 
