@@ -101,7 +101,9 @@ def _imported(compiled: str) -> _Import:
         return _Import(None, "the compiled kernel is not installed")
     module = _loaded(compiled, path)
     if getattr(module, "SOURCES", None) != digest_of_sources(_PACKAGE):
-        return _Import(None, f"the installed kernel was not built from the sources in {_PACKAGE}: pip install .")
+        return _Import(
+            None, f"the installed kernel was not built from the sources in {_PACKAGE}: pip install ."
+        )
     parent, _, name = compiled.rpartition(".")
     sys.modules[compiled] = module
     setattr(import_module(parent), name, module)

@@ -24,7 +24,9 @@ ASK = "from tokbench.backends.bpe.kernel import current_kernel as ask; print(ask
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A folder with the package as a clone holds it: nothing in it is compiled."""
-    shutil.copytree(PACKAGE, tmp_path / "tokbench", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+    shutil.copytree(
+        PACKAGE, tmp_path / "tokbench", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    )
     return tmp_path
 
 
@@ -67,7 +69,7 @@ ASK_WHERE = f"{ASK}; import tokbench; print(tokbench.__file__)"
 def is_built_from_these_sources() -> bool:
     from tokbench.backends.bpe import _native
 
-    return _native.SOURCES == digest_of_sources(PACKAGE)
+    return digest_of_sources(PACKAGE) == _native.SOURCES
 
 
 @pytest.mark.parametrize("choice", ["auto", "native"])
