@@ -1,0 +1,325 @@
+"""What stands beside a vocabulary: read as transformers reads it, and never believed unchecked."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tokbench.formats.tokenizer_config import (
+    AddedToken,
+    TokenizerConfig,
+    dump_generation_config,
+    dump_tokenizer_config,
+    parse_generation_config,
+    parse_tokenizer_config,
+    template_file,
+    with_special_tokens,
+)
+from tokbench.opening.config_files import config_paths, read_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def parsed(**document: Any) -> TokenizerConfig:
+    return parse_tokenizer_config(document, name="tokenizer_config.json")
+
+
+def written(folder: Path, **files: Any) -> Path:
+    """A folder with files, named without their endings: text as .jinja, anything else as .json."""
+    for name, content in files.items():
+        if isinstance(content, str):
+            (folder / f"{name}.jinja").write_bytes(content.encode())
+        else:
+            (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def entry(content: str, **flags: bool) -> dict[str, Any]:
+    """An entry of added_tokens_decoder, every flag written out."""
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"content": content, **plain, "special": True, **flags}
+
+
+# --- one document -----------------------------------------------------------------------------
+
+
+def test_roles_are_read_in_every_spelling() -> None:
+    found = parsed(
+        bos_token="<s>",
+        eos_token={"__type": "AddedToken", "content": "</s>", "lstrip": True},
+        pad_token=None,
+        image_token="<image>",
+        additional_special_tokens=["<a>", entry("<b>"), "<a>"],
+        add_bos_token=True,
+    )
+    assert found.roles == {"bos": "<s>", "eos": "</s>"}
+    assert found.named_tokens == {"image_token": "<image>"}
+    assert found.additional_special_tokens == ("<a>", "<b>")
+    assert (found.add_bos_token, found.add_eos_token) == (True, None)
+    assert found.problems == ()
+
+
+def test_transformers_5_calls_them_extra() -> None:
+    assert parsed(extra_special_tokens=["<a>"]).additional_special_tokens == ("<a>",)
+    both = parsed(extra_special_tokens={"image_token": "<image>"}, additional_special_tokens=["<a>"])
+    assert both.named_tokens == {"image_token": "<image>"}
+    assert both.additional_special_tokens == ("<a>",)
+
+
+def test_added_tokens_keep_their_flags() -> None:
+    found = parsed(
+        added_tokens_decoder={
+            "9": entry("<mask>", lstrip=True),
+            "7": {"content": "  ", "special": False},
+            "8": entry("\n", special=False, normalized=False, rstrip=True, single_word=True),
+        }
+    )
+    assert found.added_tokens == (
+        AddedToken(id=7, content="  ", special=False, normalized=True),
+        AddedToken(id=8, content="\n", special=False, rstrip=True, single_word=True),
+        AddedToken(id=9, content="<mask>", lstrip=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("template", "found"),
+    [
+        ("{{ a }}", {"default": "{{ a }}"}),
+        (
+            [{"name": "default", "template": "x"}, {"name": "tool_use", "template": "y"}],
+            {"default": "x", "tool_use": "y"},
+        ),
+        ({"rag": "z"}, {"rag": "z"}),
+        (None, {}),
+    ],
+)
+def test_chat_templates_are_one_or_several(template: Any, found: dict[str, str]) -> None:
+    assert parsed(chat_template=template).chat_templates == found
+
+
+@pytest.mark.parametrize(
+    ("value", "found"), [(512, 512), (10**30, None), (1e30, None), (2048.0, 2048), (None, None)]
+)
+def test_a_length_without_a_limit_is_none(value: Any, found: int | None) -> None:
+    assert parsed(model_max_length=value).model_max_length == found
+
+
+ODD = [
+    ("bos_token", 5),
+    ("bos_token", {"content": ""}),
+    ("bos_token", "\ud800"),
+    ("additional_special_tokens", "<a>"),
+    ("additional_special_tokens", ["<a>", 3]),
+    ("added_tokens_decoder", []),
+    ("added_tokens_decoder", {"x": entry("<a>")}),
+    ("added_tokens_decoder", {"-1": entry("<a>")}),
+    ("added_tokens_decoder", {"01": entry("<a>")}),
+    ("added_tokens_decoder", {"٣": entry("<a>")}),
+    ("added_tokens_decoder", {"9" * 5000: entry("<a>")}),
+    ("added_tokens_decoder", {str(1 << 24): entry("<a>")}),
+    ("added_tokens_decoder", {"1": "<a>"}),
+    ("added_tokens_decoder", {"1": entry("<a>") | {"lstrip": 1}}),
+    ("added_tokens_decoder", {"1": entry("<a>"), "2": entry("<a>")}),
+    ("chat_template", 7),
+    ("chat_template", [{"name": "a", "template": 1}]),
+    ("chat_template", ["a"]),
+    ("chat_template", "\udfff"),
+    ("add_bos_token", "yes"),
+    ("model_max_length", "long"),
+    ("model_max_length", -1),
+    ("model_max_length", float("nan")),
+    ("model_max_length", float("-inf")),
+    ("model_max_length", [512]),
+    ("tokenizer_class", ["A", None]),
+    ("padding_side", "up"),
+    ("padding_side", {}),
+    ("split_special_tokens", [[]]),
+    ("extra_special_tokens", {"image_token": 3}),
+    ("extra_special_tokens", 3),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), ODD)
+def test_what_is_none_of_what_it_should_be_is_left_out_and_told(key: str, value: Any) -> None:
+    found = parsed(**{key: value, "eos_token": "</s>"})
+    assert found.roles == {"eos": "</s>"}
+    assert len(found.problems) == 1
+    assert found.problems[0].startswith("tokenizer_config.json: ")
+    assert len(found.problems[0]) < 120
+
+
+def test_generation_ids_are_one_or_several() -> None:
+    found = parse_generation_config(
+        {"bos_token_id": 1, "eos_token_id": [2, 5, 2], "pad_token_id": "0", "temperature": 0.6}, name="g"
+    )
+    assert found.generation_ids == {"bos": (1,), "eos": (2, 5)}
+    assert found.problems == ("g: pad_token_id is no id and left out",)
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+WHOLE = TokenizerConfig(
+    roles={"bos": "<s>", "eos": "</s>"},
+    named_tokens={"image_token": "<image>"},
+    additional_special_tokens=("<a>",),
+    added_tokens=(
+        AddedToken(id=1, content="<s>"),
+        AddedToken(id=2, content="</s>", rstrip=True),
+        AddedToken(id=9, content="  ", special=False, normalized=True),
+    ),
+    add_bos_token=True,
+    add_eos_token=False,
+    chat_templates={"default": "a\r\n", "tool_use": "b"},
+    model_max_length=4096,
+    split_special_tokens=False,
+    padding_side="left",
+    truncation_side="left",
+)
+
+
+def test_what_is_written_is_read_again() -> None:
+    document = json.loads(dump_tokenizer_config(WHOLE))
+    again = parse_tokenizer_config(document, name="x")
+    assert again.problems == ()
+    assert document.pop("clean_up_tokenization_spaces") is False
+    assert again.tokenizer_class == "PreTrainedTokenizerFast"
+    for name in TokenizerConfig.__dataclass_fields__:
+        if name not in ("tokenizer_class", "clean_up_tokenization_spaces"):
+            assert getattr(again, name) == getattr(WHOLE, name), name
+
+
+def test_generation_ids_are_written_as_they_are_read() -> None:
+    ids = {"bos": (1,), "eos": (2, 5), "pad": (0,), "decoder_start": (3,)}
+    document = json.loads(dump_generation_config(TokenizerConfig(generation_ids=ids)))
+    assert document["eos_token_id"] == [2, 5]
+    assert parse_generation_config(document, name="g").generation_ids == ids
+
+
+def test_one_template_has_a_file_of_its_own() -> None:
+    one = TokenizerConfig(chat_templates={"default": "{{ a }}\n"})
+    assert template_file(one) == b"{{ a }}\n"
+    assert "chat_template" not in json.loads(dump_tokenizer_config(one))
+    for templates in ({"default": "a\rb"}, {"rag": "a"}, {"default": "a", "rag": "b"}):
+        several = TokenizerConfig(chat_templates=templates)
+        assert template_file(several) is None
+        assert (
+            parse_tokenizer_config(json.loads(dump_tokenizer_config(several)), name="x").chat_templates
+            == templates
+        )
+
+
+def test_special_tokens_that_are_not_listed_are_added() -> None:
+    made = with_special_tokens(WHOLE, {"<s>": 1, "<b>": 5})
+    assert [token.id for token in made.added_tokens] == [1, 2, 5, 9]
+    assert made.additional_special_tokens == ("<a>",)
+    bare = with_special_tokens(TokenizerConfig(roles={"eos": "<b>"}), {"<c>": 6, "<b>": 5})
+    assert bare.additional_special_tokens == ("<c>",)
+    assert [token.content for token in bare.added_tokens] == ["<b>", "<c>"]
+
+
+# --- a folder ---------------------------------------------------------------------------------
+
+
+def test_a_folder_without_them_says_nothing(tmp_path: Path) -> None:
+    found = read_config(tmp_path)
+    assert not found
+    assert found.problems == ()
+    assert config_paths(tmp_path) == ()
+
+
+def test_the_map_of_special_tokens_counts_where_added_tokens_are_not_listed(tmp_path: Path) -> None:
+    specials = {"eos_token": entry("</s>"), "pad_token": "<pad>", "additional_special_tokens": ["<a>"]}
+    written(
+        tmp_path, tokenizer_config={"eos_token": "<end>", "bos_token": "<s>"}, special_tokens_map=specials
+    )
+    found = read_config(tmp_path)
+    assert found.roles == {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
+    assert found.additional_special_tokens == ("<a>",)
+    assert found.problems == (
+        "tokenizer_config.json says that eos is '<end>', and special_tokens_map.json '</s>', which is taken",
+    )
+
+
+def test_the_map_of_special_tokens_is_told_where_added_tokens_are_listed(tmp_path: Path) -> None:
+    config = {"eos_token": "<end>", "added_tokens_decoder": {"3": entry("<end>")}}
+    written(tmp_path, tokenizer_config=config, special_tokens_map={"eos_token": "</s>", "pad_token": "<end>"})
+    found = read_config(tmp_path)
+    assert found.roles == {"eos": "<end>"}
+    assert len(found.problems) == 2
+    assert "which is taken" in found.problems[0]
+
+
+def test_added_tokens_have_their_flags_from_the_roles(tmp_path: Path) -> None:
+    mask = entry("<mask>", lstrip=True, normalized=True)
+    written(tmp_path, special_tokens_map={"mask_token": mask}, added_tokens={"<mask>": 7, "  ": 6})
+    assert read_config(tmp_path).added_tokens == (
+        AddedToken(id=6, content="  ", special=False, normalized=True),
+        AddedToken(id=7, content="<mask>", lstrip=True, normalized=True),
+    )
+
+
+def test_added_tokens_need_ids_of_their_own(tmp_path: Path) -> None:
+    written(tmp_path, added_tokens={"<a>": 7, "<b>": 7, "<c>": "8", "": 9, "<d>": 10**12})
+    found = read_config(tmp_path)
+    assert [token.content for token in found.added_tokens] == ["<a>"]
+    assert len(found.problems) == 4
+
+
+def test_templates_in_files_come_first(tmp_path: Path) -> None:
+    written(tmp_path, tokenizer_config={"chat_template": "old"}, chat_template="new\r\nline\r")
+    (tmp_path / "additional_chat_templates").mkdir()
+    written(tmp_path / "additional_chat_templates", tool_use="tools", rag="documents")
+    found = read_config(tmp_path)
+    assert found.chat_templates == {"default": "new\nline\n", "rag": "documents", "tool_use": "tools"}
+    assert found.problems == (
+        "tokenizer_config.json has other chat templates than the .jinja files, which are taken",
+    )
+    assert [path.name for path in config_paths(tmp_path)] == [
+        *("tokenizer_config.json", "chat_template.jinja", "rag.jinja", "tool_use.jinja")
+    ]
+
+
+def test_the_template_of_a_processor_counts_where_there_is_no_other(tmp_path: Path) -> None:
+    written(tmp_path, chat_template={"chat_template": "of the processor"})
+    assert read_config(tmp_path).chat_templates == {"default": "of the processor"}
+    written(tmp_path, tokenizer_config={"chat_template": "of the tokenizer"})
+    found = read_config(tmp_path)
+    assert found.chat_templates == {"default": "of the tokenizer"}
+    assert "another chat template" in found.problems[0]
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "added_tokens.json", "chat_template.jinja"])
+@pytest.mark.parametrize(
+    "damage", ["not text", "folder", "pipe", "large", "deep", "array", "digits", "endless"]
+)
+def test_a_damaged_file_is_left_out_and_told(tmp_path: Path, name: str, damage: str) -> None:
+    written(tmp_path, generation_config={"eos_token_id": 2})
+    place = tmp_path / name
+    match damage:
+        case "folder":
+            place.mkdir()
+        case "pipe":
+            os.mkfifo(place)
+        case "endless":
+            place.symlink_to("/dev/zero")
+        case "large":
+            with place.open("wb") as file:
+                file.truncate(2**31)
+        case _:
+            if name.endswith(".jinja") and damage != "not text":
+                pytest.skip("any text is a template")
+            data = {
+                "not text": b"\xff{",
+                "deep": b"[" * 10**6,
+                "array": b"[]",
+                "digits": b'{"a": ' + b"9" * 5000 + b"}",
+            }
+            place.write_bytes(data[damage])
+    found = read_config(tmp_path)
+    assert found.generation_ids == {"eos": (2,)}
+    assert len(found.problems) == 1
+    assert found.problems[0].startswith(f"{name} is left out: ")

@@ -1,0 +1,197 @@
+"""What stands beside a vocabulary: the files that say what its tokens are to a model.
+
+tokenizer_config.json           roles, added tokens, chat templates
+special_tokens_map.json         roles, where the configuration does not list its added tokens
+added_tokens.json               text → id, where it does not either
+generation_config.json          the ids with which a model generates: those of "eos" end a turn
+chat_template.jinja             the template used where none is named;  additional_chat_templates/*.jinja: others
+chat_template.json              the same template for a processor
+
+They are taken as `transformers` takes them, and never hinder opening: what is damaged is left out and
+told, as is where two of them contradict one another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import TokbenchError
+from tokbench.formats.tokenizer_config import (
+    DEFAULT_TEMPLATE,
+    ROLES,
+    AddedToken,
+    TokenizerConfig,
+    is_id,
+    is_text,
+    parse_generation_config,
+    parse_tokenizer_config,
+)
+from tokbench.opening.files import parse_json, read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+CONFIG, SPECIALS, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
+GENERATION = "generation_config.json"
+TEMPLATE, TEMPLATES = "chat_template.jinja", "additional_chat_templates"
+PROCESSOR_TEMPLATE = "chat_template.json"
+
+NAMES = (CONFIG, SPECIALS, ADDED, GENERATION, TEMPLATE, PROCESSOR_TEMPLATE)
+"""The files of one folder, without those below `TEMPLATES`."""
+
+_MAX_BYTES = 16 * 2**20
+_MAX_TEMPLATE_BYTES = 2**20
+_MAX_TEMPLATES = 64
+
+
+def read_config(folder: Path) -> TokenizerConfig:
+    """What the files of a folder say of the tokenizer in it; `problems` tells what is wrong with them.
+
+    Usage:
+
+        read_config(Path("models/mine")).roles
+    """
+    files = _Files(folder)
+    config = parse_tokenizer_config(files.json(CONFIG), name=CONFIG)
+    files.problems.extend(config.problems)
+    if "added_tokens_decoder" in files.json(CONFIG):
+        _compare_roles(config, files)
+    else:
+        config = _with_added_tokens(_with_special_tokens_map(config, files), files)
+    generation = parse_generation_config(files.json(GENERATION), name=GENERATION)
+    return replace(
+        config,
+        chat_templates=_chat_templates(config, files),
+        generation_ids=generation.generation_ids,
+        problems=(*files.problems, *generation.problems),
+    )
+
+
+def config_paths(folder: Path) -> tuple[Path, ...]:
+    """The files that `read_config` reads, as far as they are there."""
+    beside = [folder / name for name in NAMES if (folder / name).is_file()]
+    return (*beside, *_template_paths(folder))
+
+
+def _template_paths(folder: Path) -> list[Path]:
+    try:
+        found = list(islice((folder / TEMPLATES).glob("*.jinja"), _MAX_TEMPLATES))
+    except OSError:
+        return []
+    return sorted(path for path in found if path.is_file())
+
+
+class _Files:
+    """The files beside a vocabulary, each read once; one that cannot be read is among the problems."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.problems: list[str] = []
+        self._documents: dict[str, dict[str, Any]] = {}
+
+    def json(self, name: str) -> Mapping[str, Any]:
+        """A JSON object; empty where there is none."""
+        if name not in self._documents:
+            read = self._read(self.folder / name, limit=_MAX_BYTES, parse=parse_json)
+            self._documents[name] = read or {}
+        return self._documents[name]
+
+    def template(self, path: Path) -> str | None:
+        """A template as transformers reads it: every kind of line end is a line feed."""
+        text = self._read(path, limit=_MAX_TEMPLATE_BYTES, parse=lambda data, **_: data.decode())
+        return None if text is None else text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def _read(self, path: Path, *, limit: int, parse: Callable[..., Any]) -> Any:
+        try:
+            if not path.exists():
+                return None
+            return parse(read_file(path, limit=limit), path=path.name)
+        except (TokbenchError, UnicodeDecodeError, OSError, ValueError) as error:
+            reason = error.message if isinstance(error, TokbenchError) else str(error)
+            self.problems.append(f"{path.name} is left out: {reason}")
+            return None
+
+
+def _compare_roles(config: TokenizerConfig, files: _Files) -> None:
+    """Tell where the map of special tokens says something else, which nobody reads any more."""
+    said = _special_tokens_map(files)
+    for role in ROLES:
+        one, other = config.roles.get(role), said.roles.get(role)
+        if other is not None and one != other:
+            taken = "nothing" if one is None else repr(one)
+            files.problems.append(
+                f"{SPECIALS} says that {role} is {other!r}, and {CONFIG} {taken}, which is taken"
+            )
+
+
+def _with_special_tokens_map(config: TokenizerConfig, files: _Files) -> TokenizerConfig:
+    said = _special_tokens_map(files)
+    files.problems.extend(said.problems)
+    for role in ROLES:
+        one, other = config.roles.get(role), said.roles.get(role)
+        if one is not None and other is not None and one != other:
+            files.problems.append(
+                f"{CONFIG} says that {role} is {one!r}, and {SPECIALS} {other!r}, which is taken"
+            )
+    additional = said.additional_special_tokens
+    return replace(
+        config,
+        roles={**config.roles, **said.roles},
+        named_tokens={**config.named_tokens, **said.named_tokens},
+        additional_special_tokens=config.additional_special_tokens if additional is None else additional,
+    )
+
+
+def _special_tokens_map(files: _Files) -> TokenizerConfig:
+    """The map of special tokens, which spells them as the configuration does."""
+    return parse_tokenizer_config(files.json(SPECIALS), name=SPECIALS)
+
+
+def _with_added_tokens(config: TokenizerConfig, files: _Files) -> TokenizerConfig:
+    """The tokens of `added_tokens.json`; those that have a role are special."""
+    special, flags = config.special_texts, _flags_of_roles(files)
+    tokens: dict[int, AddedToken] = {}
+    for text, id in files.json(ADDED).items():
+        if not is_id(id) or not is_text(text) or not text or id in tokens:
+            files.problems.append(f"{ADDED}: {text[:40]!a} has no id of its own and is left out")
+            continue
+        is_special = text in special
+        given = {"normalized": not is_special, **flags.get(text, {}), "special": is_special}
+        tokens[id] = AddedToken(id=id, content=text, **given)
+    return replace(config, added_tokens=tuple(tokens[id] for id in sorted(tokens)))
+
+
+def _flags_of_roles(files: _Files) -> dict[str, dict[str, bool]]:
+    """Text → the flags with which a role writes it, where it writes any."""
+    flags: dict[str, dict[str, bool]] = {}
+    for name in (CONFIG, SPECIALS):
+        for role in ROLES:
+            value = files.json(name).get(f"{role}_token")
+            if isinstance(value, dict) and is_text(value.get("content")):
+                given = {key: value.get(key) for key in ("single_word", "lstrip", "rstrip", "normalized")}
+                flags[value["content"]] = {key: flag for key, flag in given.items() if isinstance(flag, bool)}
+    return flags
+
+
+def _chat_templates(config: TokenizerConfig, files: _Files) -> Mapping[str, str]:
+    """Templates in files of their own come before those of the configuration."""
+    found: dict[str, str] = {}
+    paths = {DEFAULT_TEMPLATE: files.folder / TEMPLATE}
+    paths |= {path.stem: path for path in _template_paths(files.folder)}
+    for name, path in paths.items():
+        text = files.template(path)
+        if text is not None:
+            found[name] = text
+    said = dict(config.chat_templates)
+    if found and said and said != found:
+        files.problems.append(f"{CONFIG} has other chat templates than the .jinja files, which are taken")
+    templates = found or said
+    of_processor = files.json(PROCESSOR_TEMPLATE).get("chat_template")
+    if is_text(of_processor) and of_processor != templates.setdefault(DEFAULT_TEMPLATE, of_processor):
+        files.problems.append(
+            f"{PROCESSOR_TEMPLATE} has another chat template than the tokenizer's, which is taken"
+        )
+    return templates
