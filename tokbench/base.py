@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import CorpusError, DecodeError, TextError, UnknownIdError
+from tokbench.formats.tokenizer_config import TokenizerConfig
 from tokbench.interfaces import Decoding, Encoded, TextIdentity
 from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
@@ -37,8 +38,10 @@ class BaseTokenizer(ABC):
         training: what its training saw and did; None for one that was opened.
         loading_seconds: that opening it took; None for one that was trained here.
         identify_text: tells which text it was trained on, by reading it once more; None where that cannot be.
+        tokenizer_config: what it is to a model, as far as that is known.
     """
 
+    tokenizer_config: TokenizerConfig = TokenizerConfig()
     loading_seconds: float | None = None
     identify_text: Callable[[], TextIdentity] | None = None
 

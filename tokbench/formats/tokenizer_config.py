@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 ROLES = ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
 """What a special token can be to a model, as transformers calls it."""
@@ -66,6 +66,7 @@ class TokenizerConfig:
         named_tokens: tokens with a name of the model's own, as "image_token" → text.
         additional_special_tokens: the special tokens without a role.
         added_tokens: by ascending id.
+        token_flags: text → its flags, where a role or another place writes them beside it.
         add_bos_token: whether a text begins with the token of the role bos.
         add_eos_token: whether it ends with that of the role eos.
         chat_templates: name → Jinja template; `DEFAULT_TEMPLATE` is used where none is named.
@@ -84,6 +85,7 @@ class TokenizerConfig:
     named_tokens: Mapping[str, str] = field(default_factory=dict)
     additional_special_tokens: tuple[str, ...] | None = None
     added_tokens: tuple[AddedToken, ...] = ()
+    token_flags: Mapping[str, Mapping[str, bool]] = field(default_factory=dict, compare=False)
     add_bos_token: bool | None = None
     add_eos_token: bool | None = None
     chat_templates: Mapping[str, str] = field(default_factory=dict)
@@ -145,6 +147,7 @@ def parse_tokenizer_config(document: Mapping[str, Any], *, name: str) -> Tokeniz
         named_tokens=dict(fields.tokens(named)),
         additional_special_tokens=fields.token_list(additional),
         added_tokens=fields.added_tokens(),
+        token_flags=_written_flags([*document.values(), *_items(additional), *named.values()]),
         add_bos_token=fields.flag("add_bos_token"),
         add_eos_token=fields.flag("add_eos_token"),
         chat_templates=fields.chat_templates(),
@@ -210,6 +213,20 @@ def token_text(value: object) -> str | None:
     """
     text = value.get("content") if isinstance(value, dict) else value
     return text if is_text(text) and text else None
+
+
+def _items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _written_flags(values: Iterable[object]) -> dict[str, dict[str, bool]]:
+    """Text → flags of the tokens among some values that are written as objects."""
+    flags: dict[str, dict[str, bool]] = {}
+    for value in values:
+        if isinstance(value, dict) and (text := token_text(value)) is not None:
+            named = ((name, value.get(name)) for name in _FLAGS if name != "special")
+            flags[text] = {name: flag for name, flag in named if isinstance(flag, bool)}
+    return flags
 
 
 def _is_named(key: str, value: object) -> bool:

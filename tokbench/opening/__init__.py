@@ -7,9 +7,11 @@ with a model, and only a name that begins with `tiktoken:` or `hf:` touches the 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokbench.base import BaseTokenizer
 from tokbench.opening.recognition import Format, Source, recognise
 from tokbench.opening.request import ENGINES, Opened, OpenRequest
 
@@ -53,6 +55,11 @@ def open_path(
 
 def open_found(source: Source, request: OpenRequest) -> Opened:
     """Open what was recognised. Raises as `open_path` does."""
+    from tokbench.opening.config_files import with_config
     from tokbench.opening.openers import opener_of
 
-    return opener_of(source.format)(source, request)
+    opened = opener_of(source.format)(with_config(source), request)
+    config = opened.source.config
+    if isinstance(opened.tokenizer, BaseTokenizer):
+        opened.tokenizer.tokenizer_config = config
+    return replace(opened, warnings=(*opened.warnings, *config.problems))

@@ -17,6 +17,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from tokbench import store
 from tokbench.errors import TokbenchError
 from tokbench.formats.tokenizer_config import (
     DEFAULT_TEMPLATE,
@@ -29,10 +30,13 @@ from tokbench.formats.tokenizer_config import (
     parse_tokenizer_config,
 )
 from tokbench.opening.files import parse_json, read_file
+from tokbench.opening.recognition import Format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from tokbench.opening.recognition import Source
 
 CONFIG, SPECIALS, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 GENERATION = "generation_config.json"
@@ -68,6 +72,18 @@ def read_config(folder: Path) -> TokenizerConfig:
         generation_ids=generation.generation_ids,
         problems=(*files.problems, *generation.problems),
     )
+
+
+def with_config(source: Source) -> Source:
+    """What was recognised, with what stands beside its files; other formats say it themselves."""
+    match source.format:
+        case Format.TOKBIN | Format.GGUF:
+            return source
+        case Format.SAVED:
+            named = store.read_manifest(source.path).files.keys() & NAMES
+            return replace(source, config=read_config(source.path)) if named else source
+        case _:
+            return replace(source, config=read_config(source.files[0].parent)) if source.files else source
 
 
 def config_paths(folder: Path) -> tuple[Path, ...]:
@@ -141,6 +157,7 @@ def _with_special_tokens_map(config: TokenizerConfig, files: _Files) -> Tokenize
         config,
         roles={**config.roles, **said.roles},
         named_tokens={**config.named_tokens, **said.named_tokens},
+        token_flags={**config.token_flags, **said.token_flags},
         additional_special_tokens=config.additional_special_tokens if additional is None else additional,
     )
 
@@ -152,28 +169,16 @@ def _special_tokens_map(files: _Files) -> TokenizerConfig:
 
 def _with_added_tokens(config: TokenizerConfig, files: _Files) -> TokenizerConfig:
     """The tokens of `added_tokens.json`; those that have a role are special."""
-    special, flags = config.special_texts, _flags_of_roles(files)
+    special = config.special_texts
     tokens: dict[int, AddedToken] = {}
     for text, id in files.json(ADDED).items():
         if not is_id(id) or not is_text(text) or not text or id in tokens:
             files.problems.append(f"{ADDED}: {text[:40]!a} has no id of its own and is left out")
             continue
         is_special = text in special
-        given = {"normalized": not is_special, **flags.get(text, {}), "special": is_special}
+        given = {"normalized": not is_special, **config.token_flags.get(text, {}), "special": is_special}
         tokens[id] = AddedToken(id=id, content=text, **given)
     return replace(config, added_tokens=tuple(tokens[id] for id in sorted(tokens)))
-
-
-def _flags_of_roles(files: _Files) -> dict[str, dict[str, bool]]:
-    """Text → the flags with which a role writes it, where it writes any."""
-    flags: dict[str, dict[str, bool]] = {}
-    for name in (CONFIG, SPECIALS):
-        for role in ROLES:
-            value = files.json(name).get(f"{role}_token")
-            if isinstance(value, dict) and is_text(value.get("content")):
-                given = {key: value.get(key) for key in ("single_word", "lstrip", "rstrip", "normalized")}
-                flags[value["content"]] = {key: flag for key, flag in given.items() if isinstance(flag, bool)}
-    return flags
 
 
 def _chat_templates(config: TokenizerConfig, files: _Files) -> Mapping[str, str]:

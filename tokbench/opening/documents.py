@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.errors import ModelFormatError
+from tokbench.opening.added_tokens import completed
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.provable import NotProvableError, byte_level_bpe, check_bpe, merge_pairs
 from tokbench.opening.request import Opened
@@ -47,6 +48,7 @@ def open_document(
     """
     request.takes_nothing(f"a {source.format.value}")
     path = source.files[0]
+    data, contradictions = completed(data, source.config)
     document = parse_json(data, path=path)
     kind = _check(document, path=path)
     library = HuggingFaceTokenizer(data, name=source.name, backend=_BACKENDS[kind], source=path)
@@ -67,7 +69,7 @@ def open_document(
             t["content"]: t["id"] for t in document.get("added_tokens") or [] if not t.get("special")
         },
         pattern=None if description is None else (description.pattern_name, description.pattern),
-        warnings=(*warnings, *_warnings(document, kind)),
+        warnings=(*warnings, *contradictions, *_warnings(document, kind)),
     )
 
 

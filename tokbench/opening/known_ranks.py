@@ -1,6 +1,6 @@
 """Rank files that are known by the hash of their content: their patterns and special tokens.
 
-The facts are those that `tiktoken` publishes with each file, hashes included.
+The facts are those that `tiktoken` publishes with each file, hashes included, and Meta's of Llama 3.
 """
 
 from __future__ import annotations
@@ -15,13 +15,43 @@ _END = "<|endoftext|>"
 _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 
 
+_LLAMA3_NAMES = (
+    "begin_of_text",
+    "end_of_text",
+    "reserved_special_token_0",
+    "reserved_special_token_1",
+    "finetune_right_pad_id",
+    "step_id",
+    "start_header_id",
+    "end_header_id",
+    "eom_id",
+    "eot_id",
+    "python_tag",
+    "image",
+    *(f"reserved_special_token_{number}" for number in range(2, 246)),
+)
+_LLAMA3 = {f"<|{name}|>": id for id, name in enumerate(_LLAMA3_NAMES, start=128000)}
+
+
 @dataclass(frozen=True, slots=True)
 class KnownRanks:
-    """What a rank file does not say."""
+    """What a rank file does not say.
+
+    Attributes:
+        name: what its maker calls it.
+        pattern: how text is split.
+        special_tokens: text → id.
+        roles: what a special token is to a model → its text.
+        eos_ids: the ids that end a turn.
+        note: what its user should know of.
+    """
 
     name: str
     pattern: str
     special_tokens: Mapping[str, int] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
+    eos_ids: tuple[int, ...] = ()
+    note: str | None = None
 
 
 KNOWN_BY_SHA256 = {
@@ -42,6 +72,14 @@ KNOWN_BY_SHA256 = {
     ),
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": KnownRanks(
         "o200k_base", "gpt4o", {_END: 199999, "<|endofprompt|>": 200018}
+    ),
+    "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55": KnownRanks(
+        "llama3",
+        "llama3",
+        _LLAMA3,
+        roles={"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>", "pad": "<|finetune_right_pad_id|>"},
+        eos_ids=(128001, 128008, 128009),
+        note="the special tokens are those of Llama 3.1; Llama 3 has reserved ones for some of them",
     ),
 }
 

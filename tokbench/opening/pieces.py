@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.errors import ModelFormatError
 from tokbench.formats.protobuf import fields
+from tokbench.opening.added_tokens import extended
 from tokbench.opening.files import read_file
 from tokbench.opening.request import Opened
 
@@ -46,6 +47,9 @@ def open_pieces(
     request.refuses("native", reason)
     tokenizer = open_model(proto, name=source.name, path=source.files[0])
     _check_whole(proto, source.files[0])
+    whole, contradictions = extended(proto, source.config, pieces=tokenizer.model.pieces)
+    if whole is not proto:
+        tokenizer = open_model(whole, name=source.name, path=source.files[0])
     normalizer, trainer = tokenizer.model.normalizer, tokenizer.model.trainer
     steps = [normalizer["name"] or ("a table" if normalizer["precompiled_charsmap"] else "identity")]
     steps += [
@@ -64,7 +68,7 @@ def open_pieces(
         engine="library",
         reason=reason,
         parts={"normalizer": ", ".join(steps)},
-        warnings=warnings,
+        warnings=(*warnings, *contradictions),
     )
 
 

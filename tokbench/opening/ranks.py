@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from tokbench.adapters.tiktoken import TiktokenTokenizer
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
 from tokbench.models import ByteLevelBpe
+from tokbench.opening.added_tokens import beside_ranks
 from tokbench.opening.files import read_file
 from tokbench.opening.known_ranks import KNOWN_BY_SHA256, likely_pattern
 from tokbench.opening.patterns import known_pattern
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
     import tiktoken
 
+    from tokbench.formats.tokenizer_config import TokenizerConfig
     from tokbench.interfaces import Tokenizer
+    from tokbench.opening.known_ranks import KnownRanks
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
 
@@ -47,13 +51,30 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
     pattern = request.pattern or (known.pattern if known else None)
     if pattern is None:
         raise _no_pattern(path, len(ranks))
-    return open_rank_table(
+    beside, warnings = beside_ranks(source.config, ranks)
+    if known and not beside:
+        says, source = known.special_tokens, replace(source, config=_with_known(source.config, known))
+        warnings = (*warnings, *([known.note] if known.note else []))
+    else:
+        says = beside
+    opened = open_rank_table(
         ranks,
         source=source,
         request=request,
         name=known.name if known else source.name,
         pattern=pattern,
-        special_tokens=_special_tokens(request.special_tokens, known.special_tokens if known else {}, ranks),
+        special_tokens=_special_tokens(request.special_tokens, says, ranks),
+    )
+    return replace(opened, warnings=(*opened.warnings, *warnings))
+
+
+def _with_known(config: TokenizerConfig, known: KnownRanks) -> TokenizerConfig:
+    """What is known of a rank file, where nothing beside it says something else."""
+    ids = {"eos": known.eos_ids} if known.eos_ids else {}
+    return replace(
+        config,
+        roles=config.roles or dict(known.roles),
+        generation_ids=config.generation_ids or ids,
     )
 
 

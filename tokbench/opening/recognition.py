@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from tokbench import store
 from tokbench.errors import ModelFormatError, StoreError
+from tokbench.formats.tokenizer_config import TokenizerConfig
 from tokbench.opening.files import read_file, read_head
 
 if TYPE_CHECKING:
@@ -37,11 +38,13 @@ class Source:
         format: what it is.
         path: what the user named.
         files: the files it is read from, in the order that the format gives them.
+        config: what the files beside them say that it is to a model.
     """
 
     format: Format
     path: Path
     files: tuple[Path, ...]
+    config: TokenizerConfig = field(default_factory=TokenizerConfig)
 
     @property
     def name(self) -> str:

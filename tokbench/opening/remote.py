@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench.errors import BackendUnavailableError, StoreError
+from tokbench.opening.config_files import NAMES, TEMPLATES
 from tokbench.opening.recognition import Format, Source, recognise
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ _HUB_FILES = (
     "vocab.json",
     "merges.txt",
     "vocab.txt",
-    "tokenizer_config.json",
+    *NAMES,
+    f"{TEMPLATES}/*.jinja",
 )
 """Data alone: neither weights nor code are fetched."""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from tokbench.formats.tokenizer_config import TokenizerConfig
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import Opened
 
@@ -42,7 +43,7 @@ def open_vocabulary(source: Source, request: OpenRequest) -> Opened:
     vocab = parse_json(read_file(vocab_path), path=vocab_path)
     check_vocabulary(vocab, path=vocab_path)
     merges = parse_merges(decode_text(read_file(merges_path), path=merges_path), path=merges_path)
-    specials = _special_tokens(vocab, merges, request)
+    specials = _special_tokens(vocab, merges, request, config=source.config)
     document = byte_level_document(vocab, merges, specials=specials, pattern=request.pattern or "gpt2")
     warnings = () if request.pattern else ("the files do not say how text is split: taken as GPT-2 does",)
     source = dataclasses.replace(source, files=(merges_path, vocab_path))  # errors are about merges
@@ -203,9 +204,15 @@ def _lowercase(vocab: Mapping[str, int], folder: Path) -> tuple[bool, tuple[str,
 
 
 def _special_tokens(
-    vocab: Mapping[str, int], merges: Sequence[Sequence[str]], request: OpenRequest
+    vocab: Mapping[str, int],
+    merges: Sequence[Sequence[str]],
+    request: OpenRequest,
+    *,
+    config: TokenizerConfig,
 ) -> dict[str, int]:
     """Those the user names; without any, entries that look like one and that no merge makes."""
+    if not request.special_tokens and config.special_texts:
+        return {}  # they come from the files beside the vocabulary
     if not request.special_tokens:
         made = {"".join(pair) for pair in merges}
         return {text: id for text, id in vocab.items() if text not in made and _SPECIAL_LOOK.fullmatch(text)}

@@ -1,0 +1,192 @@
+"""A vocabulary is opened together with what stands beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import model_folders
+from support.model_folders import TOKENS, entry, put
+
+import tokbench
+from tokbench.formats.tokenizer_config import TokenizerConfig
+from tokbench.opening import OpenRequest, open_found, recognise
+from tokbench.opening import known_ranks as known
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.opening import Opened
+
+FIRST = len(TOKENS)
+
+
+def opened(path: Path, **options: Any) -> Opened:
+    return open_found(recognise(path), OpenRequest(**options))
+
+
+def found(tokenizer: Any, text: str) -> list[int]:
+    ids: list[int] = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+    return ids
+
+
+@pytest.mark.parametrize(
+    ("name", "roles", "ends"),
+    [
+        ("llama3", {"bos": "<|begin_of_text|>", "eos": "<|eot_id|>"}, (FIRST + 1, FIRST + 4)),
+        ("qwen", {"eos": "<|im_end|>", "pad": "<|endoftext|>"}, ()),
+        ("mistral", {"bos": "<s>", "eos": "<|im_end|>", "unk": "<unk>"}, ()),
+        ("gemma", {"bos": "<s>", "eos": "</s>", "unk": "<unk>"}, (2, 267)),
+        ("bert", {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"}, ()),
+    ],
+)
+def test_a_tokenizer_knows_what_it_is_to_a_model(
+    tmp_path: Path, name: str, roles: dict[str, str], ends: tuple[int, ...]
+) -> None:
+    tokenizer: Any = tokbench.load(model_folders.FOLDERS[name](tmp_path))
+    assert tokenizer.tokenizer_config.roles == roles
+    assert tokenizer.tokenizer_config.generation_ids.get("eos", ()) == ends
+    assert opened(tmp_path).warnings[1:] == ()
+    for role, text in roles.items():
+        if role != "unk":
+            assert found(tokenizer, text) == [tokenizer.info.special_tokens[text]]
+
+
+def test_naming_a_file_of_the_folder_is_the_same(tmp_path: Path) -> None:
+    model_folders.llama3(tmp_path)
+    one, other = opened(tmp_path), opened(tmp_path / "tokenizer.json")
+    assert one.source.config == other.source.config
+    assert one.source.config
+
+
+def test_bare_files_say_nothing(tmp_path: Path) -> None:
+    model_folders.llama3(tmp_path)
+    for name in ("tokenizer_config.json", "special_tokens_map.json", "generation_config.json"):
+        (tmp_path / name).unlink()
+    tokenizer: Any = tokbench.load(tmp_path)
+    assert tokenizer.tokenizer_config == TokenizerConfig()
+    assert len(tokenizer.info.special_tokens) == 5
+
+
+def test_vocabulary_and_merges_have_their_special_tokens_from_beside(tmp_path: Path) -> None:
+    tokenizer: Any = tokbench.load(model_folders.qwen(tmp_path))
+    specials = {"<|endoftext|>": FIRST, "<|im_start|>": FIRST + 1, "<|im_end|>": FIRST + 2}
+    assert tokenizer.info.special_tokens == specials
+    assert tokenizer.info.vocab_size == FIRST + 4
+    assert tokenizer.encode("hi<tool_call>") == [256, FIRST + 3]
+    assert found(tokenizer, "<|im_end|>hi") == [FIRST + 2, 256]
+
+
+def test_vocabulary_and_merges_have_the_flags_from_beside(tmp_path: Path) -> None:
+    tokenizer: Any = tokbench.load(model_folders.roberta(tmp_path))
+    specials = tokenizer.info.special_tokens
+    assert specials == {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": 263}
+    assert found(tokenizer, "hi <mask>") == [260, 263]
+
+
+def test_a_sentencepiece_model_has_the_tokens_behind_its_pieces(tmp_path: Path) -> None:
+    tokenizer: Any = tokbench.load(model_folders.mistral(tmp_path))
+    assert tokenizer.info.special_tokens == {"<s>": 1, "</s>": 2, "<|im_start|>": 9, "<|im_end|>": 10}
+    assert tokenizer.info.vocab_size == 11
+    assert tokenizer.encode("hi hi") == [4, 4]
+    assert found(tokenizer, "<|im_start|>hi<|im_end|>")[0] == 9
+    assert tokenizer.decode([4, 10]) == "hi<|im_end|>"
+
+
+def test_a_word_list_has_the_tokens_behind_it(tmp_path: Path) -> None:
+    tokenizer: Any = tokbench.load(model_folders.bert(tmp_path))
+    assert tokenizer.info.special_tokens["[URL]"] == 12
+    assert found(tokenizer, "HI [URL]") == [5, 12]
+
+
+def test_ranks_have_their_special_tokens_from_beside(tmp_path: Path) -> None:
+    tokenizer: Any = opened(model_folders.llama3_ranks(tmp_path), pattern="llama3").tokenizer
+    assert tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
+    assert tokenizer.tokenizer_config.roles["eos"] == "<|eot_id|>"
+    assert found(tokenizer, "<|begin_of_text|>hi") == [FIRST, 256]
+
+
+def test_ranks_that_are_known_by_their_content_have_roles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranks = model_folders.llama3_ranks(tmp_path) / "tokenizer.model"
+    digest = hashlib.sha256(ranks.read_bytes()).hexdigest()
+    says = known.KnownRanks(
+        "mine",
+        "llama3",
+        {"<|end|>": 300, "<|eot|>": 301},
+        roles={"eos": "<|end|>"},
+        eos_ids=(300, 301),
+        note="odd",
+    )
+    monkeypatch.setitem(known.KNOWN_BY_SHA256, digest, says)
+    assert (
+        opened(ranks).tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
+    )  # what is beside it comes first
+    (tmp_path / "tokenizer_config.json").unlink()
+    (tmp_path / "special_tokens_map.json").unlink()
+    (tmp_path / "generation_config.json").unlink()
+    bare = opened(ranks)
+    assert bare.tokenizer.info.special_tokens == {"<|end|>": 300, "<|eot|>": 301}
+    assert bare.source.config.roles == {"eos": "<|end|>"}
+    assert bare.source.config.generation_ids == {"eos": (300, 301)}
+    assert "odd" in bare.warnings
+
+
+def test_what_tokenizer_json_lacks_is_added_as_transformers_adds_it(tmp_path: Path) -> None:
+    model_folders.llama3(tmp_path)
+    config = json.loads((tmp_path / "tokenizer_config.json").read_bytes())
+    config["added_tokens_decoder"] |= {str(FIRST + 5): entry("<|more|>"), str(FIRST + 9): entry("<|far|>")}
+    config |= {"pad_token": "<pad>", "unk_token": "hi"}
+    put(tmp_path, {"tokenizer_config.json": config})
+    made = opened(tmp_path)
+    assert made.tokenizer.info.special_tokens["<|more|>"] == FIRST + 5
+    assert made.tokenizer.info.special_tokens["hi"] == 256
+    assert "<|far|>" not in made.tokenizer.info.special_tokens
+    assert [
+        warning for warning in made.warnings if "added token" in warning or "vocabulary has no" in warning
+    ] == [
+        f"the added token '<|far|>' cannot get the id {FIRST + 9}: the next one is {FIRST + 6}",
+        "the vocabulary has no '<pad>', which is to be pad",
+    ]
+
+
+def test_ids_that_contradict_are_told_and_the_vocabulary_is_right(tmp_path: Path) -> None:
+    model_folders.llama3(tmp_path)
+    put(tmp_path, {"tokenizer_config.json": {"added_tokens_decoder": {"3": entry("<|eot_id|>")}}})
+    made = opened(tmp_path)
+    assert made.tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
+    assert f"the added token '<|eot_id|>' has the id {FIRST + 4}, not 3 as is said beside" in made.warnings
+
+
+def test_tokens_of_ranks_cannot_be_special(tmp_path: Path) -> None:
+    model_folders.llama3_ranks(tmp_path)
+    config = {
+        "added_tokens_decoder": {"3": entry("<a>"), "900": entry("<b>", special=False), "901": entry("<c>")},
+        "eos_token": "<d>",
+    }
+    put(tmp_path, {"tokenizer_config.json": config})
+    made = opened(tmp_path, pattern="gpt4")
+    assert made.tokenizer.info.special_tokens == {"<c>": 901}
+    assert len([warning for warning in made.warnings if "'<a>'" in warning or "'<b>'" in warning]) == 2
+    assert "the vocabulary has no '<d>', which is to be eos" in made.warnings
+
+
+def test_a_token_far_behind_the_pieces_is_left_out(tmp_path: Path) -> None:
+    model_folders.mistral(tmp_path)
+    put(tmp_path, {"added_tokens.json": {"<|im_end|>": 9, "<far>": 1 << 23, "<x>": 10}})
+    made = opened(tmp_path)
+    assert made.tokenizer.info.vocab_size == 11
+    assert any("'<far>' cannot get the id" in warning for warning in made.warnings)
+    assert made.tokenizer.encode("hi<x>")[-1] == 10  # not special: found in every text
+
+
+def test_a_damaged_file_beside_it_is_told(tmp_path: Path) -> None:
+    model_folders.llama3(tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text("{", encoding="utf-8")
+    made = opened(tmp_path)
+    assert made.tokenizer.encode("hi") == [256]
+    assert any("tokenizer_config.json is left out" in warning for warning in made.warnings)

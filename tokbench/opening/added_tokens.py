@@ -1,0 +1,157 @@
+"""Tokens that stand beside a vocabulary become a part of it, as `transformers` does it when it opens a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.formats.protobuf import float_field, length_field, varint_field
+from tokbench.formats.sentencepiece_model import PieceType
+from tokbench.formats.tokenizer_config import AddedToken, TokenizerConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokbench.formats.sentencepiece_model import ModelPiece
+
+
+def completed(data: bytes, config: TokenizerConfig) -> tuple[bytes, tuple[str, ...]]:
+    """A `tokenizer.json` with the added tokens that stand beside it and not in it.
+
+    What the document says itself counts; a token with an id that it could not get is left out.
+
+    Returns:
+        The document, byte for byte where nothing is missing; and what contradicts it, a sentence each.
+    """
+    import orjson
+
+    if not config.added_tokens and not config.special_texts:
+        return data, ()
+    try:
+        document = orjson.loads(data)
+        vocabulary, added = _vocabulary(document), _added(document)
+    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError):
+        return data, ()  # whoever opens it says what is wrong with it
+    made, problems = _missing(config, vocabulary, added)
+    if not made:
+        return data, problems
+    listed = [
+        *document.get("added_tokens", []),
+        *({"id": t.id, "content": t.content} | t.flags() for t in made),
+    ]
+    return orjson.dumps({**document, "added_tokens": sorted(listed, key=lambda token: token["id"])}), problems
+
+
+def extended(
+    proto: bytes, config: TokenizerConfig, *, pieces: Sequence[ModelPiece]
+) -> tuple[bytes, tuple[str, ...]]:
+    """A SentencePiece model with the added tokens that stand behind its pieces.
+
+    A special token becomes a control symbol, another one a user-defined symbol, which is found in every
+    text. Flags that the model cannot hold are told.
+
+    Returns:
+        The model, byte for byte where nothing is missing; and what contradicts it, a sentence each.
+    """
+    ids = {piece.text: id for id, piece in enumerate(pieces)}
+    added = [AddedToken(id=id, content=text) for text, id in ids.items()]
+    made, problems = _missing(config, ids, added)
+    flagged = [token.content for token in made if token.lstrip or token.rstrip or token.single_word]
+    if flagged:
+        problems = (
+            *problems,
+            f"a SentencePiece model knows no white space around tokens, as {flagged[0]!r} asks for",
+        )
+    return proto + b"".join(map(_piece, made)) if made else proto, problems
+
+
+def _piece(token: AddedToken) -> bytes:
+    """A piece of the model, appended to its bytes: fields may come in any order."""
+    kind = PieceType.CONTROL if token.special else PieceType.USER_DEFINED
+    return length_field(
+        1, length_field(1, token.content.encode()) + float_field(2, 0.0) + varint_field(3, int(kind))
+    )
+
+
+def beside_ranks(
+    config: TokenizerConfig, ranks: Sequence[tuple[bytes, int]]
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The special tokens that stand beside a rank file, which has none itself.
+
+    Returns:
+        Text → id; and what cannot be, a sentence each.
+    """
+    taken = {rank for _, rank in ranks}
+    specials: dict[str, int] = {}
+    problems: list[str] = []
+    for token in config.added_tokens:
+        if token.id in taken:
+            problems.append(
+                f"the added token {token.content!r} cannot get the id {token.id} of an ordinary token"
+            )
+        elif not token.special or token.lstrip or token.rstrip or token.single_word:
+            problems.append(
+                f"the added token {token.content!r} is left out: beside ranks there are only special ones"
+            )
+        else:
+            specials[token.content] = token.id
+    missing = [
+        text for text in config.special_texts if text not in {token.content for token in config.added_tokens}
+    ]
+    problems += [f"the vocabulary has no {text!r}, which {_use(config, text)}" for text in missing]
+    return specials, tuple(problems)
+
+
+def _missing(
+    config: TokenizerConfig, vocabulary: Mapping[str, int], added: Sequence[AddedToken]
+) -> tuple[list[AddedToken], tuple[str, ...]]:
+    """The tokens to add, and what cannot be."""
+    known = {token.content: token.id for token in added}
+    made: list[AddedToken] = []
+    problems: list[str] = []
+    following = max([len(vocabulary), *(id + 1 for id in known.values())])
+    for token in config.added_tokens:
+        has = known.get(token.content, vocabulary.get(token.content))
+        if has is not None and has != token.id:
+            problems.append(
+                f"the added token {token.content!r} has the id {has}, not {token.id} as is said beside"
+            )
+        if token.content in known:
+            continue
+        if has is None and token.id != following:
+            problems.append(
+                f"the added token {token.content!r} cannot get the id {token.id}: the next one is {following}"
+            )
+            continue
+        id = following if has is None else has
+        made.append(AddedToken(id=id, content=token.content, **token.flags()))
+        following = max(following, id + 1)
+        known[token.content] = id
+    listed = {token.content for token in config.added_tokens}
+    for text in config.special_texts:
+        if text in known:
+            continue
+        if text in vocabulary:
+            made.append(AddedToken(id=vocabulary[text], content=text, **config.token_flags.get(text, {})))
+        elif text not in listed:
+            problems.append(f"the vocabulary has no {text!r}, which {_use(config, text)}")
+    return made, tuple(problems)
+
+
+def _use(config: TokenizerConfig, text: str) -> str:
+    """What a token is said to be, as the end of a sentence."""
+    uses = {**config.roles, **config.named_tokens}
+    return next((f"is to be {role}" for role, its in uses.items() if its == text), "is said to be special")
+
+
+def _vocabulary(document: Mapping[str, Any]) -> dict[str, int]:
+    vocabulary = document["model"]["vocab"]
+    if isinstance(vocabulary, list):
+        return {piece: id for id, (piece, _) in enumerate(vocabulary)}
+    return dict(vocabulary)
+
+
+def _added(document: Mapping[str, Any]) -> list[AddedToken]:
+    return [
+        AddedToken(id=int(each["id"]), content=str(each["content"]))
+        for each in document.get("added_tokens") or []
+    ]
