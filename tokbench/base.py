@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import CorpusError, DecodeError, TextError, UnknownIdError
-from tokbench.formats.tokenizer_config import TokenizerConfig
+from tokbench.formats.tokenizer_config import TokenizerConfig, config_files, with_special_tokens
 from tokbench.interfaces import Decoding, Encoded, TextIdentity
 from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
@@ -189,6 +189,8 @@ class BaseTokenizer(ABC):
 
         directory = Path(directory)
         info, training = self.info, self.training
+        if self.tokenizer_config and "tokenizer_config.json" not in files:
+            files = {**files, **config_files(with_special_tokens(self.tokenizer_config, info.special_tokens))}
         manifest = store.Manifest(
             name=directory.name,
             backend=info.backend,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
+from tokbench.formats.tokenizer_config import TokenizerConfig, config_of, token_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +33,10 @@ class InspectedFile:
     num_bytes: int
     sha256: str
 
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {"path": str(self.path), "bytes": self.num_bytes, "sha256": self.sha256}
+
 
 @dataclass(frozen=True, slots=True)
 class InspectResult:
@@ -53,6 +58,9 @@ class InspectResult:
         reason: why that engine.
         lossless_reason: why a text comes back as it was, or may not.
         warnings: what a user should know of.
+        config: what it is to a model: roles, chat templates, what ends a turn.
+        token_ids: text → id of the tokens that have a role or a name there; None for what is no entry.
+        config_files: those that say it.
     """
 
     info: TokenizerInfo
@@ -70,6 +78,9 @@ class InspectResult:
     reason: str
     lossless_reason: str
     warnings: tuple[str, ...]
+    config: TokenizerConfig = field(default_factory=TokenizerConfig)
+    token_ids: Mapping[str, int | None] = field(default_factory=dict)
+    config_files: tuple[InspectedFile, ...] = ()
 
     @property
     def num_bytes(self) -> int:
@@ -87,10 +98,7 @@ class InspectResult:
             "kernel": info.kernel,
             "place": self.place,
             "format": self.format,
-            "files": [
-                {"path": str(file.path), "bytes": file.num_bytes, "sha256": file.sha256}
-                for file in self.files
-            ],
+            "files": [file.document() for file in self.files],
             "bytes": self.num_bytes,
             "model": self.model,
             "byte_level": self.byte_level,
@@ -104,7 +112,32 @@ class InspectResult:
             "engine_reason": self.reason,
             "lossless": info.lossless,
             "lossless_reason": self.lossless_reason,
+            **self._config_document(),
             "warnings": list(self.warnings),
+        }
+
+    def _config_document(self) -> dict[str, Any]:
+        config = self.config
+
+        def with_id(text: str) -> dict[str, Any]:
+            return {"token": text, "id": self.token_ids.get(text)}
+
+        return {
+            "roles": {role: with_id(text) for role, text in config.roles.items()},
+            "named_tokens": {name: with_id(text) for name, text in config.named_tokens.items()},
+            "additional_special_tokens": list(config.additional_special_tokens or ()),
+            "add_bos_token": config.add_bos_token,
+            "add_eos_token": config.add_eos_token,
+            "chat_templates": {
+                name: {"characters": len(text), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+                for name, text in config.chat_templates.items()
+            },
+            "generation_ids": {role: list(ids) for role, ids in config.generation_ids.items()},
+            "model_max_length": config.model_max_length,
+            "tokenizer_class": config.tokenizer_class,
+            "clean_up_tokenization_spaces": config.clean_up_tokenization_spaces,
+            "split_special_tokens": config.split_special_tokens,
+            "config_files": [file.document() for file in self.config_files],
         }
 
 
@@ -115,7 +148,7 @@ PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 def inspect_opened(opened: Opened) -> InspectResult:
     """What was found when a tokenizer was opened, with the figures of its files and entries."""
     tokenizer = opened.tokenizer
-    entries = _entries(tokenizer)
+    entries, config = _entries(tokenizer), config_of(tokenizer)
     byte_level = len({entry for entry in entries.values() if len(entry) == 1}) == 256
     return InspectResult(
         info=tokenizer.info,
@@ -133,6 +166,12 @@ def inspect_opened(opened: Opened) -> InspectResult:
         reason=opened.reason,
         lossless_reason=_lossless_reason(opened, byte_level=byte_level),
         warnings=opened.warnings,
+        config=config,
+        token_ids={
+            text: token_id(tokenizer, text)
+            for text in (*config.roles.values(), *config.named_tokens.values())
+        },
+        config_files=tuple(map(_inspected, _files_beside(opened))),
     )
 
 
@@ -155,6 +194,16 @@ def _files(opened: Opened) -> tuple[Path, ...]:
         return source.files
     names = store.read_manifest(source.path).files
     return tuple(source.path / name for name in (store.MANIFEST_NAME, *sorted(names)))
+
+
+def _files_beside(opened: Opened) -> tuple[Path, ...]:
+    """The files that say what a tokenizer is to a model, where it does not say it itself."""
+    from tokbench.opening import Format
+    from tokbench.opening.config_files import config_paths
+
+    source = opened.source
+    itself = source.format in (Format.SAVED, Format.TOKBIN, Format.GGUF)
+    return () if itself or not source.files else config_paths(source.files[0].parent)
 
 
 def _inspected(path: Path) -> InspectedFile:

@@ -104,7 +104,7 @@ def test_roles_and_a_chat_template_are_written(
     assert "encode_special_tokens = True" in done.good().stdout.replace("\n", " ")
     config = json.loads((tmp_path / "folder" / "tokenizer_config.json").read_bytes())
     assert (config["eos_token"], config["pad_token"]) == ("<|endoftext|>", "<|pad|>")
-    assert config["chat_template"] == "{{ messages }}\n"
+    assert (tmp_path / "folder" / "chat_template.jinja").read_text() == "{{ messages }}\n"
     run(*arguments).refused(1, "folder exists", "--force replaces it")
     (tmp_path / "folder" / "notes.txt").write_text("mine")
     run(*arguments, "--force").refused(1, "'notes.txt', which would not be written")

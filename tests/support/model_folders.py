@@ -114,6 +114,7 @@ def qwen(folder: Path) -> Path:
                 "bos_token": None,
                 "eos_token": "<|im_end|>",
                 "pad_token": "<|endoftext|>",
+                "unk_token": None,
                 "chat_template": [
                     {
                         "name": "default",
@@ -165,14 +166,14 @@ def mistral(folder: Path) -> Path:
             ),
             "added_tokens.json": {"<|im_end|>": len(pieces) + 1, "<|im_start|>": len(pieces)},
             "special_tokens_map.json": {
-                "additional_special_tokens": ["<|im_start|>"],
                 "bos_token": entry("<s>"),
-                "eos_token": "<|im_end|>",
+                "eos_token": "</s>",
                 "unk_token": "<unk>",
             },
             "tokenizer_config.json": {
                 "add_bos_token": True,
                 "add_eos_token": False,
+                "additional_special_tokens": ["<|im_start|>", "<|im_end|>"],
                 "chat_template": MISTRAL_TEMPLATE,
                 "legacy": False,
                 "model_max_length": 1000000000000000019884624838656,
@@ -204,7 +205,7 @@ def gemma(folder: Path) -> Path:
                 "boi_token": "<start_of_image>",
                 "extra_special_tokens": {"boi_token": "<start_of_image>"},
                 "padding_side": "left",
-                "tokenizer_class": "GemmaTokenizerFast",
+                "tokenizer_class": "PreTrainedTokenizerFast",
             },
             "chat_template.jinja": "{{ bos_token }}{% for m in messages %}<start_of_turn>{{ m.role }}\n"
             "{{ m.content }}<end_of_turn>\n{% endfor %}{{ boi_token }}",
@@ -223,7 +224,6 @@ def bert(folder: Path) -> Path:
             "added_tokens.json": {"[URL]": len(words)},
             "special_tokens_map.json": {
                 **{f"{role}_token": f"[{role.upper()}]" for role in ("unk", "sep", "pad", "cls", "mask")},
-                "additional_special_tokens": ["[URL]"],
             },
             "tokenizer_config.json": {"do_lower_case": True, "tokenizer_class": "BertTokenizer"},
         },

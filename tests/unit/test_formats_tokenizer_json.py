@@ -14,9 +14,9 @@ import tokenizers
 
 from tokbench.errors import ConversionError
 from tokbench.formats.tiktoken import to_encoding
+from tokbench.formats.tokenizer_config import TokenizerConfig, dump_tokenizer_config, with_special_tokens
 from tokbench.formats.tokenizer_json import (
     dump_byte_level_bpe,
-    dump_tokenizer_config,
     from_byte_level,
     to_byte_level,
 )
@@ -96,6 +96,10 @@ def encode(pattern: str | None, text: str) -> list[int]:
             piece = merged(piece, pair, new)
         ids += piece
     return ids
+
+
+def beside(special_tokens: dict[str, int]) -> bytes:
+    return dump_tokenizer_config(with_special_tokens(TokenizerConfig(), special_tokens))
 
 
 def document(pattern: str | None = GPT2, **options: Any) -> bytes:
@@ -189,7 +193,7 @@ def test_special_tokens_have_our_ids() -> None:
 def test_the_order_of_the_special_tokens_mapping_does_not_matter() -> None:
     backwards = dict(reversed(specials().items()))
     assert document(special_tokens=backwards) == document(special_tokens=specials())
-    assert dump_tokenizer_config(special_tokens=backwards) == dump_tokenizer_config(special_tokens=specials())
+    assert beside(backwards) == beside(specials())
 
 
 def test_the_file_is_what_tokenizers_itself_would_write(tmp_path: Path) -> None:
@@ -215,7 +219,7 @@ def test_transformers_opens_the_folder_with_the_same_ids(
     tmp_path: Path, transformers: Any, opener: str
 ) -> None:
     (tmp_path / "tokenizer.json").write_bytes(document(special_tokens=specials()))
-    (tmp_path / "tokenizer_config.json").write_bytes(dump_tokenizer_config(special_tokens=specials()))
+    (tmp_path / "tokenizer_config.json").write_bytes(beside(specials()))
     tokenizer = getattr(transformers, opener).from_pretrained(str(tmp_path))
     assert len(tokenizer) == FIRST_SPECIAL + 4
     assert tokenizer.all_special_ids == list(specials().values())
@@ -231,7 +235,7 @@ def test_transformers_opens_the_folder_with_the_same_ids(
 
 def test_transformers_opens_a_folder_without_special_tokens(tmp_path: Path, transformers: Any) -> None:
     (tmp_path / "tokenizer.json").write_bytes(document())
-    (tmp_path / "tokenizer_config.json").write_bytes(dump_tokenizer_config(special_tokens={}))
+    (tmp_path / "tokenizer_config.json").write_bytes(beside({}))
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path))
     assert tokenizer.encode(TRAINING_TEXT) == encode(GPT2, TRAINING_TEXT)
 

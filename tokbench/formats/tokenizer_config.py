@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from tokbench.interfaces import Tokenizer
+
 ROLES = ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
 """What a special token can be to a model, as transformers calls it."""
 
@@ -121,6 +123,12 @@ def config_of(tokenizer: object) -> TokenizerConfig:
     """
     found = getattr(tokenizer, "tokenizer_config", None)
     return found if isinstance(found, TokenizerConfig) else TokenizerConfig()
+
+
+def token_id(tokenizer: Tokenizer, text: str) -> int | None:
+    """The id of a special token, or of another entry that is spelled so; None where there is none."""
+    id = tokenizer.info.special_tokens.get(text)
+    return tokenizer.token_id(text.encode()) if id is None else id
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -382,6 +390,21 @@ def dump_tokenizer_config(config: TokenizerConfig) -> bytes:
     chat template that has a file of its own (`template_file`) is not repeated here.
     """
     return _dump_json(_document(config))
+
+
+def config_files(config: TokenizerConfig) -> dict[str, bytes]:
+    """The files that stand beside a `tokenizer.json`, by their names.
+
+    >>> made = TokenizerConfig(chat_templates={"default": "{{ messages }}"}, generation_ids={"eos": (2,)})
+    >>> list(config_files(made))
+    ['tokenizer_config.json', 'chat_template.jinja', 'generation_config.json']
+    """
+    files = {"tokenizer_config.json": dump_tokenizer_config(config)}
+    if (template := template_file(config)) is not None:
+        files["chat_template.jinja"] = template
+    if config.generation_ids:
+        files["generation_config.json"] = dump_generation_config(config)
+    return files
 
 
 def dump_generation_config(config: TokenizerConfig) -> bytes:

@@ -1,4 +1,4 @@
-"""Hugging Face's `tokenizer.json`: a byte-level BPE whose ids are ours, and the config beside it.
+"""Hugging Face's `tokenizer.json`: a byte-level BPE whose ids are ours.
 
 What `tokenizers` does with the file and a reader would not guess:
 
@@ -118,38 +118,6 @@ def dump_byte_level_bpe(
             },
         }
     )
-
-
-def dump_tokenizer_config(
-    *,
-    special_tokens: Mapping[str, int],
-    roles: Mapping[str, str] | None = None,
-    chat_template: str | None = None,
-) -> bytes:
-    """The `tokenizer_config.json` with which `transformers` opens the `tokenizer.json` beside it.
-
-    It is what `AutoTokenizer` needs to choose the class, and it keeps `transformers` from
-    cleaning up spaces when it decodes and from feeding a model token types.
-
-    Args:
-        special_tokens: text → id.
-        roles: what a special token is to a model ("bos", "eos", "pad", …) → its text.
-        chat_template: a Jinja template, as `apply_chat_template` takes it.
-    """
-    roles = roles or {}
-    texts = sorted(special_tokens, key=special_tokens.__getitem__)
-    document: dict[str, Any] = {
-        "added_tokens_decoder": {str(special_tokens[text]): {"content": text} | _SPECIAL for text in texts},
-        # transformers 5 calls these extra_special_tokens and reads both names, 4 only this one.
-        "additional_special_tokens": [text for text in texts if text not in roles.values()],
-        "clean_up_tokenization_spaces": False,
-        "model_input_names": ["input_ids", "attention_mask"],
-        "tokenizer_class": "PreTrainedTokenizerFast",
-    }
-    document |= {f"{role}_token": text for role, text in roles.items()}
-    if chat_template is not None:
-        document["chat_template"] = chat_template
-    return _dump_json(document)
 
 
 _POSSESSIVE_INTERVAL = re.compile(r"(?<!\\)(\{\d+(?:,\d*)?\})\+")

@@ -63,6 +63,7 @@ def _difference_rows(proof: ProofResult, found: Disagreement) -> Iterator[tuple[
         "encode special": "the ids differ where special tokens are found",
         "decode": "the same ids are decoded to different texts",
         "entry": "an entry differs",
+        "config": "what it is to a model differs",
     }[found.way]
     yield "differ", Text(way, style="bold red")
     yield "text", Text(_shortened(_spelled(found.text.encode())))

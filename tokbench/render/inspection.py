@@ -53,10 +53,34 @@ def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
     yield "special", _tokens(info.special_tokens)
     if result.added_tokens:
         yield "added", _tokens(result.added_tokens)
+    yield from _config_rows(result)
     yield "engine", Text.assemble((info.kernel, "bold"), f": {visible(result.reason)}")
     yield "lossless", Text(f"{'yes' if info.lossless else 'no'}: {visible(result.lossless_reason)}")
     for number, warning in enumerate(result.warnings):
         yield "" if number else "beware", Text(visible(warning), style="yellow")
+
+
+def _config_rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
+    """What it is to a model, as far as anything is said."""
+    config = result.config
+    named = [*config.roles.items(), *config.named_tokens.items()]
+    for number, (role, text) in enumerate(named):
+        id = result.token_ids.get(text)
+        yield (
+            "" if number else "roles",
+            Text(f"{visible(role)} {visible(text)} {'is no entry' if id is None else id}"),
+        )
+    if ends := config.generation_ids.get("eos"):
+        yield "end of turn", Text(", ".join(map(str, ends)))
+    adds = [role for role in ("bos", "eos") if getattr(config, f"add_{role}_token")]
+    if adds:
+        yield "adds", Text(" and ".join(adds))
+    for number, (name, text) in enumerate(config.chat_templates.items()):
+        yield "" if number else "chat", Text(f"template {visible(name)}  {len(text):,} characters")
+    if config.model_max_length is not None:
+        yield "max length", Text(f"{config.model_max_length:,} tokens")
+    for number, file in enumerate(result.config_files):
+        yield "" if number else "beside", Text(f"{visible(file.path.name)}  {file.num_bytes:,} bytes")
 
 
 def _tokens(tokens: Mapping[str, int]) -> Text:

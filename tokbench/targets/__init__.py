@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from tokbench.errors import ConfigError, ConversionError
+from tokbench.formats.tokenizer_config import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from tokbench.interfaces import Tokenizer
     from tokbench.models import Description
 
-ROLES = ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
-"""What a special token can be to a model, as transformers calls it."""
+__all__ = ["ROLES", "TARGETS", "Product", "Source", "Target", "target_named", "undescribed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,39 +8,52 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import BackendUnavailableError
 from tokbench.formats.proof import Peer
-from tokbench.formats.tokenizer_json import dump_tokenizer_config
+from tokbench.formats.tokenizer_config import config_files, config_of
 from tokbench.targets import Product, Source
-from tokbench.targets.roles import known_roles
+from tokbench.targets.config_proof import prove_config, proved_in_words
+from tokbench.targets.roles import model_config
 from tokbench.targets.tokenizers import SPECIAL_NOTE, caution_of, document_of, restricted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from tokbench.formats.tokenizer_config import TokenizerConfig
+
 
 def make(source: Source) -> Product:
     """The files of a folder. Raises `ConversionError`, `BackendUnavailableError` without transformers to prove it."""
     _require()
-    config = dump_tokenizer_config(
-        special_tokens=source.special_tokens,
-        roles=known_roles(source) | dict(source.roles),
-        chat_template=source.chat_template,
-    )
+    config = model_config(source)
     return Product(
-        files={"tokenizer.json": document_of(source), "tokenizer_config.json": config},
-        open=lambda path: restricted(_opened(path), source),
-        notes=(SPECIAL_NOTE,) if source.special_tokens else (),
+        files={"tokenizer.json": document_of(source), **config_files(config)},
+        open=lambda path: restricted(_opened(path, source, config), source),
+        notes=_notes(source, config),
         caution=caution_of(source),
     )
 
 
-def _opened(path: Path) -> Peer:
+def _notes(source: Source, config: TokenizerConfig) -> tuple[str, ...]:
+    notes = [SPECIAL_NOTE] if source.special_tokens else []
+    beside = config_of(source.tokenizer)
+    if config.roles or config.chat_templates or config.generation_ids:
+        notes.append(proved_in_words(config))
+    if beside.generation_ids:
+        notes.append("generation_config.json is written with its token ids alone")
+    if beside.clean_up_tokenization_spaces:
+        notes.append("clean_up_tokenization_spaces is written false: decoding gives spaces as they are")
+    return (*notes, *config.problems)
+
+
+def _opened(path: Path, source: Source, config: TokenizerConfig) -> Peer:
     with _quiet():
         import transformers
 
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             str(path), local_files_only=True, trust_remote_code=False
         )
+    name = f"transformers {transformers.__version__}"
+    prove_config(tokenizer, path, source=source, config=config, name=name)
 
     def encode(text: str, *, special: bool) -> list[int]:
         ids: list[int] = tokenizer(
@@ -52,7 +65,7 @@ def _opened(path: Path) -> Peer:
         return str(tokenizer.decode(list(ids), skip_special_tokens=False))
 
     return Peer(
-        name=f"transformers {transformers.__version__}",
+        name=name,
         encode=lambda text: encode(text, special=False),
         encode_special=lambda text: encode(text, special=True),
         decode=decode,

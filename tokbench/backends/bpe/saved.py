@@ -18,6 +18,7 @@ from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConfigError, ConversionError, ModelFormatError
+from tokbench.formats.tokenizer_config import config_files, with_special_tokens
 from tokbench.special_tokens import check_special_tokens
 from tokbench.tokens import SpecialPolicy
 
@@ -99,8 +100,8 @@ def _files(tokenizer: BpeTokenizer, merges: tuple[Merge, ...]) -> tuple[dict[str
     except ConversionError as error:
         return files, {"tokenizer.json": error.reason}
     files["tokenizer.json"] = document
-    files["tokenizer_config.json"] = tokenizer_json.dump_tokenizer_config(special_tokens=specials)
-    return files, {}
+    config = with_special_tokens(tokenizer.tokenizer_config, specials)
+    return {**files, **config_files(config)}, {}
 
 
 def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:

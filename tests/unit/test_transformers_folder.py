@@ -1,0 +1,226 @@
+"""A folder for transformers has the special tokens, the roles and the chat templates of its source."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import model_folders
+from support.descriptions import trained
+from support.model_folders import FOLDERS, entry, put
+
+import tokbench
+from tokbench import conversion
+from tokbench.conversion import convert
+from tokbench.errors import ConversionError, ProofError
+from tokbench.formats.proof import prove
+from tokbench.targets import transformers as target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+transformers = pytest.importorskip("transformers")
+
+CHAT = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "th "}]
+ROLES = ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
+
+
+@pytest.fixture(autouse=True)
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(conversion, "prove", partial(prove, texts=("hi", "", "hi hi th")))
+
+
+def auto(folder: Path) -> Any:
+    return transformers.AutoTokenizer.from_pretrained(str(folder))
+
+
+def added(tokenizer: Any) -> dict[int, tuple[Any, ...]]:
+    return {
+        id: (token.content, token.special, token.lstrip, token.rstrip, token.single_word, token.normalized)
+        for id, token in tokenizer.added_tokens_decoder.items()
+    }
+
+
+def converted(folder: Path, **options: Any) -> Path:
+    out = folder.with_name(f"{folder.name}-out")
+    convert(tokbench.load(folder), to="transformers", out=out, **options)
+    return out
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_is_to_a_model_what_its_source_is(tmp_path: Path, name: str) -> None:
+    folder = FOLDERS[name](tmp_path / name)
+    one, other = auto(folder), auto(converted(folder))
+    for role in ROLES:
+        assert getattr(other, f"{role}_token") == getattr(one, f"{role}_token"), role
+        assert getattr(other, f"{role}_token_id") == getattr(one, f"{role}_token_id"), role
+    assert added(other) == added(one)
+    assert other.extra_special_tokens == one.extra_special_tokens
+    assert other.all_special_tokens == one.all_special_tokens
+    assert other.model_max_length == one.model_max_length
+    assert other.chat_template == one.chat_template
+    for template in (
+        other.chat_template if isinstance(other.chat_template, dict) else [None] * bool(one.chat_template)
+    ):
+        assert other.apply_chat_template(
+            CHAT, tokenize=False, chat_template=template
+        ) == one.apply_chat_template(CHAT, tokenize=False, chat_template=template)
+
+
+def test_what_ends_a_turn_is_kept(tmp_path: Path) -> None:
+    folder = model_folders.llama3(tmp_path / "llama3")
+    out = converted(folder)
+    assert json.loads((out / "generation_config.json").read_bytes()) == {
+        "bos_token_id": 259,
+        "eos_token_id": [260, 263],
+    }
+    assert sorted(path.name for path in out.iterdir()) == [
+        *("chat_template.jinja", "generation_config.json", "tokenizer.json", "tokenizer_config.json")
+    ]
+
+
+def test_a_conversion_of_a_conversion_is_the_same(tmp_path: Path) -> None:
+    for name in ("llama3", "gemma"):
+        once = converted(FOLDERS[name](tmp_path / name))
+        twice = converted(once)
+        assert [(path.name, path.read_bytes()) for path in sorted(twice.iterdir())] == [
+            (path.name, path.read_bytes()) for path in sorted(once.iterdir())
+        ]
+
+
+def test_what_the_user_gives_comes_first(tmp_path: Path) -> None:
+    folder = model_folders.llama3(tmp_path / "llama3")
+    out = auto(converted(folder, roles={"eos": "<|end_of_text|>"}, chat_template="{{ eos_token }}"))
+    assert (out.bos_token, out.eos_token) == ("<|begin_of_text|>", "<|end_of_text|>")
+    assert out.apply_chat_template(CHAT, tokenize=False) == "<|end_of_text|>"
+
+
+def test_a_role_without_an_entry_is_left_out_and_told(tmp_path: Path) -> None:
+    folder = model_folders.llama3(tmp_path / "llama3")
+    config = json.loads((folder / "tokenizer_config.json").read_bytes())
+    put(folder, {"tokenizer_config.json": {**config, "pad_token": "<pad>"}})
+    result = convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
+    assert "'<pad>' is left out: the vocabulary has no such token" in result.notes
+    assert auto(tmp_path / "out").pad_token is None
+
+
+def test_notes_say_what_was_proved_and_what_is_left(tmp_path: Path) -> None:
+    folder = model_folders.llama3(tmp_path / "llama3")
+    notes = convert(tokbench.load(folder), to="transformers", out=tmp_path / "out").notes
+    assert (
+        "proved as well: 5 added tokens, the role bos, the role eos, the chat template 'default', "
+        "the ids that end a turn (260, 263)"
+    ) in notes
+    assert any(note.startswith("clean_up_tokenization_spaces is written false") for note in notes)
+    assert any(note.startswith("generation_config.json is written with") for note in notes)
+    bare = convert(trained(), to="transformers", out=tmp_path / "bare")
+    assert not any(note.startswith("proved") for note in bare.notes)
+
+
+# --- what the proof finds ---------------------------------------------------------------------
+
+
+def spoiled(monkeypatch: pytest.MonkeyPatch, name: str, change: Any) -> None:
+    """Write another file than the source asks for."""
+    before = target.config_files
+
+    def files(config: Any) -> dict[str, bytes]:
+        made = before(config)
+        if name.endswith(".json"):
+            made[name] = json.dumps(change(json.loads(made[name]))).encode()
+        else:
+            made[name] = change(made[name].decode()).encode()
+        return made
+
+    monkeypatch.setattr(target, "config_files", files)
+
+
+CONFIG = "tokenizer_config.json"
+SPOILED = [
+    (CONFIG, lambda found: {**found, "eos_token": "<|end_of_text|>"}, "the role eos"),
+    (CONFIG, lambda found: {**found, "pad_token": "<|eot_id|>"}, "the role pad"),
+    (
+        CONFIG,
+        lambda found: {key: value for key, value in found.items() if key != "bos_token"},
+        "the role bos",
+    ),
+    (CONFIG, lambda found: {**found, "additional_special_tokens": []}, "the other special tokens"),
+    (
+        CONFIG,
+        lambda found: {
+            **found,
+            "added_tokens_decoder": {**found["added_tokens_decoder"], "264": entry("<|new|>")},
+        },
+        "the added token 264",
+    ),
+    (CONFIG, lambda found: {**found, "model_max_length": 7}, "the longest text of the model"),
+    (CONFIG, lambda found: {**found, "padding_side": "right"}, "padding_side"),
+    (
+        CONFIG,
+        lambda found: {**found, "extra_special_tokens": {"image_token": "<|eot_id|>"}},
+        "the token image_token",
+    ),
+    ("chat_template.jinja", lambda text: text + "x", "the chat template 'default'"),
+    ("generation_config.json", lambda found: {**found, "eos_token_id": 260}, "the ids to generate with"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "what"), SPOILED)
+def test_what_differs_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, change: Any, what: str
+) -> None:
+    folder = model_folders.llama3(tmp_path / "llama3")
+    config = json.loads((folder / CONFIG).read_bytes())
+    extra = {"image_token": "<|start_header_id|>", "padding_side": "left"}
+    extra["additional_special_tokens"] = ["<|end_header_id|>"]  # type: ignore[assignment]
+    put(folder, {CONFIG: {**config, **extra}})
+    spoiled(monkeypatch, name, change)
+    with pytest.raises(ProofError, match="has another value for") as failed:
+        convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
+    assert f"has another value for {what}" in failed.value.message
+    assert failed.value.proof.disagreement is not None
+    assert failed.value.proof.disagreement.expected != failed.value.proof.disagreement.found
+    assert not (tmp_path / "out").exists()
+
+
+def test_flags_that_differ_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = model_folders.roberta(tmp_path / "roberta")
+    spoiled(monkeypatch, CONFIG, lambda found: {**found, "added_tokens_decoder": {"263": entry("<mask>")}})
+    with pytest.raises(ProofError, match="the added token 263"):
+        convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
+
+
+def test_a_template_that_renders_otherwise_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokbench.targets.chat_templates import rendered_differently
+
+    folder = model_folders.llama3(tmp_path / "llama3")
+    tokenizer: Any = tokbench.load(folder)
+    assert rendered_differently(folder, tokenizer.tokenizer_config) is None
+    other = replace(tokenizer.tokenizer_config, roles={"bos": "<|eot_id|>"})
+    found = rendered_differently(folder, other)
+    assert found is not None
+    assert found["expected"].startswith("<|eot_id|>")
+    assert found["found"].startswith("<|begin_of_text|>")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{% set ns = namespace(x='a') %}{% for a in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    ],
+)
+def test_a_template_without_an_end_is_refused(tmp_path: Path, template: str) -> None:
+    with pytest.raises(ConversionError, match="not rendered within"):
+        convert(trained(), to="transformers", out=tmp_path / "out", chat_template=template)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_template_that_is_none_is_the_same_error_in_both(tmp_path: Path) -> None:
+    result = convert(trained(), to="transformers", out=tmp_path / "out", chat_template="{% if %}")
+    assert result.proof.agrees

@@ -1,0 +1,103 @@
+"""The process in which chat templates are rendered; see `chat_templates`, which starts it.
+
+Standard input: JSON, {"folder": …, "templates": {name: text}, "specials": {name: text}}. Standard output: JSON, a
+list of what differs, each with the name of the template, the conversation, and the two texts cut short.
+A template is a program of somebody else's: time and memory are bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECONDS = 10
+"""Of processor time, for all templates together."""
+
+_MEMORY = 2 * 2**30
+_SHOWN = 2000
+
+_USER = {"role": "user", "content": "What is 2 + 2?\n  «quoted» <b>'html'</b> 東京 🙂"}
+_ANSWER = {"role": "assistant", "content": " It is 4. "}
+_CALL = {"name": "add", "arguments": {"a": 2, "b": "2"}}
+_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "add",
+        "description": "Adds.",
+        "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+    },
+}
+
+CONVERSATIONS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    "a question": ([_USER], {}),
+    "a question, and a prompt for the answer": ([_USER], {"add_generation_prompt": True}),
+    "a system message and three turns": (
+        [{"role": "system", "content": "Be brief."}, _USER, _ANSWER, _USER],
+        {"add_generation_prompt": True},
+    ),
+    "two answers one after another": ([_USER, _ANSWER, _ANSWER], {}),
+    "a call of a tool": (
+        [
+            _USER,
+            {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": _CALL}]},
+            {"role": "tool", "name": "add", "content": "4"},
+        ],
+        {"tools": [_TOOL], "add_generation_prompt": True},
+    ),
+}
+"""Messages and options by what they are."""
+
+
+def main() -> int:
+    """Compare as standard input says."""
+    job = json.load(sys.stdin)
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        job["folder"], local_files_only=True, trust_remote_code=False
+    )
+    _bound()
+    json.dump(list(_differences(tokenizer, job["templates"], job["specials"])), sys.stdout)
+    return 0
+
+
+def _bound() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows; whoever started it still waits no longer than it wants
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(used.ru_utime + used.ru_stime) + SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+
+
+def _differences(
+    tokenizer: Any, templates: dict[str, str], specials: dict[str, str]
+) -> Iterator[dict[str, str]]:
+    """The source's text of a template and its special tokens, beside what the folder gives for its name."""
+    for name, text in templates.items():
+        for conversation, (messages, options) in CONVERSATIONS.items():
+            chosen = {"chat_template": name} if isinstance(tokenizer.chat_template, dict) else {}
+            expected = _rendered(tokenizer, messages, {**options, **specials, "chat_template": text})
+            found = _rendered(tokenizer, messages, {**options, **chosen})
+            if expected != found:
+                shown = {"expected": expected[:_SHOWN], "found": found[:_SHOWN]}
+                yield {"template": name, "conversation": conversation, **shown}
+
+
+def _rendered(tokenizer: Any, messages: list[dict[str, Any]], options: dict[str, Any]) -> str:
+    try:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, **options))
+    except MemoryError:
+        raise
+    except Exception as error:  # a template may refuse a conversation, and then both must
+        return f"error: {error}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
