@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import CorpusError, DecodeError, TextError, UnknownIdError
-from tokbench.formats.tokenizer_config import TokenizerConfig, config_files, with_special_tokens
+from tokbench.formats.tokenizer_config import TokenizerConfig
+from tokbench.formats.tokenizer_config_files import config_files, with_special_tokens
 from tokbench.interfaces import Decoding, Encoded, TextIdentity
 from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind

@@ -16,6 +16,7 @@ from tokbench.tokens import SpecialPolicy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.formats.tokenizer_config import TokenizerConfig
     from tokbench.interfaces import Encoded, EncodedSpans, Tokenizer
     from tokbench.models import Description
     from tokbench.tokens import Segmentation
@@ -73,6 +74,11 @@ class TokbinTokenizer:
         if data is None:
             raise UnknownIdError(id, 0, self.file.num_ids)
         return data
+
+    @cached_property
+    def tokenizer_config(self) -> TokenizerConfig:
+        """What it is to a model, as far as the file says. Raises `ModelFormatError`."""
+        return self.file.config()
 
     def score(self, id: int) -> float | None:
         """-ln(rank + 1) of the merge that makes it, or a log probability; None for a special token.

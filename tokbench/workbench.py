@@ -11,6 +11,7 @@ from tokbench import store
 from tokbench.config import build_config, load_preset, parse_options
 from tokbench.defaults import DEFAULT_NAME, default_directory, default_tokenizer
 from tokbench.errors import ConfigError, StoreError
+from tokbench.formats.tokenizer_roles import check_roles, with_roles
 from tokbench.interfaces import (
     KnowsLoadingTime,
     RecordsTraining,
@@ -94,19 +95,36 @@ def train_and_save(
     options: Mapping[str, Any],
     directory: Path | None = None,
     overwrite: bool = False,
+    roles: Mapping[str, str] | None = None,
+    chat_template: str | None = None,
     progress: Progress = no_progress,
 ) -> TrainResult:
     """Learn a tokenizer from a corpus and save it, by default as `tokenizers/<backend>-<size>`.
 
+    Args:
+        corpus: the text.
+        backend: as for `train`.
+        preset: as for `train`.
+        options: as for `train`.
+        directory: the folder to make.
+        overwrite: whether to replace a saved tokenizer.
+        roles: what a special token is to a model ("bos", "eos", …) → its text; saved with the tokenizer.
+        chat_template: a Jinja template, saved with it too.
+        progress: told how far it is.
+
     Raises:
         StoreError: the folder exists or cannot be written; found out before training where possible.
-        ConfigError, UnknownBackendError, CorpusError, TrainingError: as `train`.
+        ConfigError: also for a role that there is not, or one of a text that is no special token.
+        UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
     chosen, config = _configured(backend, preset, options)
+    check_roles(roles or {})
     if directory is not None:
         store.check_place(directory, overwrite=overwrite)
     started = time.perf_counter()
-    tokenizer = chosen.train(corpus, config, progress=progress)
+    tokenizer = with_roles(
+        chosen.train(corpus, config, progress=progress), roles=roles or {}, chat_template=chat_template
+    )
     trained = time.perf_counter()
     training = _training_record(tokenizer, seconds=trained - started)
     progress("saving", 0, None, "bytes")

@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support import model_folders
 from typer.testing import CliRunner
 
 from tokbench.cli.app import app
@@ -138,3 +139,49 @@ def test_real_ones(shared: Path, name: str, model: str, engine: str) -> None:
     assert found["lossless_reason"]
     done = run("inspect", shared / "vocab" / name)
     assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_what_stands_beside_a_vocabulary_is_shown(tmp_path: Path) -> None:
+    folder = model_folders.llama3(tmp_path / "llama3")
+    found = inspected(folder)
+    assert found["roles"] == {
+        "bos": {"token": "<|begin_of_text|>", "id": 259},
+        "eos": {"token": "<|eot_id|>", "id": 263},
+    }
+    assert found["generation_ids"] == {"bos": [259], "eos": [260, 263]}
+    template = model_folders.LLAMA3_TEMPLATE
+    digest = hashlib.sha256(template.encode()).hexdigest()
+    assert found["chat_templates"] == {"default": {"characters": len(template), "sha256": digest}}
+    assert (found["model_max_length"], found["tokenizer_class"]) == (131072, "PreTrainedTokenizerFast")
+    assert [file["path"].rpartition("/")[2] for file in found["config_files"]] == [
+        *("tokenizer_config.json", "special_tokens_map.json", "generation_config.json")
+    ]
+    done = run("inspect", folder)
+    for words in (
+        "bos <|begin_of_text|> 259",
+        "end of turn",
+        "260, 263",
+        "template default",
+        "131,072 tokens",
+    ):
+        assert words in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_what_is_wrong_beside_a_vocabulary_is_told(tmp_path: Path) -> None:
+    folder = model_folders.llama3(tmp_path / "llama3")
+    (folder / "generation_config.json").write_text('{"eos_token_id": "\\u001b[31m"}', encoding="utf-8")
+    done = run("inspect", folder)
+    assert done.exit_code == 0, done.stderr
+    assert "eos_token_id is no id" in done.stdout.replace("\n", " ")
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.real
+def test_real_files_beside_real_vocabularies(shared: Path) -> None:
+    clip = inspected(shared / "vocab" / "clip" / "tokenizer.json")
+    assert clip["roles"]["pad"] == {"token": "<|endoftext|>", "id": 49407}
+    assert (clip["model_max_length"], clip["tokenizer_class"]) == (77, "CLIPTokenizer")
+    assert inspected(shared / "vocab" / "phi-2")["roles"]["eos"]["id"] == 50256
+    assert len(inspected(shared / "vocab" / "t5-small")["additional_special_tokens"]) == 100
+    assert inspected(shared / "vocab" / "roberta-base")["model_max_length"] == 512

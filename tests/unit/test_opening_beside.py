@@ -190,3 +190,89 @@ def test_a_damaged_file_beside_it_is_told(tmp_path: Path) -> None:
     made = opened(tmp_path)
     assert made.tokenizer.encode("hi") == [256]
     assert any("tokenizer_config.json is left out" in warning for warning in made.warnings)
+
+
+# --- GGUF -------------------------------------------------------------------------------------
+
+
+def test_gguf_says_it_in_its_metadata() -> None:
+    from tokbench.opening.gguf_config import gguf_config
+
+    made = gguf_config(
+        {
+            "tokenizer.ggml.tokens": [b"<s>", b"</s>", b"<eot>", b"\xff"],
+            "tokenizer.ggml.bos_token_id": 0,
+            "tokenizer.ggml.eos_token_id": 1,
+            "tokenizer.ggml.eot_token_id": 2,
+            "tokenizer.ggml.unknown_token_id": 3,
+            "tokenizer.ggml.padding_token_id": 4,
+            "tokenizer.ggml.mask_token_id": 0xFFFFFFFF,
+            "tokenizer.ggml.add_bos_token": True,
+            "tokenizer.chat_template": b"{{ messages }}",
+            "tokenizer.chat_template.tool_use": b"tools",
+            "tokenizer.chat_template.bad": b"\xff",
+            "tokenizer.chat_templates": [b"tool_use"],
+        }
+    )
+    assert made.roles == {"bos": "<s>", "eos": "</s>"}
+    assert made.generation_ids == {"eos": (1, 2)}
+    assert (made.add_bos_token, made.add_eos_token) == (True, None)
+    assert made.chat_templates == {"default": "{{ messages }}", "tool_use": "tools"}
+    assert len(made.problems) == 3
+
+
+@pytest.mark.parametrize("value", [b"1", "1", True, -5, 1.5, [1], 10**30])
+def test_odd_ids_of_gguf_are_told(value: Any) -> None:
+    from tokbench.opening.gguf_config import gguf_config
+
+    made = gguf_config({"tokenizer.ggml.tokens": [b"<s>", b"a"], "tokenizer.ggml.bos_token_id": value})
+    assert made.roles == {}
+    assert len(made.problems) == 1
+
+
+@pytest.mark.real
+def test_real_gguf(shared: Path) -> None:
+    made: Any = tokbench.load(shared / "vocab" / "gguf" / "ggml-vocab-gpt-2.gguf")
+    assert made.tokenizer_config.roles["eos"] == "<|endoftext|>"
+
+
+# --- stored -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", model_folders.FOLDERS)
+def test_a_tokbin_file_keeps_it_all(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from functools import partial
+
+    from tokbench import conversion
+    from tokbench.formats.proof import prove
+
+    monkeypatch.setattr(conversion, "prove", partial(prove, texts=("hi",)))
+    source: Any = tokbench.load(model_folders.FOLDERS[name](tmp_path / name))
+    conversion.convert(source, to="tokbin", out=tmp_path / "mine.tokbin")
+    again: Any = tokbench.load(tmp_path / "mine.tokbin")
+    assert source.tokenizer_config
+    assert again.tokenizer_config == source.tokenizer_config
+    assert opened(tmp_path / "mine.tokbin").source.config == TokenizerConfig()  # it says it itself
+
+
+@pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram", "sentencepiece", "byte", "char"])
+def test_a_saved_folder_keeps_roles_and_templates(tmp_path: Path, backend: str) -> None:
+    from tokbench import workbench
+
+    sizes: dict[str, Any] = {} if backend == "byte" else {"vocab_size": 290}
+    text = "some words, some other words for pieces and letters\n" * 40
+    put(tmp_path, {"text.txt": text})
+    workbench.train_and_save(
+        tokbench.open_corpus(tmp_path / "text.txt"),
+        backend=backend,
+        options={"special_tokens": ["<|end|>", "<|pad|>"], **sizes},
+        directory=tmp_path / "mine",
+        roles={"eos": "<|end|>", "pad": "<|pad|>"},
+        chat_template="{{ messages }}\r\n",
+    )
+    again: Any = tokbench.load(tmp_path / "mine")
+    assert again.tokenizer_config.roles.items() >= {"eos": "<|end|>", "pad": "<|pad|>"}.items()
+    assert again.tokenizer_config.chat_templates == {"default": "{{ messages }}\r\n"}
+    again.save(tmp_path / "other")
+    other: Any = tokbench.load(tmp_path / "other")
+    assert other.tokenizer_config == again.tokenizer_config

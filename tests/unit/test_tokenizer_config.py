@@ -11,10 +11,12 @@ import pytest
 from tokbench.formats.tokenizer_config import (
     AddedToken,
     TokenizerConfig,
-    dump_generation_config,
-    dump_tokenizer_config,
     parse_generation_config,
     parse_tokenizer_config,
+)
+from tokbench.formats.tokenizer_config_files import (
+    dump_generation_config,
+    dump_tokenizer_config,
     template_file,
     with_special_tokens,
 )

@@ -18,6 +18,7 @@ from tokbench.cli.options import (
     ProgressOption,
     TokenizerOption,
 )
+from tokbench.cli.roles import parsed_roles, read_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +92,7 @@ def convert(
             proof = conversion.compare(first, second, names=names, seed=seed, progress=report)
         _show(proof, to=None, json=json, color=color)
         raise typer.Exit(0 if proof.agrees else _DIFFERENT)
-    roles, template = _roles(role or []), _template(chat_template)
+    roles, template = parsed_roles(role or []), read_template(chat_template)
     source = opening(tokenizer)
     try:
         with showing_progress(progress.value) as report:
@@ -148,25 +149,3 @@ def _show(proof: ProofResult, *, to: str | None, json: bool, color: ColorChoice)
         print_json({"schema": "tokbench.convert/1", "to": to, "out": None, "proof": proof.document()})
     else:
         render_proof(proof, console=make_console(color=color.value))
-
-
-def _roles(given: list[str]) -> dict[str, str]:
-    """ROLE=TEXT as a mapping; the text may hold "=" too. Raises `ConfigError`."""
-    from tokbench.errors import ConfigError
-
-    roles: dict[str, str] = {}
-    for one in given:
-        role, equals, text = one.partition("=")
-        if not equals or not text or role in roles:
-            raise ConfigError(f"--role {one!r}", hint="each role once, as --role 'bos=<|bos|>'")
-        roles[role] = text
-    return roles
-
-
-def _template(path: Path | None) -> str | None:
-    from tokbench.errors import ConfigError
-
-    try:
-        return None if path is None else path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the chat template {path} cannot be read: {error}") from None

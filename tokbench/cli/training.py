@@ -18,6 +18,7 @@ from tokbench.cli.options import (
     ProgressOption,
     TextFieldOption,
 )
+from tokbench.cli.roles import parsed_roles, read_template
 from tokbench.cli.texts import tell_problems
 
 
@@ -76,6 +77,16 @@ def train(
     normalization: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="What is done to the text first, as identity or nmt_nfkc."),
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=TEXT",
+            help="What a special token is to a model, kept beside it: bos, eos, unk, pad, sep, cls or mask.",
+        ),
+    ] = None,
+    chat_template: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A Jinja chat template, kept beside it.")
     ] = None,
     option: Annotated[
         list[str] | None,
@@ -145,6 +156,8 @@ def train(
             },
             directory=directory,
             overwrite=force,
+            roles=parsed_roles(role or []),
+            chat_template=read_template(chat_template),
             progress=report,
         )
     tell_problems(corpus)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConfigError, ModelFormatError
@@ -10,6 +11,7 @@ from tokbench.formats.gguf import read_metadata
 from tokbench.formats.sentencepiece_model import PieceType
 from tokbench.opening.documents import open_document
 from tokbench.opening.files import first_repeated
+from tokbench.opening.gguf_config import gguf_config
 from tokbench.opening.pieces import open_pieces
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.vocabularies import byte_level_document, dumped, word_piece_document
@@ -54,7 +56,8 @@ def open_gguf(source: Source, request: OpenRequest) -> Opened:
         ConfigError: its pre-tokenizer is not known, and no pattern is given.
     """
     path = source.files[0]
-    fields = {key.removeprefix(_PREFIX): value for key, value in read_metadata(path, prefix=_PREFIX).items()}
+    metadata = read_metadata(path)
+    fields = {key.removeprefix(_PREFIX): value for key, value in metadata.items() if key.startswith(_PREFIX)}
     model = _text(fields.get("model", b""), path)
     openers: dict[str, Callable[..., Opened]] = {
         "gpt2": _open_bpe,
@@ -64,7 +67,8 @@ def open_gguf(source: Source, request: OpenRequest) -> Opened:
     }
     if model not in openers:
         raise ModelFormatError(path, f"a tokenizer of the model {', '.join(openers)}", repr(model))
-    return openers[model](fields, source=source, request=request)
+    opened = openers[model](fields, source=source, request=request)
+    return replace(opened, source=replace(opened.source, config=gguf_config(metadata)))
 
 
 def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:

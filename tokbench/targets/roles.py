@@ -11,8 +11,8 @@ from tokbench.formats.tokenizer_config import (
     TokenizerConfig,
     config_of,
     token_id,
-    with_special_tokens,
 )
+from tokbench.formats.tokenizer_config_files import with_special_tokens
 from tokbench.models import HuggingFaceModel, SentencePieceModel
 
 if TYPE_CHECKING:

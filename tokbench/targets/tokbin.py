@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokbench.errors import ConversionError
 from tokbench.formats.byte_level import listed_merges
 from tokbench.formats.proof import entry_of, peer_of
 from tokbench.formats.tokbin import Kind, Model, Texts, TokbinContents, dump_tokbin, merge_scores
+from tokbench.formats.tokenizer_config import config_of
+from tokbench.formats.tokenizer_config_files import dump_config
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.targets import Product, Source, undescribed
 
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.formats.proof import Peer
+    from tokbench.formats.tokenizer_config import TokenizerConfig
 
 
 def make(source: Source) -> Product:
@@ -27,14 +32,19 @@ def make(source: Source) -> Product:
             contents = _tokenizer_json(source, description)
         case None:
             raise undescribed(source)
-    return Product(files={"": dump_tokbin(contents)}, open=_opened)
+    config = config_of(source.tokenizer)
+    if config:
+        contents = replace(contents, config=dump_config(config))
+    return Product(files={"": dump_tokbin(contents)}, open=lambda path: _opened(path, config))
 
 
-def _opened(path: Path) -> Peer:
+def _opened(path: Path, config: TokenizerConfig) -> Peer:
     from tokbench.tokbin import open_tokbin
 
     tokenizer = open_tokbin(path)
     tokenizer.file.verify()
+    if tokenizer.tokenizer_config != config:
+        raise ConversionError("roles, added tokens or chat templates do not come back from the file")
     return peer_of(tokenizer, name="tokbin")
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import BackendUnavailableError
 from tokbench.formats.proof import Peer
-from tokbench.formats.tokenizer_config import config_files, config_of
+from tokbench.formats.tokenizer_config import config_of
+from tokbench.formats.tokenizer_config_files import config_files
 from tokbench.targets import Product, Source
 from tokbench.targets.config_proof import prove_config, proved_in_words
 from tokbench.targets.roles import model_config

@@ -18,7 +18,7 @@ from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConfigError, ConversionError, ModelFormatError
-from tokbench.formats.tokenizer_config import config_files, with_special_tokens
+from tokbench.formats.tokenizer_config_files import config_files, with_special_tokens
 from tokbench.special_tokens import check_special_tokens
 from tokbench.tokens import SpecialPolicy
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench import store
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.errors import ModelFormatError
+from tokbench.formats.tokenizer_config_files import config_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,12 +56,18 @@ class WordPieceTokenizer(HuggingFaceTokenizer):
         """
         import tokenizers
 
+        said = self.tokenizer_config
+        beside = _transformers_config(self.config) | {
+            f"{role}_token": text for role, text in said.roles.items()
+        }
+        files = config_files(said) if said else {}
         self.write(
             directory,
             {
+                **files,
                 DOCUMENT_NAME: self.document,
                 "vocab.txt": "".join(f"{piece}\n" for piece in self._spelled).encode(),
-                "tokenizer_config.json": _dump_json(_transformers_config(self.config)),
+                "tokenizer_config.json": _dump_json(beside | _template_beside(files)),
             },
             overwrite=overwrite,
             config=self.config,
@@ -118,6 +125,14 @@ def dump_document(pieces: Sequence[str], config: WordPieceConfig) -> bytes:
             },
         }
     )
+
+
+def _template_beside(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The chat templates that have no file of their own."""
+    import orjson
+
+    document = orjson.loads(files.get("tokenizer_config.json", b"{}"))
+    return {"chat_template": document["chat_template"]} if "chat_template" in document else {}
 
 
 def _template(specials: Sequence[str]) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ The last one, so filled up, ends the file.
      8   2  version of the format, 1
     10   2  model: 1 byte-level BPE by ranks, 2 byte-level BPE by listed merges,
             3 SentencePiece, 4 tokenizer.json
-    12   4  flags: 1 lossless, 2 whole tokens first; the others are 0
+    12   4  flags: 1 lossless, 2 whole tokens first, 4 section 9 is there; the others are 0
     16   4  ids: one more than the largest id
     20   4  merges
     24   4  special tokens
@@ -39,6 +39,8 @@ The last one, so filled up, ends the file.
                 0 where a model has none
     7 merges    model 2 only: left id, right id, made id (4 each) in the order of their ranks
     8 payload   models 3 and 4 only: the serialised ModelProto, or the tokenizer.json, packed by zlib
+    9 config    with flag 4 only: JSON in UTF-8, what the tokenizer is to a model: "tokenizer_config" and
+                "generation_config" as the files of these names say it, chat templates included
 
 So the bytes of an id are section 5 from offsets[id] to offsets[id + 1]: no parsing, no search.
 Models 1 and 2 are encoded from the tables, models 3 and 4 by the library that the payload is for.
@@ -64,6 +66,9 @@ NO_TEXT = 0xFFFFFFFF
 MAX_PAYLOAD = 1 << 28
 """Bytes that a payload may have when it is unpacked: a small file must not fill the memory."""
 
+MAX_CONFIG = 1 << 24
+"""Bytes of section 9."""
+
 
 class Model(IntEnum):
     """What the tables or the payload are run by."""
@@ -79,6 +84,7 @@ class Flag(IntFlag):
 
     LOSSLESS = 1
     WHOLE_TOKENS_FIRST = 2
+    CONFIG = 4
 
 
 class Section(IntEnum):
@@ -92,6 +98,7 @@ class Section(IntEnum):
     SCORES = 6
     MERGES = 7
     PAYLOAD = 8
+    CONFIG = 9
 
 
 class Kind(IntEnum):
@@ -114,20 +121,21 @@ class Texts(NamedTuple):
     normalization: str | None
 
 
-def sections_of(model: Model) -> tuple[Section, ...]:
-    """The sections that a file of a model has, no more and no fewer.
+def sections_of(model: Model, *, config: bool = False) -> tuple[Section, ...]:
+    """The sections that a file of a model has, no more and no fewer; the last one where `config` is there.
 
     >>> [section.name for section in sections_of(Model.RANKS)]
     ['TEXT', 'SPECIAL', 'KINDS', 'OFFSETS', 'BYTES', 'SCORES']
     """
     common = tuple(section for section in Section if section <= Section.SCORES)
+    last = (Section.CONFIG,) if config else ()
     match model:
         case Model.RANKS:
-            return common
+            return (*common, *last)
         case Model.MERGES:
-            return (*common, Section.MERGES)
+            return (*common, Section.MERGES, *last)
         case Model.SENTENCEPIECE | Model.TOKENIZER_JSON:
-            return (*common, Section.PAYLOAD)
+            return (*common, Section.PAYLOAD, *last)
 
 
 def filled(size: int) -> int:

@@ -17,6 +17,7 @@ from tokbench.formats.tokbin.layout import (
     HEADER,
     LENGTH,
     MAGIC,
+    MAX_CONFIG,
     MAX_PAYLOAD,
     NO_TEXT,
     SPECIAL,
@@ -29,6 +30,8 @@ from tokbench.formats.tokbin.layout import (
     filled,
     sections_of,
 )
+from tokbench.formats.tokenizer_config import TokenizerConfig
+from tokbench.formats.tokenizer_config_files import load_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 
 _NO_ID = int(Kind.NONE)  # an enumeration takes its time over each look at it
 _RESTORE = "the file is damaged: convert again, or restore it"
-_ALL_FLAGS = int(Flag.LOSSLESS | Flag.WHOLE_TOKENS_FIRST)
+_ALL_FLAGS = int(Flag.LOSSLESS | Flag.WHOLE_TOKENS_FIRST | Flag.CONFIG)
 _DTYPES = {
     Section.KINDS: ("u1", 1),
     Section.OFFSETS: ("<u4", 4),
@@ -153,6 +156,17 @@ class TokbinFile:
             raise self._wrong(f"a payload of {self._payload_size} bytes", "another size")
         return data
 
+    def config(self) -> TokenizerConfig:
+        """What it is to a model; nothing where the file does not say. Raises `ModelFormatError`."""
+        if Section.CONFIG not in self._places:
+            return TokenizerConfig()
+        if self._places[Section.CONFIG].length > MAX_CONFIG:
+            raise self._wrong(f"at most {MAX_CONFIG} bytes in section 9", "more")
+        try:
+            return load_config(self._section(Section.CONFIG), name=Path(self.path).name)
+        except ValueError as error:
+            raise self._wrong("a configuration as JSON", str(error)) from None
+
     def verify(self) -> None:
         """Check every section now, rather than each when it is first used. Raises `ModelFormatError`."""
         for section in self._places:
@@ -161,6 +175,7 @@ class TokbinFile:
             self._array(array)
         _ = self.merges
         self.payload()
+        self.config()
 
     # --- header and table ---------------------------------------------------------------------
 
@@ -202,11 +217,12 @@ class TokbinFile:
         self.model = Model(model)
         self.lossless = bool(flags & Flag.LOSSLESS)
         self.whole_tokens_first = bool(flags & Flag.WHOLE_TOKENS_FIRST)
+        self._has_config = bool(flags & Flag.CONFIG)
         self._table = table
 
     def _read_table(self) -> dict[Section, _Place]:
         """Where each section is: those of the model, one behind the other to the end of the file."""
-        expected = sections_of(self.model)
+        expected = sections_of(self.model, config=self._has_config)
         entries = list(ENTRY.iter_unpack(self._table))
         if [entry[0] for entry in entries] != list(expected):
             raise self._wrong(f"the sections of a {self.model.name} model", f"{[e[0] for e in entries]}")

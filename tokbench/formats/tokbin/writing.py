@@ -14,6 +14,7 @@ from tokbench.formats.tokbin.layout import (
     HEADER,
     LENGTH,
     MAGIC,
+    MAX_CONFIG,
     MAX_PAYLOAD,
     NO_TEXT,
     SPECIAL,
@@ -49,6 +50,7 @@ class TokbinContents:
         payload: the bytes that a library opens; for `Model.SENTENCEPIECE` and `Model.TOKENIZER_JSON`.
         lossless: whether decoding gives every text back.
         whole_tokens_first: whether a pre-token that is an entry becomes it without a merge.
+        config: what it is to a model, as `dump_config` says it; empty where nothing is known.
     """
 
     model: Model
@@ -61,6 +63,7 @@ class TokbinContents:
     payload: bytes = b""
     lossless: bool = False
     whole_tokens_first: bool = False
+    config: bytes = b""
 
 
 def dump_tokbin(contents: TokbinContents) -> bytes:
@@ -72,7 +75,7 @@ def dump_tokbin(contents: TokbinContents) -> bytes:
     """
     _check(contents)
     bodies = _sections(contents)
-    kinds = sections_of(contents.model)
+    kinds = sections_of(contents.model, config=bool(contents.config))
     starts = accumulate(
         (filled(len(bodies[kind])) for kind in kinds), initial=HEADER.size + ENTRY.size * len(kinds)
     )
@@ -114,6 +117,8 @@ def _header(contents: TokbinContents, *, file_size: int, checksum: int) -> bytes
         flags |= Flag.LOSSLESS
     if contents.whole_tokens_first:
         flags |= Flag.WHOLE_TOKENS_FIRST
+    if contents.config:
+        flags |= Flag.CONFIG
     return HEADER.pack(
         MAGIC,
         VERSION,
@@ -122,7 +127,7 @@ def _header(contents: TokbinContents, *, file_size: int, checksum: int) -> bytes
         len(contents.tokens),
         len(contents.merges),
         len(contents.special_tokens),
-        len(sections_of(contents.model)),
+        len(sections_of(contents.model, config=bool(contents.config))),
         file_size,
         len(contents.payload),
         bytes(12),
@@ -146,6 +151,8 @@ def _check(contents: TokbinContents) -> None:
             raise ValueError(f"id {id} is {token!r}, and its kind is {kind.name}")
         if id in special and token != special[id]:
             raise ValueError(f"the special token {id} has other bytes than its text")
+    if len(contents.config) > MAX_CONFIG:
+        raise ConversionError(f"its chat templates and added tokens take more than {MAX_CONFIG} bytes")
     if len(contents.payload) > MAX_PAYLOAD:
         raise ConversionError(f"the model is larger than {MAX_PAYLOAD} bytes")
     if sum(len(token or b"") for token in contents.tokens) > _MAX_U32 or ids >= _MAX_U32:
@@ -166,6 +173,7 @@ def _sections(contents: TokbinContents) -> dict[Section, bytes]:
         Section.BYTES: b"".join(tokens),
         Section.SCORES: np.asarray(contents.scores, dtype="<f4").tobytes(),
         Section.MERGES: np.asarray(contents.merges, dtype="<u4").tobytes(),
+        Section.CONFIG: contents.config,
         Section.PAYLOAD: zlib.compress(contents.payload, _PACKED_HARD) if contents.payload else b"",
     }
 

@@ -1,0 +1,31 @@
+"""What special tokens are to a model, as options say it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def parsed_roles(given: list[str]) -> dict[str, str]:
+    """ROLE=TEXT as a mapping; the text may hold "=" too. Raises `ConfigError`."""
+    from tokbench.errors import ConfigError
+
+    roles: dict[str, str] = {}
+    for one in given:
+        role, equals, text = one.partition("=")
+        if not equals or not text or role in roles:
+            raise ConfigError(f"--role {one!r}", hint="each role once, as --role 'bos=<|bos|>'")
+        roles[role] = text
+    return roles
+
+
+def read_template(path: Path | None) -> str | None:
+    """The text of a chat template. Raises `ConfigError`."""
+    from tokbench.errors import ConfigError
+
+    try:
+        return None if path is None else path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the chat template {path} cannot be read: {error}") from None

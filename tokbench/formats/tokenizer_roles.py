@@ -1,0 +1,55 @@
+"""Roles and a chat template for a tokenizer that was trained here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ConfigError
+from tokbench.formats.tokenizer_config import DEFAULT_TEMPLATE, ROLES, config_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.interfaces import Tokenizer
+
+
+def check_roles(roles: Mapping[str, str]) -> None:
+    """Refuse a role that there is not. Raises `ConfigError`.
+
+    >>> check_roles({"eos": "</s>"})
+    """
+    for role in roles:
+        if role not in ROLES:
+            raise ConfigError(f"there is no role {role!r}", hint=f"the roles are {', '.join(ROLES)}")
+
+
+def with_roles(tokenizer: Tokenizer, *, roles: Mapping[str, str], chat_template: str | None) -> Tokenizer:
+    """A tokenizer that says what its special tokens are to a model, and saves it.
+
+    Raises:
+        ConfigError: a text that is no special token; or a backend that keeps none of this.
+    """
+    if not roles and chat_template is None:
+        return tokenizer
+    special = tokenizer.info.special_tokens
+    for role, text in roles.items():
+        if text not in special:
+            raise ConfigError(
+                f"{text!r}, which is to be {role}, is no special token of {tokenizer.info.name!r}",
+                hint=f"it has {', '.join(map(repr, special)) or 'none'}; --special adds one",
+            )
+    config = config_of(tokenizer)
+    templates = {} if chat_template is None else {DEFAULT_TEMPLATE: chat_template}
+    made = replace(
+        config,
+        roles={**config.roles, **roles},
+        chat_templates={**config.chat_templates, **templates},
+    )
+    try:
+        tokenizer.tokenizer_config = made  # type: ignore[attr-defined]
+    except AttributeError:
+        raise ConfigError(
+            f"the backend {tokenizer.info.backend!r} keeps neither roles nor chat templates"
+        ) from None
+    return tokenizer
