@@ -217,7 +217,8 @@ def _check_place(out: Path, product: Product, *, overwrite: bool) -> None:
         raise StoreError(f"{out} is a file", hint="--out names the folder to write")
     if not overwrite:
         raise StoreError(f"{out} exists", hint="--force replaces it, --out puts it elsewhere")
-    if not is_file and (strangers := sorted({path.name for path in out.iterdir()} - set(product.files))):
+    known = {*product.files, *product.at_times}
+    if not is_file and (strangers := sorted({path.name for path in out.iterdir()} - known)):
         raise StoreError(
             f"{out} will not be replaced: it holds {strangers[0]!r}, which would not be written",
             hint="move that away, or let --out name another folder",

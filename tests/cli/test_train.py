@@ -400,3 +400,14 @@ def test_force_replaces_what_a_link_points_to(train, text, tmp_path):
     train(text, "--out", "link", "--vocab-size", "270", "--force")
     assert (tmp_path / "link").is_symlink()
     assert tokbench.load(tmp_path / "tokenizers" / "mine").info.vocab_size == 270
+
+
+def test_roles_and_a_chat_template_are_kept_beside_it(run, text, tmp_path):
+    (tmp_path / "chat.jinja").write_text("{{ messages }}")
+    arguments = ["train", text, "--vocab-size", "300", "--special", "<|end|>", "--out", "mine"]
+    run(*arguments, "--role", "eos=<|end|>", "--chat-template", "chat.jinja").good()
+    found = run("inspect", "-t", "mine", "--json").good().json
+    assert found["roles"] == {"eos": {"token": "<|end|>", "id": found["special_tokens"]["<|end|>"]}}
+    assert list(found["chat_templates"]) == ["default"]
+    run(*arguments, "--force", "--role", "end=<|end|>").refused(2, "there is no role 'end'")
+    run(*arguments, "--force", "--role", "eos=<|stop|>").refused(2, "is no special token")

@@ -51,12 +51,14 @@ class Product:
         open: a path where they were put → the tokenizer as its own library opens it.
         notes: what the format cannot say and its user has to know, a sentence each.
         caution: why a text may show that the two differ all the same, where that is known.
+        at_times: files of a folder that other sources have: they give way where a folder is replaced.
     """
 
     files: Mapping[str, bytes]
     open: Callable[[Path], Peer]
     notes: tuple[str, ...] = ()
     caution: str | None = None
+    at_times: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

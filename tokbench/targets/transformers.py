@@ -30,6 +30,7 @@ def make(source: Source) -> Product:
         files={"tokenizer.json": document_of(source), **config_files(config)},
         open=lambda path: restricted(_opened(path, source, config), source),
         notes=_notes(source, config),
+        at_times=frozenset(["chat_template.jinja", "generation_config.json"]),
         caution=caution_of(source),
     )
 
