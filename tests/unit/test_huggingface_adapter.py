@@ -24,13 +24,8 @@ from support.huggingface import (
 from support.texts import texts
 
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.adapters.huggingface_document import (
-    JoinedPieces,
-    is_lossless,
-    joined_pieces,
-    piece_spelling,
-    special_contents,
-)
+from tokbench.adapters.huggingface_decoding import JoinedPieces, joined_pieces
+from tokbench.adapters.huggingface_document import is_lossless, piece_spelling, special_contents
 from tokbench.adapters.huggingface_spans import byte_offsets, own_spans
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
 from tokbench.interfaces import SupportsTemplate

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.adapters import huggingface_document as reading
 from tokbench.adapters.cutting import are_long, document_cut
+from tokbench.adapters.huggingface_decoding import decodes_from_left, joined_pieces
 from tokbench.adapters.huggingface_spans import byte_offsets, own_places, own_spans
 from tokbench.adapters.side_by_side import Lines
 from tokbench.adapters.stretches import StretchMemo
@@ -122,7 +123,7 @@ class HuggingFaceTokenizer(BaseTokenizer):
         }
         if unknown is not None and unknown in vocabulary:
             self._kinds[vocabulary[unknown]] = TokenKind.UNKNOWN
-        self._joined = reading.joined_pieces(self._parsed)
+        self._joined = joined_pieces(self._parsed)
 
     # --- the library --------------------------------------------------------------------------
 
@@ -353,7 +354,7 @@ class HuggingFaceTokenizer(BaseTokenizer):
     @property
     def decoding(self) -> Decoding:
         """What the text of an entry depends on, as far as the file's decoder is known."""
-        return Decoding.FROM_LEFT if reading.decodes_from_left(self._parsed) else Decoding.WHOLE
+        return Decoding.FROM_LEFT if decodes_from_left(self._parsed) else Decoding.WHOLE
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
