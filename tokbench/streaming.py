@@ -19,9 +19,10 @@ class StreamingDecoder:
 
     Of a tokenizer that joins the bytes of its entries, at most the three bytes of a character that has begun
     are held back. Where an entry's text depends on those before it (the space that SentencePiece puts before a
-    text, the "##" of WordPiece), it is decoded behind a few of them: one with which the text has begun, the
-    latest special token, and the entry before. Where it may depend on what follows, as under decoders that
-    tokbench does not know, everything comes at the end: `Tokenizer.decode` is the law.
+    text, the "##" of WordPiece), it is decoded behind a few of them: those with which the text has begun, the
+    latest special token and what has begun behind it, and the entry before. Where it may depend on what
+    follows, as under decoders that tokbench does not know, everything comes at the end: `Tokenizer.decode` is
+    the law.
 
     >>> from tokbench.backends.baseline import ByteBackend
     >>> tokenizer = ByteBackend().train([], ByteBackend.config_type())
@@ -84,6 +85,7 @@ class StreamingDecoder:
         self._held: list[int] = []
         self._fed = 0
         self._bytes = 0
+        self._beginning: list[int] = []
         self._anchor: list[int] = []
         self._is_anchored = False
         self._context: list[int] = []
@@ -99,16 +101,26 @@ class StreamingDecoder:
     def _move_context(self, ids: list[int]) -> None:
         """Choose behind which ids the next are decoded: those that the text began with, and the last."""
         latest = max((place for place, id in enumerate(ids) if id in self._specials), default=None)
-        if latest is not None:  # a text may begin anew behind it
-            self._anchor, self._is_anchored = [ids[latest]], False
+        if latest is not None:  # a text may begin anew behind it, or just go on
+            self._lengthen_anchor(ids[:latest])
+            self._anchor, self._is_anchored = [*(self._beginning or self._anchor), ids[latest]], False
+            if not self._beginning and self._tokenizer.decode_bytes(self._anchor):
+                self._beginning = self._anchor
             ids = ids[latest + 1 :]
         last = ids[-1] if ids else None
-        while ids and not self._is_anchored:
-            before = self._tokenizer.decode_bytes(self._anchor)
-            self._anchor.append(ids[0])
-            ids = ids[1:]
-            self._is_anchored = self._tokenizer.decode_bytes(self._anchor) != before
+        self._lengthen_anchor(ids)
         self._context = [*self._anchor, last] if self._is_anchored and last is not None else self._anchor
+
+    def _lengthen_anchor(self, ids: list[int]) -> None:
+        """Take ids into the anchor until one of them adds to the text."""
+        for id in ids:
+            if self._is_anchored:
+                break
+            before = self._tokenizer.decode_bytes(self._anchor)
+            self._anchor = [*self._anchor, id]
+            self._is_anchored = self._tokenizer.decode_bytes(self._anchor) != before
+        if self._is_anchored:
+            self._beginning = self._beginning or self._anchor
 
     def _characters(self, data: bytes, *, is_last: bool) -> str:
         held = len(self._utf8.getstate()[0])

@@ -258,8 +258,11 @@ def test_half_a_character_keeps_its_bytes() -> None:
 @pytest.mark.parametrize(
     ("decoder", "expected"),
     [
-        ({"type": "ByteLevel"}, JoinedPieces()),
-        ({"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}, JoinedPieces()),
+        ({"type": "ByteLevel"}, JoinedPieces(byte_level=True)),
+        (
+            {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]},
+            JoinedPieces(byte_fallback=True),
+        ),
         ({"type": "WordPiece", "prefix": "##", "cleanup": True}, None),
         ({"type": "Metaspace", "replacement": "▁"}, None),
         (None, None),

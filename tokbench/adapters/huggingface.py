@@ -346,15 +346,42 @@ class HuggingFaceTokenizer(BaseTokenizer):
         """
         pieces = self._pieces_of(ids)
         if self._joined is not None:
+            rewritten = self._rewritten
+            if not rewritten.keys().isdisjoint(ids):
+                pieces = [rewritten.get(id, piece) for id, piece in zip(ids, pieces, strict=True)]
             return self._joined.decode(b"".join(pieces))
+        if not pieces:
+            return b""  # some steps of the library want something to work on
         with self._library():
             text: str = self._engine_with_specials.decode(list(map(int, ids)), skip_special_tokens=False)
         return text.encode()
 
-    @property
+    @cached_property
+    def _rewritten(self) -> dict[int, bytes]:
+        """What ids add to a text where that is not what their entries are: id → bytes.
+
+        Added tokens have their texts for entries, and go through the decoder all the same: under Llama 2's,
+        "▁" in one becomes a space. One that is looked for in the normalised text is spelled as it is found there.
+        """
+        assert self._joined is not None
+        decoded = {id: self._joined.bytes_of(spelling) for id, spelling in self._decoded_spellings.items()}
+        return {id: piece for id, piece in decoded.items() if piece != self._known[id]}
+
+    @cached_property
+    def _decoded_spellings(self) -> dict[int, str]:
+        """What the library hands to the decoder for each id."""
+        spellings = {id: text for text, id in self._spelled.items()}
+        normalized = [token for token in self._parsed["added_tokens"] if token.get("normalized")]
+        if normalized and self._parsed.get("normalizer") is not None:
+            ids = [self._spelled[token["content"]] for token in normalized]
+            spellings |= {id: self._engine_with_specials.id_to_token(id) for id in ids}
+        return spellings
+
+    @cached_property
     def decoding(self) -> Decoding:
         """What the text of an entry depends on, as far as the file's decoder is known."""
-        return Decoding.FROM_LEFT if decodes_from_left(self._parsed) else Decoding.WHOLE
+        is_known = decodes_from_left(self._parsed, self._decoded_spellings.values())
+        return Decoding.FROM_LEFT if is_known else Decoding.WHOLE
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MAX_DOCUMENT_BYTES = 1 << 30
 _MAX_IDS = 1 << 24  # sixteen times the largest vocabulary in use
-_BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
+_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust reads a number
 _REWRITE = "the file was edited or cut: get it again"
 
 _UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
@@ -191,8 +191,8 @@ class PieceSpelling:
         >>> PieceSpelling(False, True, (("▁", " "),), "", "").bytes_of("▁the")
         b' the'
         """
-        if self.byte_fallback and (match := _BYTE_PIECE.fullmatch(spelling)):
-            return bytes.fromhex(match.group(1))
+        if self.byte_fallback and (byte := byte_of(spelling)) is not None:
+            return byte
         if self.prefix and spelling != self.prefix:
             spelling = spelling.removeprefix(self.prefix)
         if self.suffix and spelling != self.suffix:
@@ -208,7 +208,17 @@ class PieceSpelling:
 
     def is_byte(self, spelling: str) -> bool:
         """Whether a piece is one byte of a character that the vocabulary does not cover."""
-        return self.byte_fallback and _BYTE_PIECE.fullmatch(spelling) is not None
+        return self.byte_fallback and byte_of(spelling) is not None
+
+
+def byte_of(spelling: str) -> bytes | None:
+    r"""The byte that a piece such as `<0x41>` spells; None for any other piece.
+
+    >>> byte_of("<0xE2>"), byte_of("E2")
+    (b'\xe2', None)
+    """
+    match = _BYTE_PIECE.fullmatch(spelling)
+    return None if match is None else bytes([int(match.group(1), 16)])
 
 
 def piece_spelling(document: Mapping[str, Any]) -> PieceSpelling:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tokbench.adapters.huggingface_decoding import JoinedPieces
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.models import ByteLevelBpe
@@ -169,6 +170,8 @@ def _special_tokens(
             raise NotProvableError(f"its added token {content!r} is looked for in the normalised text")
         if content in specials or len(content) < 2:
             raise NotProvableError(f"its added token {content!r} comes twice, or is a letter")
+        if JoinedPieces(byte_level=True).bytes_of(content) != content.encode():
+            raise NotProvableError(f"its added token {content!r} is decoded as other bytes")
         given = _given_id(content, vocab, specials)
         if token["id"] != given:
             raise NotProvableError(
