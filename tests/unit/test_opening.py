@@ -80,16 +80,6 @@ def test_a_folder_is_its_tokenizer_json_before_anything_else(tmp_path: Path) -> 
     assert source.name == tmp_path.name
 
 
-@pytest.mark.parametrize("named", ["vocab.json", "merges.txt", "."])
-def test_a_vocabulary_with_merges_opens_by_either_file_and_by_its_folder(tmp_path: Path, named: str) -> None:
-    vocab = {to_byte_level(token): id for id, token in enumerate(TOKENS)} | {"<|endoftext|>": 259}
-    (tmp_path / "vocab.json").write_text(json.dumps(vocab), encoding="utf-8")
-    (tmp_path / "merges.txt").write_text("#version: 0.2\nl o\nlo w\nĠ low\n", encoding="utf-8")
-    tokenizer = tokbench.load(tmp_path / named)
-    assert tokenizer.encode("low low") == [257, 258]
-    assert dict(tokenizer.info.special_tokens) == {"<|endoftext|>": 259}
-
-
 def test_a_saved_folder_opens_as_before(tmp_path: Path) -> None:
     trained = tokbench.train(["low lower lowest"] * 3, vocab_size=262)
     trained.save(tmp_path / "saved")

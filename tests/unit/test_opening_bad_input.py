@@ -212,9 +212,9 @@ def test_a_model_that_is_something_else(tmp_path: Path) -> None:
 # Vocabulary and merges, word lists
 
 
-def vocab_and_merges(folder: Path, merges: str, *, vocab: dict[str, int] | None = None) -> Path:
+def vocab_and_merges(folder: Path, merges: str) -> Path:
     pieces = [to_byte_level(token) for token in [*BYTES, b"ab"]]
-    ids = {piece: id for id, piece in enumerate(pieces)} if vocab is None else vocab
+    ids = {piece: id for id, piece in enumerate(pieces)}
     (folder / "vocab.json").write_text(json.dumps(ids), encoding="utf-8")
     (folder / "merges.txt").write_text(merges, encoding="utf-8")
     return folder

@@ -373,8 +373,8 @@ class HuggingFaceTokenizer(BaseTokenizer):
         spellings = {id: text for text, id in self._spelled.items()}
         normalized = [token for token in self._parsed["added_tokens"] if token.get("normalized")]
         if normalized and self._parsed.get("normalizer") is not None:
-            ids = [self._spelled[token["content"]] for token in normalized]
-            spellings |= {id: self._engine_with_specials.id_to_token(id) for id in ids}
+            for id in [self._spelled[token["content"]] for token in normalized]:
+                spellings[id] = self._engine_with_specials.id_to_token(id) or spellings[id]
         return spellings
 
     @cached_property

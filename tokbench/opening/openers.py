@@ -19,8 +19,8 @@ _OPENERS = {
     Format.RANKS: "ranks:open_ranks",
     Format.TOKENIZER_JSON: "documents:open_file",
     Format.SENTENCEPIECE: "pieces:open_file",
-    Format.VOCAB_AND_MERGES: "vocabularies:open_vocabulary",
-    Format.WORDPIECE_VOCAB: "vocabularies:open_vocabulary",
+    Format.VOCAB_AND_MERGES: "vocab_and_merges:open_merged",
+    Format.WORDPIECE_VOCAB: "vocabularies:open_word_list",
     Format.GGUF: "gguf_models:open_gguf",
 }
 

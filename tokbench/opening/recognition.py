@@ -122,6 +122,8 @@ def _recognise_lines(path: Path, head: bytes) -> Source:
     """Files of lines; their names tell only what a damaged one was meant to be."""
     if _RANK_LINE.match(head) or path.suffix == ".tiktoken":
         return Source(Format.RANKS, path, (path,))
+    if head.startswith(CLIP_LIST):
+        return Source(Format.VOCAB_AND_MERGES, path, (path,))
     if head.startswith(b"#version") or _MERGE_LINES.match(head):
         return Source(Format.VOCAB_AND_MERGES, path, (_sibling(path, _VOCAB_NAMES), path))
     if path.suffix in (".model", ".spm"):
@@ -186,7 +188,11 @@ def _is_word_list(head: bytes) -> bool:
 
 
 _RANK_LINE = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)? [0-9]+\r?(?:\n|\Z)")
-_MERGE_LINES = re.compile(rb"(?:[^ \n]+ [^ \n]+\n){3}")
+_MERGE_LINES = re.compile(
+    rb"(?:[^ \n]+ [^ \n]+(?: [0-9]+\r?)?\n){3}"
+)  # with counts, where fastBPE wrote them
+CLIP_LIST = b'"bpe_simple_vocab_16e6.txt#version'
+"""How the one file begins in which CLIP was published."""
 _TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.]+\n)")
 _MARK = b"\xef\xbb\xbf"
 _VOCAB_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*+"\s*:\s*-?[0-9])', re.DOTALL)

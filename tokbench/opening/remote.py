@@ -28,6 +28,7 @@ _HUB_FILES = (
     "vocab.txt",
     *NAMES,
     f"{TEMPLATES}/*.jinja",
+    "config.json",
 )
 """Data alone: neither weights nor code are fetched."""
 

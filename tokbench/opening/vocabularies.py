@@ -1,76 +1,26 @@
-"""Bare vocabularies: pieces with merges as GPT-2 has them, and the word lists of BERT.
-
-They are written as the `tokenizer.json` that says the same, and opened as such.
-"""
+"""Bare vocabularies as the `tokenizer.json` that says the same: byte-level pieces with merges, BERT's word lists."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.opening.documents import check_vocabulary, open_document
+from tokbench.errors import ModelFormatError
+from tokbench.opening.documents import open_document
 from tokbench.opening.files import decode_text, parse_json, read_file
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.recognition import Format
-from tokbench.opening.request import OpenRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.formats.tokenizer_config import TokenizerConfig
     from tokbench.opening.recognition import Source
-    from tokbench.opening.request import Opened
+    from tokbench.opening.request import Opened, OpenRequest
 
-_SPECIAL_LOOK = re.compile(r"<\|[^|>]+\|>|</?[a-z_]+>|\[[A-Z]+[0-9]*\]")
+SPECIAL_LOOK = re.compile(r"<\|[^|>]+\|>|</?[a-z_]+>|\[[A-Z]+[0-9]*\]")
 _UNKNOWN = "[UNK]"
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 _BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-
-
-def open_vocabulary(source: Source, request: OpenRequest) -> Opened:
-    """The tokenizer of a bare vocabulary.
-
-    Raises:
-        ModelFormatError: a line or an entry that is none, or a merge of what is no piece.
-        ConfigError: an option that does not belong to it.
-    """
-    if source.format is Format.WORDPIECE_VOCAB:
-        return _open_word_list(source, request)
-    vocab_path, merges_path = source.files
-    vocab = parse_json(read_file(vocab_path), path=vocab_path)
-    check_vocabulary(vocab, path=vocab_path)
-    merges = parse_merges(decode_text(read_file(merges_path), path=merges_path), path=merges_path)
-    specials = _special_tokens(vocab, merges, request, config=source.config)
-    document = byte_level_document(vocab, merges, specials=specials, pattern=request.pattern or "gpt2")
-    warnings = () if request.pattern else ("the files do not say how text is split: taken as GPT-2 does",)
-    source = dataclasses.replace(source, files=(merges_path, vocab_path))  # errors are about merges
-    return open_document(dumped(document), source=source, request=_bare(request), warnings=warnings)
-
-
-def parse_merges(text: str, *, path: Path) -> list[list[str]]:
-    r"""The pairs of a merges file, a line each, behind an optional line `#version`.
-
-    Raises:
-        ModelFormatError: a line that is no two pieces.
-
-    >>> parse_merges("#version: 0.2\na b\nab c\n", path="merges.txt")
-    [['a', 'b'], ['ab', 'c']]
-    """
-    merges = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        line = line.removesuffix("\r")  # noqa: PLW2901 -- line ends are no part of it
-        if not line or (number == 1 and line.startswith("#version")):
-            continue
-        parts = line.split(" ")
-        if len(parts) != 2 or not all(parts):
-            raise ModelFormatError(
-                f"{path}, line {number}", "two pieces with a space between", f"{line!a:.60}"
-            )
-        merges.append(parts)
-    return merges
 
 
 def byte_level_document(
@@ -164,7 +114,13 @@ def word_piece_document(vocab: Mapping[str, int], *, lowercase: bool) -> dict[st
     }
 
 
-def _open_word_list(source: Source, request: OpenRequest) -> Opened:
+def open_word_list(source: Source, request: OpenRequest) -> Opened:
+    """The tokenizer of a `vocab.txt`.
+
+    Raises:
+        ModelFormatError: a line that is no piece, or comes twice.
+        ConfigError: an option that does not belong to it.
+    """
     request.takes_nothing("a vocab.txt")
     path = source.files[0]
     vocab: dict[str, int] = {}
@@ -198,41 +154,9 @@ def _lowercase(vocab: Mapping[str, int], folder: Path) -> tuple[bool, tuple[str,
         said = parse_json(read_file(config), path=config).get("do_lower_case")
         if isinstance(said, bool):
             return said, ()
-    lowercase = not any(word.lower() != word for word in vocab if not _SPECIAL_LOOK.fullmatch(word))
+    lowercase = not any(word.lower() != word for word in vocab if not SPECIAL_LOOK.fullmatch(word))
     found = "no entry has" if lowercase else "entries have"
     return lowercase, (f"vocab.txt does not say whether text is lower-cased: {found} capitals",)
-
-
-def _special_tokens(
-    vocab: Mapping[str, int],
-    merges: Sequence[Sequence[str]],
-    request: OpenRequest,
-    *,
-    config: TokenizerConfig,
-) -> dict[str, int]:
-    """Those the user names; without any, entries that look like one and that no merge makes."""
-    if not request.special_tokens and config.special_texts:
-        return {}  # they come from the files beside the vocabulary
-    if not request.special_tokens:
-        made = {"".join(pair) for pair in merges}
-        return {text: id for text, id in vocab.items() if text not in made and _SPECIAL_LOOK.fullmatch(text)}
-    next_id = max(vocab.values()) + 1
-    specials: dict[str, int] = {}
-    for text, asked in request.special_tokens.items():
-        has = vocab.get(text, next_id)
-        if asked not in (None, has):
-            raise ConfigError(
-                f"the special token {text!r} cannot have the id {asked}",
-                hint=f"beside a vocabulary with merges it has the id {has}",
-            )
-        specials[text] = has
-        next_id += text not in vocab
-    return specials
-
-
-def _bare(request: OpenRequest) -> OpenRequest:
-    """What is left to ask for once pattern and special tokens are in the document."""
-    return OpenRequest(engine=request.engine)
 
 
 def _added(text: str, id: int, *, special: bool) -> dict[str, Any]:

@@ -1,0 +1,275 @@
+"""A vocabulary with merges: read as what stands beside it says, as the user says, or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.huggingface import added, document
+
+import tokbench
+from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.formats.tokenizer_json import to_byte_level
+from tokbench.opening import Opened, OpenRequest, open_found, recognise
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+BYTES = [to_byte_level(bytes([byte])) for byte in range(256)]
+MERGES = ["l o", "lo w", "Ġ low"]
+PIECES = [*BYTES, "lo", "low", "Ġlow", "<|endoftext|>"]
+END = "<|endoftext|>"
+
+
+def folder_of(
+    folder: Path, pieces: Iterable[str] = PIECES, merges: Sequence[str] = MERGES, **beside: dict[str, Any]
+) -> Path:
+    """The two files, and others by their names without .json."""
+    vocab = {piece: id for id, piece in enumerate(pieces)}
+    (folder / "vocab.json").write_text(json.dumps(vocab), encoding="utf-8")
+    (folder / "merges.txt").write_text(
+        "#version: 0.2\n" + "".join(f"{m}\n" for m in merges), encoding="utf-8"
+    )
+    for name, content in beside.items():
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def opened(path: Path, **options: Any) -> Opened:
+    return open_found(recognise(path), OpenRequest(**options))
+
+
+# What the user says
+
+
+@pytest.mark.parametrize("named", ["vocab.json", "merges.txt", "."])
+def test_it_opens_by_either_file_and_by_its_folder(tmp_path: Path, named: str) -> None:
+    tokenizer = tokbench.load(folder_of(tmp_path) / named, pattern="gpt2")
+    assert tokenizer.encode("low low") == [257, 258]
+    assert dict(tokenizer.info.special_tokens) == {END: 259}
+
+
+def test_it_asks_for_its_pattern_as_a_rank_file_does(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"merges\.txt does not say how text is split") as caught:
+        tokbench.load(folder_of(tmp_path))
+    assert "--pattern takes a name" in (caught.value.hint or "")
+    assert "tokenizer_class" in (caught.value.hint or "")
+    usual = [*PIECES, *(f"<|{number}|>" for number in range(50257 - len(PIECES)))]
+    with pytest.raises(ConfigError) as caught:
+        tokbench.load(folder_of(tmp_path, usual))
+    assert "50,257 pieces are usual with --pattern gpt2" in (caught.value.hint or "")
+
+
+def test_the_pattern_of_the_user_counts_before_what_stands_beside(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, tokenizer_config={"tokenizer_class": "GPT2Tokenizer"})
+    assert opened(folder, pattern="llama3").pattern[0] == "llama3"  # type: ignore[index]
+
+
+def test_qwen2_brings_text_to_nfc_as_beside_ranks(tmp_path: Path) -> None:
+    tokenizer = tokbench.load(folder_of(tmp_path), pattern="qwen2")
+    assert tokenizer.encode("e\u0301") == tokenizer.encode("é")
+
+
+# What stands beside it
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"tokenizer_config": {"tokenizer_class": "GPT2Tokenizer"}},
+        {"tokenizer_config": {"tokenizer_class": "GPT2TokenizerFast", "add_prefix_space": False}},
+        {"config": {"model_type": "gpt2"}},
+        {"config": {"tokenizer_class": "CodeGenTokenizer", "model_type": "phi"}},
+        {
+            "tokenizer_config": {"tokenizer_class": "PreTrainedTokenizerFast"},
+            "config": {"model_type": "gpt_neo"},
+        },
+    ],
+    ids=str,
+)
+def test_a_class_beside_it_says_how_text_is_split(tmp_path: Path, beside: dict[str, dict[str, Any]]) -> None:
+    found = opened(folder_of(tmp_path, **beside))
+    assert found.engine == "native"
+    assert found.pattern is not None
+    assert found.pattern[0] == "gpt2"
+    assert found.warnings == ()
+    assert found.tokenizer.encode("low low") == [257, 258]
+    assert dict(found.tokenizer.info.special_tokens) == {END: 259}
+
+
+def test_a_class_that_says_nothing_of_the_split_leaves_it_open(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, tokenizer_config={"tokenizer_class": "PreTrainedTokenizerFast"})
+    with pytest.raises(ConfigError, match="nothing beside it does"):
+        tokbench.load(folder)
+
+
+def test_roles_flags_and_templates_are_those_beside_it(tmp_path: Path) -> None:
+    pieces = [*PIECES, "[M]", "<s>", "</s>"]
+    folder = folder_of(
+        tmp_path,
+        pieces,
+        tokenizer_config={
+            "tokenizer_class": "RobertaTokenizer",
+            "mask_token": "[X]",
+            "add_prefix_space": True,
+        },
+        special_tokens_map={"mask_token": {"content": "[M]", "lstrip": False}},
+    )
+    tokenizer: Any = tokbench.load(folder)
+    assert set(tokenizer.info.special_tokens) == {"[M]", "<s>", "</s>"}
+    assert tokenizer.encode("low [M]", special=SpecialPolicy.ENCODE) == [258, 32, pieces.index("[M]")]
+    start, end = pieces.index("<s>"), pieces.index("</s>")
+    assert tokenizer.with_template("low", "low") == [start, 258, end, end, 258, end]
+
+
+def test_a_document_beside_it_of_the_same_pieces_says_all(tmp_path: Path) -> None:
+    vocab = {piece: id for id, piece in enumerate(PIECES)}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    made = document(
+        {"type": "BPE", "vocab": vocab, "merges": MERGES},
+        added_tokens=[added(END, vocab[END])],
+        normalizer={"type": "Lowercase"},
+        pre_tokenizer=byte_level,
+        decoder=byte_level,
+    )
+    path = folder_of(tmp_path, tokenizer=made) / "merges.txt"
+    assert tokbench.load(path).encode("LOW") == [258]
+    made["model"]["merges"] = MERGES[:2]  # another tokenizer's
+    folder_of(tmp_path, tokenizer=made)
+    with pytest.raises(ConfigError, match="nothing beside it does"):
+        tokbench.load(path)
+    (tmp_path / "tokenizer.json").write_text("{", encoding="utf-8")
+    assert tokbench.load(path, pattern="gpt2").encode("low") == [257]
+
+
+@pytest.mark.parametrize("name", ["XLMTokenizer", "FlaubertTokenizer", "BioGptTokenizer", "CTRLTokenizer"])
+def test_classes_that_split_by_rules_of_their_own_are_refused(tmp_path: Path, name: str) -> None:
+    folder = folder_of(tmp_path, tokenizer_config={"tokenizer_class": name})
+    with pytest.raises(ModelFormatError, match=f"that of a {name}, which"):
+        tokbench.load(folder)
+
+
+# What its pieces say
+
+
+@pytest.mark.parametrize(
+    ("pieces", "merges", "found"),
+    [
+        ([*BYTES, "w</w>", "lo", "low</w>"], ["l o", "lo w</w>"], "begin with 'w</w>', at the end of a word"),
+        (["l", "##o", "l##o"], ["l ##o"], "begin with '##o', inside a word"),
+        (["l@@", "o", "l@@o"], ["l@@ o"], "begin with 'l@@', with more of the word behind it"),
+        (["▁", "l", "▁l"], ["▁ l"], "begin with '▁', with SentencePiece's sign for a space"),
+        (["日", "本", "日本"], ["日 本"], "begin with '日', which is no byte"),
+        ([*BYTES, "<0x0A>", "lo"], ["l o"], "the piece '<0x0A>' for a byte"),
+        ([*BYTES, "lo", "ab"], [], "none, where the vocabulary has pieces of several bytes"),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"pattern": "gpt2"}], ids=str)
+def test_pieces_that_are_no_bytes_are_refused(
+    tmp_path: Path, pieces: list[str], merges: list[str], found: str, options: dict[str, str]
+) -> None:
+    with pytest.raises(ModelFormatError, match=found) as caught:
+        tokbench.load(folder_of(tmp_path, pieces, merges), **options)
+    assert "tokenizer.json" in (caught.value.hint or "") or not merges
+
+
+def test_the_hint_for_ends_of_words_opens_it(tmp_path: Path) -> None:
+    pieces, merges = [*BYTES, *(f"{byte}</w>" for byte in BYTES), "lo", "low</w>"], ["l o", "lo w</w>"]
+    with pytest.raises(ModelFormatError) as caught:
+        tokbench.load(folder_of(tmp_path, pieces, merges))
+    assert '{"tokenizer_class": "CLIPTokenizer"}, or OpenAIGPTTokenizer' in (caught.value.hint or "")
+    folder_of(tmp_path, pieces, merges, tokenizer_config={"tokenizer_class": "CLIPTokenizer"})
+    assert tokbench.load(tmp_path).encode("LOW") == [pieces.index("low</w>")]
+
+
+def test_a_class_that_the_pieces_contradict_is_refused(tmp_path: Path) -> None:
+    folder_of(tmp_path, tokenizer_config={"tokenizer_class": "CLIPTokenizer"})
+    with pytest.raises(
+        ModelFormatError, match="pieces with </w> at the end of words, as a CLIPTokenizer has"
+    ):
+        tokbench.load(tmp_path)
+    pieces, merges = [*BYTES, "w</w>", "lo", "low</w>"], ["l o", "lo w</w>"]
+    folder_of(tmp_path, pieces, merges, tokenizer_config={"tokenizer_class": "GPT2Tokenizer"})
+    with pytest.raises(ModelFormatError, match="at the end of a word"):
+        tokbench.load(tmp_path)
+
+
+SUPERWORDS = (["l o", "lo w", "Ġ low", "low Ġlow"], [*PIECES, "lowĠlow"])
+
+
+def test_merges_over_spaces_are_none_of_the_named_patterns(tmp_path: Path) -> None:
+    merges, pieces = SUPERWORDS
+    folder = folder_of(tmp_path, pieces, merges)
+    with pytest.raises(ConfigError) as caught:
+        tokbench.load(folder)
+    assert "merges reach over spaces, as in 'lowĠlow'" in (caught.value.hint or "")
+    assert tokbench.load(folder, pattern="none").encode("low low") == [260]
+    told = opened(folder, pattern="gpt2")
+    assert told.warnings == ("1 merges make pieces of several words, as 'lowĠlow': is text cut there?",)
+
+
+def test_bytes_without_a_piece_are_told(tmp_path: Path) -> None:
+    found = opened(folder_of(tmp_path, PIECES[1:]), pattern="gpt2")
+    assert found.engine == "library"
+    assert found.warnings == ("1 of the 256 bytes have no piece: a text loses them",)
+
+
+def test_merges_with_counts_are_told_by_their_writer(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, merges=["l o 123", "lo w 7", "Ġ low 3"])
+    for path in (folder, folder / "vocab.json", folder / "merges.txt"):
+        with pytest.raises(ModelFormatError, match=r"line 2: .*with a count, as fastBPE writes merges"):
+            tokbench.load(path)
+
+
+def test_the_one_file_of_clip_needs_no_vocabulary(tmp_path: Path) -> None:
+    path = tmp_path / "bpe_simple_vocab_16e6.txt"
+    path.write_text('"bpe_simple_vocab_16e6.txt#version: 0.2\nl o\nlo w</w>\n', encoding="utf-8")
+    (tmp_path / "config.json").write_text('{"model_type": "clip"}', encoding="utf-8")
+    tokenizer = tokbench.load(path)
+    assert tokenizer.encode("LOW lo") == [513, ord("l") - 33, 256 + ord("o") - 33]
+    assert dict(tokenizer.info.special_tokens) == {"<|startoftext|>": 514, "<|endoftext|>": 515}
+
+
+# Real ones
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("vocab", "merges", "whole"),
+    [
+        ("clip/encoder.json", "clip/vocab.bpe", "clip"),
+        ("gpt2/encoder.json", "gpt2/vocab.bpe", "gpt2"),
+        ("roberta-base/vocab.json", "roberta-base/merges.txt", "roberta-base"),
+    ],
+)
+def test_merges_that_are_known_need_nothing_beside_them(
+    shared: Path, tmp_path: Path, vocab: str, merges: str, whole: str
+) -> None:
+    for path in (vocab, merges):
+        (tmp_path / path.partition("/")[2]).write_bytes((shared / "vocab" / path).read_bytes())
+    bare, peer = tokbench.load(tmp_path), tokbench.load(shared / "vocab" / whole / "tokenizer.json")
+    for text in (
+        "The quick brown fox's 12345 jumps!!",
+        "  \n\tÄrger über 中文 и ещё 👩‍🚀",
+        "it's <|x|> LOWER",
+    ):
+        assert bare.encode(text) == peer.encode(text)
+        assert bare.decode(peer.encode(text)) == peer.decode(peer.encode(text))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("names", [("encoder.json", "vocab.bpe"), ("bpe_simple_vocab_16e6.txt.gz",)])
+def test_vectors_of_clip(shared: Path, tmp_path: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        data = (shared / "vocab" / "clip" / name).read_bytes()
+        (tmp_path / name.removesuffix(".gz")).write_bytes(gzip.decompress(data) if ".gz" in name else data)
+    tokenizer: Any = tokbench.load(tmp_path / names[-1].removesuffix(".gz"))
+    path = shared / "vectors" / "transformers_js" / "Xenova__clip-vit-base-patch16.jsonl"
+    cases = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len(cases) == 25
+    for case in cases:
+        assert tokenizer.with_template(case["text"]) == case["ids"]

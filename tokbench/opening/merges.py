@@ -1,0 +1,136 @@
+"""Merges in a file of lines, and what they say of the vocabulary that they belong to."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ModelFormatError
+from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_WITH_COUNT = re.compile(r"[^ ]+ [^ ]+ [0-9]+")
+_BYTE_PIECE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
+_SUPERWORD = re.compile(r"\S +\S")
+
+_CLIP_MERGES = 49152 - 256 - 2
+
+END_OF_WORD = "</w>"
+"""What CLIP and most tokenizers before GPT-2 write at the end of words."""
+
+
+def parse_merges(text: str, *, path: Path) -> list[list[str]]:
+    r"""The pairs of a merges file, a line each, behind an optional line `#version`.
+
+    Raises:
+        ModelFormatError: a line that is no two pieces.
+
+    >>> parse_merges("#version: 0.2\na b\nab c\n", path="merges.txt")
+    [['a', 'b'], ['ab', 'c']]
+    """
+    merges = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        line = line.removesuffix("\r")  # noqa: PLW2901 -- line ends are no part of it
+        if not line or (number == 1 and line.startswith("#version")):
+            continue
+        parts = line.split(" ")
+        if len(parts) != 2 or not all(parts):
+            raise _no_merge(f"{path}, line {number}", line)
+        merges.append(parts)
+    return merges
+
+
+def parse_clip_list(text: str, *, path: Path) -> tuple[dict[str, int], list[list[str]]]:
+    """The vocabulary and the merges of CLIP's one file, of which it takes a fifth.
+
+    Ids go to the bytes by the order of their characters, to bytes at the end of words, to what merges make and
+    to the two special tokens.
+
+    Raises:
+        ModelFormatError: a line that is no two pieces.
+
+    Source: `simple_tokenizer.py` of CLIP.
+    """
+    lines = text.split("\n")[1 : 1 + _CLIP_MERGES]
+    merges = parse_merges("\n".join(["#version", *lines]), path=path)
+    bytes_ = sorted(to_byte_level(bytes(range(256))))
+    pieces = [
+        *bytes_,
+        *(f"{byte}{END_OF_WORD}" for byte in bytes_),
+        *(left + right for left, right in merges),
+    ]
+    return {piece: id for id, piece in enumerate([*pieces, "<|startoftext|>", "<|endoftext|>"])}, merges
+
+
+def _no_merge(place: str, line: str) -> ModelFormatError:
+    if _WITH_COUNT.fullmatch(line):
+        return ModelFormatError(
+            place,
+            "two pieces with a space between",
+            f"{line!a:.60}, with a count, as fastBPE writes merges (XLM, FlauBERT, BioGPT, CTRL, PhoBERT)",
+            hint="such models split words by rules of a language, which no tokenizer here has",
+        )
+    return ModelFormatError(place, "two pieces with a space between", f"{line!a:.60}")
+
+
+def against_byte_level(vocab: Mapping[str, int], merges: Sequence[Sequence[str]]) -> str | None:
+    """What shows that a vocabulary is not spelled in GPT-2's byte-level alphabet; None where nothing does.
+
+    There, merging begins with characters that are bytes: what merges take and none makes is one of them.
+
+    >>> against_byte_level({"l": 0, "o</w>": 1, "lo</w>": 2}, [["l", "o</w>"]])
+    "merges that begin with 'o</w>', at the end of a word"
+    """
+    made = {left + right for left, right in merges}
+    for part in dict.fromkeys(part for pair in merges for part in pair):
+        if part in made or part not in vocab or (len(part) == 1 and _is_byte_level(part)):
+            continue
+        return f"merges that begin with {part!r}{_kind(part)}"
+    fallback = next((piece for piece in vocab if _BYTE_PIECE.fullmatch(piece)), None)
+    return None if fallback is None else f"the piece {fallback!r} for a byte, as SentencePiece has them"
+
+
+def _kind(part: str) -> str:
+    """What a part looks like that merging cannot begin with, as the end of a sentence."""
+    if part.endswith(END_OF_WORD):
+        return ", at the end of a word"
+    if part.startswith("##"):
+        return ", inside a word, as WordPiece has them"
+    if part.endswith("@@"):
+        return ", with more of the word behind it, as fastBPE has them"
+    if "\u2581" in part:
+        return ", with SentencePiece's sign for a space"
+    return ", which is no byte in the byte-level alphabet" if len(part) == 1 else ""
+
+
+def superwords(merges: Sequence[Sequence[str]]) -> list[str]:
+    """The pieces made by merges that hold a space between other characters: most patterns cut there.
+
+    >>> superwords([["Ġ", "by"], ["Ġby", "Ġthe"], ["Ġ", "Ġ"]])
+    ['ĠbyĠthe']
+    """
+    made = (left + right for left, right in merges)
+    return [piece for piece in made if "Ġ" in piece[1:] and _SUPERWORD.search(_text_of(piece))]
+
+
+def missing_bytes(vocab: Mapping[str, int]) -> int:
+    """For how many of the 256 bytes a byte-level vocabulary has no piece."""
+    return 256 - sum(len(piece) == 1 and _is_byte_level(piece) for piece in vocab)
+
+
+def _text_of(piece: str) -> str:
+    try:
+        return from_byte_level(piece).decode(errors="replace")
+    except ValueError:
+        return piece
+
+
+def _is_byte_level(text: str) -> bool:
+    try:
+        from_byte_level(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,362 @@
+"""How classes of `transformers` read a vocabulary with merges: what the files themselves do not say.
+
+A class is told by `tokenizer_config.json` or `config.json` beside the vocabulary, and each is written as the
+`tokenizer.json` that its converter makes. Merges that are known by their hash tell it, too.
+
+Source: `convert_slow_tokenizer.py` of transformers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ModelFormatError, TokbenchError
+from tokbench.opening.files import parse_json, read_file
+from tokbench.opening.merges import END_OF_WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.formats.tokenizer_config import TokenizerConfig
+
+_FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+_SAY_NOTHING = {"PreTrainedTokenizer", "TokenizersBackend"}
+_GPT2_ROLES = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"}
+_QWEN2_ROLES = {"eos": "<|endoftext|>", "unk": "<|endoftext|>", "pad": "<|endoftext|>"}
+_CLIP_ROLES = {"bos": "<|startoftext|>", **_QWEN2_ROLES}
+_BART_SPECIALS = {"cls": "<s>", "sep": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
+_BART_ROLES = {"bos": "<s>", "eos": "</s>", **_BART_SPECIALS}
+_BERT_ROLES = {"sep": "[SEP]", "cls": "[CLS]", "unk": "[UNK]", "pad": "[PAD]", "mask": "[MASK]"}
+
+_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+_BYTES = {**_BYTE_LEVEL, "use_regex": False}
+_WORD_ENDS = {"type": "BPEDecoder", "suffix": END_OF_WORD}
+_NFC = {"type": "NFC"}
+_CLIP_NORMALIZER = {
+    "type": "Sequence",
+    "normalizers": [
+        _NFC,
+        {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
+        {"type": "Lowercase"},
+    ],
+}
+_CLIP_PATTERN = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+_QWEN2_PATTERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def _bert_normalizer(*, lowercase: bool, strip_accents: bool | None) -> dict[str, Any]:
+    return {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": strip_accents,
+        "lowercase": lowercase,
+    }
+
+
+def _split(pattern: str, *, removed: bool) -> dict[str, Any]:
+    return {
+        "type": "Split",
+        "pattern": {"Regex": pattern},
+        "behavior": "Removed" if removed else "Isolated",
+        "invert": removed,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerClass:
+    """How a class reads a vocabulary with merges.
+
+    Attributes:
+        name: as transformers has it.
+        roles: what a special token is to it → its text, where nothing beside the vocabulary says another.
+        normalizer: as a `tokenizer.json` has it.
+        split: the pre-tokenizers, ByteLevel among them where the pieces are bytes.
+        suffix: what stands at the end of words.
+        decoder: as a `tokenizer.json` has it.
+        add_prefix_space: whether a text gets a space in front, where nothing says otherwise.
+        has_unknown: whether the model has a piece for what it does not cover.
+        around: the roles around a text, with "$A" for it, and around two, with "$A" and "$B".
+    """
+
+    name: str
+    roles: Mapping[str, str]
+    normalizer: Mapping[str, Any] | None = None
+    split: Sequence[Mapping[str, Any]] = (_BYTE_LEVEL,)
+    suffix: str = ""
+    decoder: Mapping[str, Any] = field(default_factory=lambda: _BYTE_LEVEL)
+    add_prefix_space: bool = False
+    has_unknown: bool = False
+    around: tuple[Sequence[str], Sequence[str]] = (("$A",), ("$A", "$B"))
+
+
+_BART = ("cls", "$A", "sep"), ("cls", "$A", "sep", "sep", "$B", "sep")
+_BERT = ("cls", "$A", "sep"), ("cls", "$A", "sep", "$B", "sep")
+_CLIP = ("bos", "$A", "eos"), ("bos", "$A", "eos", "eos", "$B", "eos")
+_CLASSES = (
+    TokenizerClass("GPT2Tokenizer", _GPT2_ROLES),
+    TokenizerClass("CodeGenTokenizer", _GPT2_ROLES),
+    TokenizerClass("WhisperTokenizer", _GPT2_ROLES),
+    *(
+        TokenizerClass(name, _BART_ROLES, add_prefix_space=name.startswith("Layout"), around=_BART)
+        for name in (
+            *("RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer", "MvpTokenizer"),
+            "LayoutLMv3Tokenizer",
+        )
+    ),
+    TokenizerClass(
+        "BlenderbotTokenizer", _BART_ROLES, add_prefix_space=True, around=(("$A", "eos"), ("$A", "$B"))
+    ),
+    TokenizerClass("DebertaTokenizer", _BERT_ROLES, around=_BERT),
+    TokenizerClass(
+        "Qwen2Tokenizer", _QWEN2_ROLES, normalizer=_NFC, split=(_split(_QWEN2_PATTERN, removed=False), _BYTES)
+    ),
+    TokenizerClass(
+        "CLIPTokenizer",
+        _CLIP_ROLES,
+        normalizer=_CLIP_NORMALIZER,
+        split=(_split(_CLIP_PATTERN, removed=True), _BYTE_LEVEL),
+        suffix=END_OF_WORD,
+        has_unknown=True,
+        around=_CLIP,
+    ),
+    TokenizerClass(
+        "OpenAIGPTTokenizer",
+        {"unk": "<unk>"},
+        normalizer=_bert_normalizer(lowercase=True, strip_accents=None),
+        split=({"type": "BertPreTokenizer"},),
+        suffix=END_OF_WORD,
+        decoder=_WORD_ENDS,
+        has_unknown=True,
+    ),
+    TokenizerClass(
+        "HerbertTokenizer",
+        _BART_SPECIALS,
+        normalizer=_bert_normalizer(lowercase=False, strip_accents=False),
+        split=({"type": "BertPreTokenizer"},),
+        suffix=END_OF_WORD,
+        decoder=_WORD_ENDS,
+        has_unknown=True,
+        around=_BERT,
+    ),
+)
+_BY_NAME = {each.name: each for each in _CLASSES}
+
+_OF_MODEL = {
+    "gpt2": "GPT2Tokenizer",
+    "gpt_neo": "GPT2Tokenizer",
+    "gptj": "GPT2Tokenizer",
+    "opt": "GPT2Tokenizer",
+    "codegen": "CodeGenTokenizer",
+    "whisper": "WhisperTokenizer",
+    "roberta": "RobertaTokenizer",
+    "bart": "BartTokenizer",
+    "longformer": "LongformerTokenizer",
+    "led": "LEDTokenizer",
+    "mvp": "MvpTokenizer",
+    "layoutlmv3": "LayoutLMv3Tokenizer",
+    "blenderbot": "BlenderbotTokenizer",
+    "deberta": "DebertaTokenizer",
+    "qwen2": "Qwen2Tokenizer",
+    "qwen2_moe": "Qwen2Tokenizer",
+    "qwen3": "Qwen2Tokenizer",
+    "qwen3_moe": "Qwen2Tokenizer",
+    "clip": "CLIPTokenizer",
+    "openai-gpt": "OpenAIGPTTokenizer",
+    "ctrl": "CTRLTokenizer",
+    "flaubert": "FlaubertTokenizer",
+    "xlm": "XLMTokenizer",
+    "biogpt": "BioGptTokenizer",
+    "phobert": "PhobertTokenizer",
+}
+"""`model_type` of a `config.json` → the class that transformers takes where none is named."""
+
+_BY_RULES = {
+    "CTRLTokenizer": "cuts words at white space and marks what goes on with '@@'",
+    "FlaubertTokenizer": "splits words by the rules of Moses",
+    "XLMTokenizer": "splits words by the rules of Moses",
+    "BioGptTokenizer": "splits words by the rules of Moses",
+    "FSMTTokenizer": "splits words by the rules of Moses",
+    "PhobertTokenizer": "takes words that a segmenter of Vietnamese has found",
+    "BertweetTokenizer": "takes tweets apart by rules of their own",
+}
+
+_KNOWN_MERGES = {
+    "ac33235097fe06d4a8fff0feac994644809e6eb6ab70669e1e9fd40ae032428e": "GPT2Tokenizer",  # RoBERTa's, BART's too
+    "d308b7377a8ceaa9707a21614fe8c831b9196e197b7aeb69833359362907af02": "CLIPTokenizer",
+}
+"""The SHA-256 of merges, a line each, by the class that they were learned for: all who took them read them alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What stands beside a vocabulary with merges.
+
+    Attributes:
+        config: what it is to a model.
+        class_name: of transformers, without "Fast"; None where it is not said.
+        add_prefix_space: whether a text gets a space in front; None where it is not said.
+    """
+
+    config: TokenizerConfig
+    class_name: str | None = None
+    add_prefix_space: bool | None = None
+
+    def flags_of(self, text: str) -> Mapping[str, bool]:
+        """What is said of how a token is found."""
+        listed = (token.flags() for token in self.config.added_tokens if token.content == text)
+        return {**self.config.token_flags.get(text, {}), **next(listed, {})}
+
+
+def read_declared(folder: Path, config: TokenizerConfig) -> Declared:
+    """What the files of a folder say of the class; one that is damaged says nothing.
+
+    Args:
+        folder: that of the vocabulary.
+        config: what was read from it already.
+    """
+    model = _json_beside(folder / "config.json")
+    name = config.tokenizer_class or model.get("tokenizer_class")
+    if not isinstance(name, str) or name.removesuffix("Fast") in _SAY_NOTHING:
+        name = _OF_MODEL.get(str(model.get("model_type")))
+    prefix = _json_beside(folder / "tokenizer_config.json").get("add_prefix_space")
+    return Declared(
+        config=config,
+        class_name=None if name is None else name.removesuffix("Fast"),
+        add_prefix_space=prefix if isinstance(prefix, bool) else None,
+    )
+
+
+def known_class(name: str | None) -> TokenizerClass | None:
+    """The class of a name; None for one that is not known here.
+
+    >>> known_class("CLIPTokenizer").suffix
+    '</w>'
+    """
+    return _BY_NAME.get(name or "")
+
+
+def class_of_merges(merges: Sequence[Sequence[str]]) -> TokenizerClass | None:
+    """The class that merges are used with, where they are known."""
+    lines = "".join(f"{left} {right}\n" for left, right in merges)
+    return known_class(_KNOWN_MERGES.get(hashlib.sha256(lines.encode()).hexdigest()))
+
+
+def refuse_rules(name: str | None, *, path: Path) -> None:
+    """Refuse a class that splits text by rules that no file holds. Raises `ModelFormatError`."""
+    if name in _BY_RULES:
+        raise ModelFormatError(
+            path,
+            "a vocabulary whose tokenizer is in its files",
+            f"that of a {name}, which {_BY_RULES[name]}",
+            hint="no library that tokbench runs has these rules",
+        )
+
+
+def names_with_suffix() -> list[str]:
+    """The classes whose pieces have a suffix at the end of words."""
+    return [each.name for each in _CLASSES if each.suffix]
+
+
+def class_document(
+    each: TokenizerClass,
+    vocab: Mapping[str, int],
+    merges: Sequence[Sequence[str]],
+    *,
+    declared: Declared,
+    specials: Mapping[str, int],
+) -> dict[str, Any]:
+    """The `tokenizer.json` that transformers makes of a vocabulary of a class.
+
+    Args:
+        each: the class.
+        vocab: piece → id.
+        merges: pairs of pieces in the order of their ranks.
+        declared: what stands beside them.
+        specials: text → id of special tokens besides those that have a role.
+    """
+    roles = {**each.roles, **declared.config.roles}
+    prefix = each.add_prefix_space if declared.add_prefix_space is None else declared.add_prefix_space
+    mask = roles.get("mask") if each.decoder is _BYTE_LEVEL else None
+    ids = {**specials, **{text: vocab[text] for text in roles.values() if text in vocab}}
+    beside = {token.content: token.id for token in declared.config.added_tokens}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {
+                "id": id,
+                "content": text,
+                **_FLAGS,
+                "lstrip": text == mask,
+                **declared.flags_of(text),
+                "special": True,
+            }
+            for text, id in sorted(ids.items(), key=lambda item: item[1])
+        ],
+        "normalizer": each.normalizer,
+        "pre_tokenizer": _pre_tokenizer(each.split, add_prefix_space=prefix),
+        "post_processor": _post_processor(each, roles, {**beside, **ids}, declared=declared),
+        "decoder": each.decoder,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": roles.get("unk") if each.has_unknown else None,
+            "continuing_subword_prefix": "",
+            "end_of_word_suffix": each.suffix,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": False,
+            "vocab": dict(vocab),
+            "merges": list(merges),
+        },
+    }
+
+
+def _pre_tokenizer(split: Sequence[Mapping[str, Any]], *, add_prefix_space: bool) -> dict[str, Any]:
+    steps = [
+        {**step, "add_prefix_space": add_prefix_space} if "add_prefix_space" in step else dict(step)
+        for step in split
+    ]
+    return steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
+
+
+def _post_processor(
+    each: TokenizerClass, roles: Mapping[str, str], ids: Mapping[str, int], *, declared: Declared
+) -> dict[str, Any] | None:
+    """The tokens around a text; None where there are none, or the vocabulary has no such tokens."""
+    single, pair = each.around
+    if len(single) == 1 and declared.config.add_bos_token:
+        single, pair = ("bos", *single), ("bos", *pair)
+    around = [roles.get(part, "") for part in single if not part.startswith("$")]
+    if not around or not all(text in ids for text in around):
+        return None
+    return {
+        "type": "TemplateProcessing",
+        "single": _template(single, roles),
+        "pair": _template(pair, roles),
+        "special_tokens": {text: {"id": text, "ids": [ids[text]], "tokens": [text]} for text in set(around)},
+    }
+
+
+def _template(parts: Sequence[str], roles: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {"Sequence": {"id": part[1:], "type_id": 0}}
+        if part.startswith("$")
+        else {"SpecialToken": {"id": roles[part], "type_id": 0}}
+        for part in parts
+    ]
+
+
+def _json_beside(path: Path) -> dict[str, Any]:
+    try:
+        return parse_json(read_file(path), path=path) if path.is_file() else {}
+    except TokbenchError:
+        return {}
