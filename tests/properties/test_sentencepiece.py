@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import sentencepiece
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.sentencepiece_models import LOSSLESS_BUT_FOR_THE_SPACE_SIGN, VARIANTS, variant
+from support.sentencepiece_models import (
+    LOSSLESS_BUT_FOR_THE_SPACE_SIGN,
+    VARIANTS,
+    scored,
+    unknown,
+    variant,
+    written,
+)
 from support.texts import texts
 
+from tokbench import StreamingDecoder
 from tokbench.adapters.sentencepiece_lines import Lines, cut_line
 from tokbench.adapters.sentencepiece_models import SentencePieceBpeTokenizer, open_model
 from tokbench.errors import ModelFormatError
+from tokbench.formats.sentencepiece_model import ModelPiece, ModelType, PieceType
 from tokbench.tokens import TokenKind
 
 FRAGMENTS = [
@@ -125,3 +135,54 @@ def test_cut_lines_are_the_line(text: str, longest: int) -> None:
     parts = list(cut_line(text.encode(), longest=longest))
     assert b"".join(parts) == text.encode()
     assert all(0 < len(part) <= longest and part.decode() for part in parts)
+
+
+ODD_PIECES = [
+    unknown(),
+    ModelPiece("<s>", 0.0, PieceType.CONTROL),
+    *scored(
+        {"▁": -2.5, "a": -3, "b": -3.1, "▁a": -1, "a▁": -1.1, "b▁a": -1.2, "▁▁": -2, " ": -2, "a b": -1.5}
+    ),
+    *(ModelPiece(text, 0.0, PieceType.USER_DEFINED) for text in ("u v", "▁w", "x▁y")),
+    ModelPiece("ab", -0.5, PieceType.UNUSED),
+]
+BYTE_PIECES = [ModelPiece(f"<0x{byte:02X}>", 0.0, PieceType.BYTE) for byte in range(256)]
+odd_texts = st.lists(
+    st.sampled_from(["a", "b", " ", "  ", "▁", "u v", "w", "x y", "x▁y", "é", "<s>", "\n"]), max_size=8
+).map("".join)
+
+
+@settings(max_examples=200)
+@given(
+    model_type=st.sampled_from(ModelType),
+    trainer=st.fixed_dictionaries(
+        {"byte_fallback": st.booleans(), "treat_whitespace_as_suffix": st.booleans()},
+        optional={"unk_surface": st.sampled_from(["", " ?▁ ", "▁"])},
+    ),
+    normalizer=st.fixed_dictionaries(
+        dict.fromkeys(("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"), st.booleans())
+    ),
+    text=odd_texts,
+    data=st.data(),
+)
+def test_every_option_of_a_model_is_kept_to(
+    model_type: ModelType,
+    trainer: dict[str, Any],
+    normalizer: dict[str, bool],
+    text: str,
+    data: st.DataObject,
+) -> None:
+    pieces = [*ODD_PIECES, *(BYTE_PIECES if trainer["byte_fallback"] else [])]
+    proto = written(pieces, trainer={**trainer, "model_type": model_type}, normalizer=normalizer)
+    tokenizer, peer = open_model(proto, name="odd"), sentencepiece.SentencePieceProcessor(model_proto=proto)
+    ids = peer.encode(text)
+    assert tokenizer.encode(text) == tokenizer.segment(text).ids == ids
+    assert tokenizer.encode_batch([text]).ids.tolist() == ids
+    others = data.draw(st.lists(st.integers(0, len(pieces) - 1).filter(lambda each: each != 1), max_size=6))
+    for given_ in (ids, others):
+        expected = peer.decode(given_)
+        assert (
+            tokenizer.decode(given_) == expected or "\ufffd" in expected
+        )  # of half a character the two differ
+        streaming = StreamingDecoder(tokenizer)
+        assert "".join([*map(streaming.feed, given_), streaming.finish()]) == tokenizer.decode(given_)

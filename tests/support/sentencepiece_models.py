@@ -85,6 +85,7 @@ def written(
     *,
     trainer: Mapping[str, Any] | None = None,
     normalizer: Mapping[str, Any] | None = None,
+    denormalizer: Mapping[str, Any] | None = None,
 ) -> bytes:
     """The bytes of a `.model` file."""
     normalizer = {"name": "identity", "remove_extra_whitespaces": False, **(normalizer or {})}
@@ -93,6 +94,7 @@ def written(
             *(_field(1, _piece(piece)) for piece in pieces),
             _field(2, _spec(trainer or {}, TRAINER_FIELDS)),
             _field(3, _spec(normalizer, NORMALIZER_FIELDS)),
+            _field(5, _spec(denormalizer, NORMALIZER_FIELDS)) if denormalizer else b"",
         ]
     )
 

@@ -14,13 +14,15 @@ What the library does that a reader would not guess:
   pieces of the kind SPECIAL all the same.
 - Decoding drops control symbols. Here they give their text, and what follows one is a text of its own,
   as it was when it was encoded.
+- Few models change text when they decode (a denormaliser). It is applied to each such text.
 """
 
 from __future__ import annotations
 
 import os
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sentencepiece import SentencePieceProcessor
 
+    from tokbench.adapters.sentencepiece_denormalizer import Denormalizer
     from tokbench.adapters.sentencepiece_spans import SpanFinder
     from tokbench.adapters.stretches import StretchMemo
     from tokbench.formats.sentencepiece_model import SentencePieceFile
@@ -203,9 +206,22 @@ class SentencePieceTokenizer(BaseTokenizer):
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids: the text's, without the dummy prefix. Raises `UnknownIdError`.
 
-        A control symbol gives its text, and after it a text begins anew. A denormalisation table,
-        which next to no model has, is not applied.
+        A control symbol gives its text, and after it a text begins anew. Where the model has a table for
+        what it decodes, they are the bytes of each such text behind the table, not those of the entries.
         """
+        parts = self._stripped(ids)
+        if self._denormalizer is None:
+            return b"".join(parts)
+        made: list[bytes] = []
+        for is_special, run in groupby(
+            zip(ids, parts, strict=True), lambda pair: pair[0] in self._special_bytes
+        ):
+            text = b"".join(part for _, part in run)
+            made.append(text if is_special else self._denormalizer.apply(text))
+        return b"".join(made)
+
+    def _stripped(self, ids: Sequence[int]) -> list[bytes]:
+        """The bytes of each id, without what was put before each text."""
         normalizer = self.model.normalizer
         drops_all = normalizer["remove_extra_whitespaces"]
         drops_one = drops_all or normalizer["add_dummy_prefix"]
@@ -222,12 +238,22 @@ class SentencePieceTokenizer(BaseTokenizer):
                 at_start = not parts[position] and (drops_all or not stripped)
             elif not has_specials:  # nothing begins anew
                 break
-        return b"".join(parts)
+        return parts
+
+    @cached_property
+    def _denormalizer(self) -> Denormalizer | None:
+        from tokbench.adapters.sentencepiece_denormalizer import Denormalizer, has_denormalizer
+
+        if not has_denormalizer(self.model):
+            return None
+        return Denormalizer(
+            self.proto, self.model, open_processor=partial(_processor, path="its denormaliser")
+        )
 
     @property
     def decoding(self) -> Decoding:
-        """What is dropped depends on whether a text has begun."""
-        return Decoding.FROM_LEFT
+        """What is dropped depends on whether a text has begun; a table may match over several entries."""
+        return Decoding.FROM_LEFT if self._denormalizer is None else Decoding.WHOLE
 
     def entry(self, id: int) -> bytes | None:
         """The bytes an entry stands for: ▁ is a space, the unknown piece is what decoding shows for it."""

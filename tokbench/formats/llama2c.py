@@ -140,6 +140,8 @@ def _check(model: SentencePieceFile) -> None:
         )
     if options["precompiled_charsmap"] or options["remove_extra_whitespaces"]:
         raise ConversionError("the model normalises text, and llama2.c does not")
+    if model.denormalizer["precompiled_charsmap"]:
+        raise ConversionError("the model changes text when it decodes, and llama2.c does not")
     if not options["add_dummy_prefix"] or not options["escape_whitespaces"]:
         raise ConversionError("llama2.c puts a space before every text, and this model does not")
     if trainer["treat_whitespace_as_suffix"]:
