@@ -45,6 +45,7 @@ class ConvertResult:
         files: name → bytes; a single file is called as `out` is.
         proof: what it was compared on.
         notes: what the format cannot say and its user has to know.
+        rounding: what was accepted of sums that are rounded; None where ids are the same without that.
         seconds: phase → wall seconds.
     """
 
@@ -56,6 +57,7 @@ class ConvertResult:
     files: Mapping[str, int]
     proof: ProofResult
     notes: tuple[str, ...]
+    rounding: str | None
     seconds: Mapping[str, float]
 
     def document(self) -> dict[str, Any]:
@@ -70,6 +72,7 @@ class ConvertResult:
             "files": dict(self.files),
             "proof": self.proof.document(),
             "notes": list(self.notes),
+            "rounding": self.rounding,
             "seconds": dict(self.seconds),
         }
 
@@ -82,6 +85,7 @@ def convert(
     overwrite: bool = False,
     roles: Mapping[str, str] | None = None,
     chat_template: str | None = None,
+    accept_rounding: bool = False,
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> ConvertResult:
@@ -95,6 +99,8 @@ def convert(
         roles: role ("bos", "eos", …) → special token, for formats that know roles; before those that the
             tokenizer itself gives.
         chat_template: a Jinja template, for the same.
+        accept_rounding: whether a Unigram is written whose ids may differ where a library rounds sums of scores
+            and another does not; the result and the file say so.
         seed: draws the generated texts of the proof.
         progress: told how far it is.
 
@@ -108,7 +114,13 @@ def convert(
         convert(tokbench.load("tokenizers/mine"), to="tokbin", out="mine.tokbin")
     """
     target, out = target_named(to), Path(out)
-    source = _source(tokenizer, target, roles=roles or {}, chat_template=chat_template)
+    source = _source(
+        tokenizer,
+        target,
+        roles=roles or {},
+        chat_template=chat_template,
+        accept_rounding=accept_rounding,
+    )
     started = time.perf_counter()
     progress("converting", 0, None, "files")
     product = target.make(source)
@@ -119,7 +131,7 @@ def convert(
         raise ProofError(
             f"{proof.second} {in_words(proof.disagreement)}",
             proof=proof,
-            hint="; ".join(["nothing was written", *([product.caution] if product.caution else [])]),
+            hint="nothing was written",
         )
     proved = time.perf_counter()
     _write(out, product, overwrite=overwrite)
@@ -132,6 +144,7 @@ def convert(
         files={name or out.name: len(data) for name, data in product.files.items()},
         proof=proof,
         notes=product.notes,
+        rounding=product.rounding,
         seconds={"converting": made - started, "proving": proved - made},
     )
 
@@ -165,8 +178,17 @@ def compare(
 
 
 def _source(
-    tokenizer: Tokenizer, target: Target, *, roles: Mapping[str, str], chat_template: str | None
+    tokenizer: Tokenizer,
+    target: Target,
+    *,
+    roles: Mapping[str, str],
+    chat_template: str | None,
+    accept_rounding: bool,
 ) -> Source:
+    if accept_rounding and not target.adds_otherwise:
+        raise ConfigError(
+            f"{target.name} adds up no scores in another precision", hint="leave out --accept-rounding"
+        )
     if (roles or chat_template is not None) and not target.takes_roles:
         raise ConfigError(
             f"{target.name} knows neither roles nor chat templates", hint="--to transformers writes them"
@@ -181,7 +203,13 @@ def _source(
                 hint=f"it has {', '.join(map(repr, special)) or 'none'}",
             )
     description = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
-    return Source(tokenizer=tokenizer, description=description, roles=roles, chat_template=chat_template)
+    return Source(
+        tokenizer=tokenizer,
+        description=description,
+        roles=roles,
+        chat_template=chat_template,
+        accept_rounding=accept_rounding,
+    )
 
 
 def _proved(source: Source, product: Product, *, seed: int, progress: Progress) -> ProofResult:
@@ -200,7 +228,8 @@ def _proved(source: Source, product: Product, *, seed: int, progress: Progress) 
             raise
         except Exception as error:
             raise ConversionError(f"the library it is for does not open it: {error}") from error
-        return prove(source.tokenizer, peer, seed=seed, progress=progress)
+        proof = prove(source.tokenizer, peer, seed=seed, progress=progress)
+        return replace(proof, limits=(*proof.limits, *product.limits))
 
 
 # --- writing ----------------------------------------------------------------------------------

@@ -204,7 +204,7 @@ def planted(source: Tokenizer, **changes: Any) -> Target:
 
     class Planted(Target):
         def make(self, source: Source) -> Product:
-            return Product(files={"": b"data"}, open=open, caution="it counts from one")
+            return Product(files={"": b"data"}, open=open)
 
     return Planted("planted", "differs", "")
 
@@ -216,7 +216,7 @@ def test_nothing_is_written_when_the_proof_fails(tmp_path: Path, monkeypatch: py
         with pytest.raises(ProofError) as failed:
             convert(trained(), to="planted", out=tmp_path / out, overwrite=True)
         assert failed.value.exit_code == 3
-        assert failed.value.hint == "nothing was written; it counts from one"
+        assert failed.value.hint == "nothing was written"
         assert failed.value.proof.disagreement is not None
         assert failed.value.proof.disagreement.text in SPECIALS
         assert f"for the text {failed.value.proof.disagreement.text!r}" in failed.value.message

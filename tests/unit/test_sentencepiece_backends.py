@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,7 +45,10 @@ def trained(backend: str, texts: Any = None, **options: Any) -> SentencePieceTok
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_model_is_what_the_library_trains_by_itself(backend: str) -> None:
-    """The same pieces and scores, as the library gives them without a process, a spool or a pipe."""
+    """The same pieces and scores, as the library gives them without a process, a spool or a pipe.
+
+    The scores of Unigram are rounded afterwards.
+    """
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(line for line in training_text() if line),
@@ -62,9 +66,12 @@ def test_the_model_is_what_the_library_trains_by_itself(backend: str) -> None:
         minloglevel=2,
     )
     # The bytes differ in which defaults are written out, nothing else.
-    assert variant("bpe" if backend == "sentencepiece" else "unigram").model == parse_model(
-        written.getvalue()
-    )
+    expected = parse_model(written.getvalue())
+    if backend == "unigram":
+        pieces = [piece._replace(score=round(piece.score * 32) / 32) for piece in expected.pieces]
+        assert expected.pieces != tuple(pieces)
+        expected = replace(expected, pieces=tuple(pieces))
+    assert variant("bpe" if backend == "sentencepiece" else "unigram").model == expected
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

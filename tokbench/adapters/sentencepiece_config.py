@@ -262,6 +262,11 @@ class UnigramConfig(SentencePieceConfig):
 
     model_type: ClassVar[ModelType] = ModelType.UNIGRAM
 
+    round_scores: bool = _option(
+        default=True,
+        help="round scores to 1/32, so that every library adds them up exactly, to the same ids",
+    )
+
 
 _REFUSED = {
     "name",

@@ -20,12 +20,13 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 from tokbench.adapters.sentencepiece import library
-from tokbench.adapters.sentencepiece_config import NUM_BYTES
+from tokbench.adapters.sentencepiece_config import NUM_BYTES, UnigramConfig
 from tokbench.adapters.sentencepiece_lines import Lines, drawn
 from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.adapters.sentencepiece_worker import FAILED
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece_model import ModelType, PieceType, parse_model
+from tokbench.formats.unigram_scores import with_rounded_scores
 from tokbench.interfaces import ByteDocuments, TrainingRecord
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def train(
             vocab_size = config.vocab_size or fitted
             chosen = _chosen(spool, config, total=lines.lines)
             proto, read = _trained(chosen, config, vocab_size=vocab_size, progress=progress)
+    if isinstance(config, UnigramConfig) and config.round_scores:
+        proto = with_rounded_scores(proto)
     model = parse_model(proto, path="the trained model")
     learned, unit = _learned(model)
     trained = time.perf_counter()

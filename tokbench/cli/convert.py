@@ -60,6 +60,13 @@ def convert(
     chat_template: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A Jinja chat template, for transformers.")
     ] = None,
+    accept_rounding: Annotated[
+        bool,
+        typer.Option(
+            "--accept-rounding",
+            help="Write a Unigram whose sums of scores are rounded in one library and not in the other.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Draws the generated texts of the proof.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     pattern: PatternOption = None,
@@ -77,7 +84,7 @@ def convert(
     from tokbench.render.progress import showing_progress
 
     names = compared or []
-    if check and (len(names) != 2 or to is not None or out is not None):
+    if check and (len(names) != 2 or to is not None or out is not None or accept_rounding):
         raise ConfigError("--check compares two tokenizers", hint="tokbench convert --check A B")
     if not check and (names or to is None or out is None):
         raise ConfigError(
@@ -103,6 +110,7 @@ def convert(
                 overwrite=force,
                 roles=roles,
                 chat_template=template,
+                accept_rounding=accept_rounding,
                 seed=seed,
                 progress=report,
             )

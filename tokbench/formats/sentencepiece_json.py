@@ -7,31 +7,40 @@ What has to be said in other words:
 - `tokenizers` finds every piece of a Unigram vocabulary in a text, control symbols too: texts that
   spell one are cut inside it, at a place that no piece crosses.
 
-What it does otherwise: it adds up scores in double precision, SentencePiece in single precision;
-and of a normalisation table it replaces whole grapheme clusters by what their beginning maps to,
-where SentencePiece replaces the longest match. The proof finds the texts on which that matters.
+- of a normalisation table it does something else than SentencePiece (see `charsmap_json`).
+
+What it does otherwise: it adds up scores in double precision, SentencePiece in single precision. Where
+`unigram_scores` does not show that no sum is rounded, some text may have other ids.
 """
 
 from __future__ import annotations
 
-import base64
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
+from tokbench.formats.charsmap_json import normalization_of
 from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece_model import SPACE, ModelType, PieceType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tokbench.formats.sentencepiece_model import SentencePieceFile
 
 _SPECIAL = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
 _MANY = 2**31 - 1
+_STRANGER = "\ufdd0"
+"""A character that is none: no piece of a text."""
 
 
-def dump_sentencepiece(model: SentencePieceFile) -> bytes:
+def dump_sentencepiece(model: SentencePieceFile, *, rounding: str | None = None) -> bytes:
     """The `tokenizer.json` of a SentencePiece model.
+
+    Args:
+        model: what the file says.
+        rounding: what was accepted of rounded sums: a sentence that the file keeps, and the library ignores.
 
     Raises:
         ConversionError: `tokenizers` cannot do what the model does.
@@ -48,8 +57,10 @@ def dump_sentencepiece(model: SentencePieceFile) -> bytes:
             for id, piece in enumerate(model.pieces)
             if piece.type is PieceType.CONTROL
         ],
-        "normalizer": {"type": "Sequence", "normalizers": _normalizers(model)},
-        "pre_tokenizer": _cuts(model) if model.model_type is ModelType.UNIGRAM else None,
+        "normalizer": {"type": "Sequence"}
+        | ({"rounding": rounding} if rounding else {})
+        | {"normalizers": _normalizers(model)},
+        "pre_tokenizer": _cuts(model),
         "post_processor": None,
         "decoder": {"type": "Sequence", "decoders": _decoders(model)},
         "model": _unigram(model) if model.model_type is ModelType.UNIGRAM else _bpe(model),
@@ -119,17 +130,19 @@ def _check(model: SentencePieceFile) -> None:
 def _normalizers(model: SentencePieceFile) -> list[dict[str, Any]]:
     options = model.normalizer
     steps: list[dict[str, Any]] = []
+    if options["add_dummy_prefix"] and not options["remove_extra_whitespaces"]:
+        # First, as a text of which nothing is left has its prefix. The table changes ▁, but no space.
+        steps.append({"type": "Prepend", "prepend": " " if options["precompiled_charsmap"] else SPACE})
     if options["precompiled_charsmap"]:
-        table = base64.b64encode(options["precompiled_charsmap"]).decode()
-        steps.append({"type": "Precompiled", "precompiled_charsmap": table})
+        steps += normalization_of(options["precompiled_charsmap"]).steps
     if options["remove_extra_whitespaces"]:
         # At the end SentencePiece takes away what it has written as ▁, so a ▁ of the text too.
         steps.append(_replaced({"Regex": r"\A +"}, ""))
         steps.append(_replaced({"Regex": f"[ {SPACE}]+\\z"}, ""))
         steps.append(_replaced({"Regex": " {2,}"}, " "))
-    if options["add_dummy_prefix"]:
-        steps.append({"type": "Prepend", "prepend": SPACE})
-    return [*steps, _replaced({"String": " "}, SPACE)]
+        if options["add_dummy_prefix"]:
+            steps.append({"type": "Prepend", "prepend": SPACE})
+    return [*steps, _replaced({"String": " "}, SPACE), *_disguises(model)]
 
 
 def _decoders(model: SentencePieceFile) -> list[dict[str, Any]]:
@@ -152,12 +165,13 @@ def _unknown_id(model: SentencePieceFile) -> int:
 
 def _unigram(model: SentencePieceFile) -> dict[str, Any]:
     # The lowest score decides what an unknown character costs, and for SentencePiece only normal pieces
-    # count there. No text is segmented into the others, so that 0 does no harm.
+    # count there. No text is segmented into the others, so that a score which is not lower does no harm.
+    other = max((0.0, *(piece.score for piece in model.pieces if piece.type is PieceType.NORMAL)))
     return {
         "type": "Unigram",
         "unk_id": _unknown_id(model),
         "vocab": [
-            [piece.text, piece.score if piece.type is PieceType.NORMAL else 0.0] for piece in model.pieces
+            [piece.text, piece.score if piece.type is PieceType.NORMAL else other] for piece in model.pieces
         ],
         "byte_fallback": bool(model.trainer["byte_fallback"]),
     }
@@ -178,15 +192,35 @@ def _bpe(model: SentencePieceFile) -> dict[str, Any]:
     }
 
 
+def _spelled(model: SentencePieceFile) -> list[str]:
+    """The pieces that no text becomes, and that `tokenizers` would find in texts that spell them."""
+    if model.model_type is not ModelType.UNIGRAM:
+        return []
+    return [piece.text for piece in model.pieces if piece.type is not PieceType.NORMAL]
+
+
+def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
+    """Replace what spells such a piece in unknown characters alone by another unknown character.
+
+    Without byte fallback, unknown characters side by side are one unknown piece, whichever they are.
+    """
+    known = set(_characters(model))
+    if model.trainer["byte_fallback"]:
+        return []
+    return [_replaced({"String": text}, _STRANGER) for text in _spelled(model) if known.isdisjoint(text)]
+
+
 def _cuts(model: SentencePieceFile) -> dict[str, Any] | None:
-    """Cut texts inside what spells a piece that no text becomes, between two characters that no piece joins."""
+    """Cut texts inside what spells such a piece, between two characters that no piece joins."""
     normal = [piece.text for piece in model.pieces if piece.type is PieceType.NORMAL]
     joined = {text[index : index + 2] for text in normal for index in range(len(text) - 1)}
-    known = {text for text in normal if len(text) == 1}
+    known = set(_characters(model))
     places: dict[str, None] = {}
-    for piece in model.pieces:
-        if piece.type is not PieceType.NORMAL:
-            places[_place_to_cut(piece.text, joined=joined, known=known)] = None
+    for text in _spelled(model):
+        if model.trainer["byte_fallback"]:
+            places[_place_to_cut(text, joined=joined, known=set(text))] = None
+        elif not known.isdisjoint(text):
+            places[_place_to_cut(text, joined=joined, known=known)] = None
     if not places:
         return None
     pattern = "|".join(f"(?<={re.escape(place[0])})(?={re.escape(place[1])})" for place in places)
@@ -197,10 +231,16 @@ def _place_to_cut(text: str, *, joined: set[str], known: set[str]) -> str:
     """The two characters to cut between: no piece crosses them, and they are not both unknown."""
     for index in range(len(text) - 1):
         place = text[index : index + 2]
-        # Neighbouring unknown characters become one unknown piece, which a cut would make two.
+        # Neighbouring unknown characters become one unknown piece, which a cut would make two; with byte
+        # fallback they become their bytes, and no character is unknown in that sense.
         if place not in joined and (place[0] in known or place[1] in known):
             return place
     raise ConversionError(
         f"tokenizers would find the piece {text!r} in texts that spell it, and every place in it is crossed "
         "by other pieces"
     )
+
+
+def _characters(model: SentencePieceFile) -> Iterator[str]:
+    """The characters that are pieces."""
+    return (piece.text for piece in model.pieces if piece.type is PieceType.NORMAL and len(piece.text) == 1)

@@ -26,7 +26,7 @@ _TEXT_SHOWN = 400
 def render_conversion(result: ConvertResult, *, console: Console) -> None:
     """What was written where, and what it was proved on."""
     print_rows(_conversion_rows(result), console=console)
-    for note in result.notes:
+    for note in (*([result.rounding] if result.rounding else []), *result.notes):
         console.print(Text(f"note: {visible(note)}", style="yellow"))
 
 
@@ -49,7 +49,8 @@ def _proof_rows(proof: ProofResult) -> Iterator[tuple[str, Text]]:
     entries = f"{proof.entries:,} entries, " if proof.entries else ""
     texts = f"{entries}{proof.texts:,} texts, {proof.characters:,} characters"
     if proof.disagreement is None:
-        yield "proved", Text(f"{visible(proof.second)} gives the same: {texts}")
+        but = f"; other ids by rounding on {proof.tolerated:,} of them" if proof.tolerated else ""
+        yield "proved", Text(f"{visible(proof.second)} gives the same: {texts}{but}")
     else:
         yield "compared", Text(f"{visible(proof.first)} and {visible(proof.second)}: {texts}")
         yield from _difference_rows(proof, proof.disagreement)

@@ -29,12 +29,14 @@ class Source:
         description: what it is made of; None for one that does not say.
         roles: role → special token, as the user gives them.
         chat_template: a Jinja template, or None.
+        accept_rounding: whether a Unigram may be segmented otherwise where rounding decides.
     """
 
     tokenizer: Tokenizer
     description: Description | None
     roles: Mapping[str, str] = field(default_factory=dict)
     chat_template: str | None = None
+    accept_rounding: bool = False
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -50,15 +52,17 @@ class Product:
         files: the file under the name "", or the files of a folder by their names.
         open: a path where they were put → the tokenizer as its own library opens it.
         notes: what the format cannot say and its user has to know, a sentence each.
-        caution: why a text may show that the two differ all the same, where that is known.
         at_times: files of a folder that other sources have: they give way where a folder is replaced.
+        limits: what the proof rests on besides texts, a sentence each.
+        rounding: what the user has accepted of rounded sums, None where nothing had to be.
     """
 
     files: Mapping[str, bytes]
     open: Callable[[Path], Peer]
     notes: tuple[str, ...] = ()
-    caution: str | None = None
     at_times: frozenset[str] = frozenset()
+    limits: tuple[str, ...] = ()
+    rounding: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +74,14 @@ class Target:
         summary: what it is, in a line.
         place: the module and function that make a product of a source; may raise `ConversionError`.
         takes_roles: whether roles and a chat template can be said in it.
+        adds_otherwise: whether its library may add up scores in another precision than the source's.
     """
 
     name: str
     summary: str
     place: str
     takes_roles: bool = False
+    adds_otherwise: bool = False
 
     def make(self, source: Source) -> Product:
         """The product. Raises `ConversionError` where the format cannot hold the tokenizer."""
@@ -88,14 +94,15 @@ TARGETS = {
     target.name: target
     for target in (
         Target("tiktoken", "a rank file for tiktoken", "tiktoken:make"),
-        Target("tokenizers", "a tokenizer.json for tokenizers", "tokenizers:make"),
+        Target("tokenizers", "a tokenizer.json for tokenizers", "tokenizers:make", adds_otherwise=True),
         Target(
             "transformers",
             "a folder for transformers' AutoTokenizer",
             "transformers:make",
             takes_roles=True,
+            adds_otherwise=True,
         ),
-        Target("sentencepiece", "a .model for sentencepiece", "sentencepiece:make"),
+        Target("sentencepiece", "a .model for sentencepiece", "sentencepiece:make", adds_otherwise=True),
         Target("vocab.txt", "the vocabulary of a WordPiece tokenizer", "wordpiece:make"),
         Target("tokbin", "our own file for inference", "tokbin:make"),
         Target("llama2c", "the tokenizer.bin of llama2.c", "llama2c:make"),

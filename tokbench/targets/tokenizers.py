@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.formats.proof import Peer
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.targets import Product, Source, undescribed
+from tokbench.targets.rounding import Rounding, no_rounding, rounding_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,17 +22,18 @@ SPECIAL_NOTE = (
 
 def make(source: Source) -> Product:
     """A `tokenizer.json`. Raises `ConversionError`."""
-    document = document_of(source)
+    rounding = scores_of(source)
     return Product(
-        files={"": document},
-        open=lambda path: restricted(opened(path), source),
+        files={"": document_of(source, rounding=rounding)},
+        open=lambda path: rounding.tolerant(restricted(opened(path), source)),
         notes=(SPECIAL_NOTE,) if source.special_tokens else (),
-        caution=caution_of(source),
+        limits=rounding.limits,
+        rounding=rounding.accepted,
     )
 
 
-def document_of(source: Source) -> bytes:
-    """The `tokenizer.json` of any description. Raises `ConversionError`."""
+def document_of(source: Source, *, rounding: Rounding | None = None) -> bytes:
+    """The `tokenizer.json` of any description; it says what was accepted. Raises `ConversionError`."""
     match source.description:
         case HuggingFaceModel(document=document):
             return document
@@ -41,23 +43,20 @@ def document_of(source: Source) -> bytes:
             from tokbench.formats.sentencepiece_json import dump_sentencepiece
             from tokbench.formats.sentencepiece_model import parse_model
 
-            return dump_sentencepiece(parse_model(proto))
+            return dump_sentencepiece(parse_model(proto), rounding=rounding.accepted if rounding else None)
         case None:
             raise undescribed(source)
 
 
-def caution_of(source: Source) -> str | None:
-    """Why a Unigram model of SentencePiece may segment some text otherwise: nobody can say it beforehand."""
-    if not isinstance(source.description, SentencePieceModel):
-        return None
-    from tokbench.formats.sentencepiece_model import ModelType, parse_model
+def scores_of(source: Source) -> Rounding:
+    """What tokenizers makes of the scores of a SentencePiece model. Raises `ConversionError`, `ConfigError`."""
+    if isinstance(source.description, SentencePieceModel):
+        from tokbench.formats.sentencepiece_model import ModelType, parse_model
 
-    if parse_model(source.description.proto).model_type is not ModelType.UNIGRAM:
-        return None
-    return (
-        "SentencePiece adds up the scores of a Unigram in single precision and tokenizers in double, so that "
-        "of segmentations that are equally probable each may take another one; --to sentencepiece is exact"
-    )
+        model = parse_model(source.description.proto)
+        if model.model_type is ModelType.UNIGRAM:
+            return rounding_of(model.pieces, source)
+    return no_rounding(source)
 
 
 def restricted(peer: Peer, source: Source) -> Peer:
@@ -68,11 +67,27 @@ def restricted(peer: Peer, source: Source) -> Peer:
     every text, whatever is set.
     """
     peer = replace(peer, undecoded=undecoded_ids(source))
+    if excluded := _excluded(source):
+        names = ", ".join(f"U+{ord(character):04X}" for character in excluded)
+        peer = replace(
+            peer, excluded=excluded, domain=f"texts without {names}, which it would normalise otherwise"
+        )
     if isinstance(source.description, HuggingFaceModel) and peer.encode is not None:
         encode = peer.encode
         if any(id in encode(text) for text, id in source.special_tokens.items()):
             return replace(peer, encode=None, domain="what spells a special token always becomes it there")
     return peer
+
+
+def _excluded(source: Source) -> str:
+    """The characters that stand for something else there while a text is normalised."""
+    if not isinstance(source.description, SentencePieceModel):
+        return ""
+    from tokbench.formats.charsmap_json import normalization_of
+    from tokbench.formats.sentencepiece_model import parse_model
+
+    charsmap = parse_model(source.description.proto).normalizer["precompiled_charsmap"]
+    return normalization_of(charsmap).excluded if charsmap else ""
 
 
 def opened(path: Path) -> Peer:

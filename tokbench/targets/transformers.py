@@ -13,7 +13,7 @@ from tokbench.formats.tokenizer_config_files import config_files
 from tokbench.targets import Product, Source
 from tokbench.targets.config_proof import prove_config, proved_in_words
 from tokbench.targets.roles import model_config
-from tokbench.targets.tokenizers import SPECIAL_NOTE, caution_of, document_of, restricted
+from tokbench.targets.tokenizers import SPECIAL_NOTE, document_of, restricted, scores_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 def make(source: Source) -> Product:
     """The files of a folder. Raises `ConversionError`, `BackendUnavailableError` without transformers to prove it."""
     _require()
+    rounding = scores_of(source)
     config = model_config(source)
     return Product(
-        files={"tokenizer.json": document_of(source), **config_files(config)},
-        open=lambda path: restricted(_opened(path, source, config), source),
+        files={"tokenizer.json": document_of(source, rounding=rounding), **config_files(config)},
+        open=lambda path: rounding.tolerant(restricted(_opened(path, source, config), source)),
         notes=_notes(source, config),
         at_times=frozenset(["chat_template.jinja", "generation_config.json"]),
-        caution=caution_of(source),
+        limits=rounding.limits,
+        rounding=rounding.accepted,
     )
 
 

@@ -1,0 +1,234 @@
+"""A Unigram without rounding in SentencePiece, in tokenizers and by the definition: one segmentation.
+
+The definition adds up in whole numbers: of the segmentations with the highest sum the one whose last piece is
+the longest, then the one before it. Both libraries are held to it, on random scores with many ties.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sentencepiece
+import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sentencepiece_models import scored, training_text, unknown, written
+from support.texts import bundled_texts
+
+import tokbench
+from tokbench.conversion import convert
+from tokbench.formats.charsmap import rules_of
+from tokbench.formats.charsmap_json import normalization_of
+from tokbench.formats.sentencepiece_json import dump_sentencepiece
+from tokbench.formats.sentencepiece_model import PieceType, parse_model
+from tokbench.formats.unigram_scores import UNKNOWN_PENALTY, exact_sums, normal_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+STEPS = 32
+ALPHABET = "abc"
+
+
+def by_definition(text: str, steps: Mapping[str, int]) -> list[str]:
+    """The pieces of a normalised text, scores in whole steps; an unknown character is a piece of its own.
+
+    >>> by_definition("aab", {"a": -2, "b": -2, "ab": -4, "aa": -4})
+    ['a', 'ab']
+    """
+    unknown_ = min(steps.values()) - int(UNKNOWN_PENALTY * STEPS)
+    best: list[tuple[int, int]] = [(0, 0)]
+    for end in range(1, len(text) + 1):
+        found = [
+            (best[start][0] + steps[text[start:end]], start)
+            for start in range(end)
+            if text[start:end] in steps
+        ]
+        if text[end - 1] not in steps:
+            found.append((best[end - 1][0] + unknown_, end - 1))
+        best.append(max(found, key=lambda each: (each[0], -each[1])))
+    pieces, end = [], len(text)
+    while end:
+        start = best[end][1]
+        pieces.append(text[start:end])
+        end = start
+    return pieces[::-1]
+
+
+def libraries(proto: bytes) -> tuple[Any, Any]:
+    made = tokenizers.Tokenizer.from_str(dump_sentencepiece(parse_model(proto)).decode())
+    made.encode_special_tokens = True
+    return sentencepiece.SentencePieceProcessor(model_proto=proto), made
+
+
+scores_of_pieces = st.dictionaries(
+    st.text(ALPHABET + "▁", min_size=1, max_size=5), st.integers(-400, 0), min_size=2, max_size=16
+)
+
+
+@given(steps=scores_of_pieces, text=st.text(ALPHABET + "d", max_size=60))
+def test_both_libraries_do_what_the_definition_says(steps: dict[str, int], text: str) -> None:
+    steps = {"▁": -100} | steps | {"c": -50}
+    scores = {piece: score / STEPS for piece, score in steps.items()}
+    assert exact_sums(scores) is not None
+    ids = {piece: id for id, piece in enumerate(steps, start=1)}
+    processor, made = libraries(written([unknown(), *scored(scores)], normalizer={"add_dummy_prefix": False}))
+    fused: list[int] = []
+    for piece in by_definition(text, steps):
+        id = ids.get(piece, 0)
+        if id or not fused or fused[-1]:  # unknown characters side by side are one piece
+            fused.append(id)
+    assert processor.encode(text) == fused
+    assert made.encode(text).ids == fused
+
+
+def test_sums_are_exact_beyond_where_sentencepiece_counts_anew() -> None:
+    source = random.Random(5)
+    steps = {"▁": -3, "a": -700, "b": -701, "ab": -1401, "ba": -1402, "aba": -2101, "bb": -1403}
+    text = "".join(source.choice("abd") for _ in range(60_000))
+    scores = {piece: score / STEPS for piece, score in steps.items()}
+    processor, made = libraries(written([unknown(), *scored(scores)], normalizer={"add_dummy_prefix": False}))
+    total = sum(scores.get(piece, -53.8) for piece in by_definition(text[:500], steps)) * 120
+    assert total < -1_000_000  # ten times over
+    assert processor.encode(text) == made.encode(text).ids
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "no extra spaces": {"remove_extra_whitespaces": True},
+    "without bytes": {"byte_fallback": False},
+    "as t5": {
+        "byte_fallback": False,
+        "remove_extra_whitespaces": True,
+        "allow_whitespace_only_pieces": False,
+    },
+    "without prefix": {"add_dummy_prefix": False},
+    "digits": {"split_digits": True, "special_tokens": ("<|a|>", "[X]")},
+}
+
+
+@cache
+def trained(name: str) -> tuple[Any, Any, Any]:
+    tokenizer: Any = tokbench.train(training_text(), backend="unigram", vocab_size=700, **OPTIONS[name])
+    return (tokenizer, *libraries(tokenizer.proto))
+
+
+texts_with_runs = st.lists(
+    st.sampled_from(
+        [" ", "   ", "\n", "\t", "1", "1" * 40, "▁", "<s>", "<unk>", "<0x41>", "</s>", "日本", "\0"]
+    )
+    | st.text(max_size=6)
+    | st.sampled_from(training_text()),
+    max_size=6,
+).map("".join)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@given(text=texts_with_runs)
+def test_what_is_trained_has_the_same_ids_on_any_text(name: str, text: str) -> None:
+    tokenizer, processor, made = trained(name)
+    assert made.encode(text, add_special_tokens=False).ids == processor.encode(text) == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_what_is_trained_has_the_same_ids_on_long_texts(name: str) -> None:
+    _, processor, made = trained(name)
+    for text in ("1" * 999, "日" * 20_000, " " * 3000, *bundled_texts().values()):
+        assert made.encode(text, add_special_tokens=False).ids == processor.encode(text)
+
+
+def test_what_spells_a_piece_that_no_text_becomes_is_not_one_where_its_characters_are_unknown() -> None:
+    for byte_fallback in (False, True):
+        tokenizer: Any = tokbench.train(
+            ["abcde fghij klmno"], backend="unigram", vocab_size=300, byte_fallback=byte_fallback
+        )
+        processor, made = libraries(tokenizer.proto)
+        for text in ("<unk>", "a<s>b", "<0x00>", "<0x0<0x00>", "<<unk>>", "<s>></s>"):
+            assert made.encode(text, add_special_tokens=False).ids == processor.encode(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [None, 300, 500, 1000, 2000, 4000])
+def test_every_default_training_can_be_exported(size: int | None, tmp_path: Path) -> None:
+    """Each bundled text alone, at six sizes: all that can be trained become a tokenizer.json."""
+    exported = refused = 0
+    for name, text in bundled_texts().items():
+        try:
+            tokenizer: Any = tokbench.train([text], backend="unigram", vocab_size=size)
+        except tokbench.errors.TrainingError:
+            refused += 1  # too little text, or too many characters
+            continue
+        convert(tokenizer, to="tokenizers", out=tmp_path / f"{size} {name.replace('/', ' ')}")
+        exported += 1
+    assert exported >= 8
+    assert exported + refused == len(bundled_texts())
+
+
+# --- normalisation ----------------------------------------------------------------------------
+
+
+def replaced(text: str, rules: Mapping[str, str]) -> str:
+    """The definition: at each place the longest key, or a character as it is.
+
+    >>> replaced("aab", {"a": "x", "ab": "y"})
+    'xy'
+    """
+    parts, place = [], 0
+    while place < len(text):
+        key = next(
+            (text[place:end] for end in range(place + 4, place, -1) if text[place:end] in rules), text[place]
+        )
+        parts.append(rules.get(key, key))
+        place += len(key)
+    return "".join(parts)
+
+
+NORMALIZATIONS = [
+    "nmt_nfkc",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("nfkc", "nfkc_cf", "nmt_nfkc_cf")),
+]
+
+
+@cache
+def normalized(name: str) -> tuple[dict[str, str], str, Any, Any]:
+    tokenizer: Any = tokbench.train(
+        training_text(), backend="unigram", vocab_size=700, normalization=name, remove_extra_whitespaces=False
+    )
+    charsmap = tokenizer.model.normalizer["precompiled_charsmap"]
+    return (rules_of(charsmap), normalization_of(charsmap).excluded, *libraries(tokenizer.proto))
+
+
+@pytest.mark.parametrize("name", NORMALIZATIONS)
+def test_any_text_is_normalised_as_sentencepiece_does(name: str) -> None:
+    rules, excluded, processor, made = normalized(name)
+    source = random.Random(7)
+    keys = sorted(rules)
+    marks = "\u0300\u0301\u0308\u0323\u0345\u3099\uff9e\u1161\u11a8\u200d\ufe0f\r\n  \t\1\2\0▁\u200b\u3000～"
+    characters = [chr(code) for code in range(0x20000) if not 0xD800 <= code < 0xE000]
+    assert max(map(len, keys)) == 4
+    for _ in range(1000):
+        drawn = (source.choice(source.choice((keys, characters, marks, "aeiouAE 12"))) for _ in range(6))
+        text = "".join(drawn).translate(dict.fromkeys(map(ord, excluded)))
+        assert made.normalizer.normalize_str(text) == processor.normalize(text), ascii(text)
+        assert "▁" + replaced(text, rules).replace(" ", "▁") == processor.normalize(text)
+        assert made.encode(text, add_special_tokens=False).ids == processor.encode(text)
+
+
+def test_a_grapheme_cluster_keeps_what_is_behind_its_first_character() -> None:
+    _, _, processor, made = normalized("nmt_nfkc")
+    for text in ("ﬁ\u0301", "²\u20e3", "a\r\nb", "\1", "e\u0302\u0301", "ﾊﾞ", "\u1100\u1161\u11a8"):
+        assert made.normalizer.normalize_str(text) == processor.normalize(text)
+
+
+def test_pieces_are_what_they_were() -> None:
+    assert {piece.type for piece in trained("default")[0].model.pieces} == {
+        PieceType.UNKNOWN,
+        PieceType.CONTROL,
+        PieceType.BYTE,
+        PieceType.NORMAL,
+    }
+    assert exact_sums(normal_scores(trained("default")[0].model.pieces)) is not None

@@ -1,0 +1,59 @@
+"""SentencePiece's normalisation table, `precompiled_charsmap`: which characters become which.
+
+It is the size of a double array (uint32), the array (a trie in the layout of Darts-clone, uint32 each) and the
+replacements, each ended by a NUL. At each place of a text the longest key that stands there is replaced.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ConversionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HAS_LEAF, _LABEL, _VALUE = 1 << 8, 0xFF, 0x7FFF_FFFF
+_ROOT = 0
+_MOST_NODES, _LONGEST_KEY = 1 << 22, 128  # NFKC's has 400,000; branches that end alike are stored once
+
+
+def rules_of(charsmap: bytes) -> dict[str, str]:
+    """Key → replacement of a table that `parse_model` has found to be whole.
+
+    Raises:
+        ConversionError: it is no trie of characters.
+    """
+    size = int.from_bytes(charsmap[:4], "little")
+    replacements = charsmap[4 + size :]
+    try:
+        return {
+            key.decode(): replacements[value : replacements.index(0, value)].decode()
+            for key, value in _entries(charsmap[4 : 4 + size])
+        }
+    except UnicodeDecodeError:
+        raise ConversionError("its normalisation table replaces parts of characters") from None
+
+
+def _entries(array: bytes) -> Iterator[tuple[bytes, int]]:
+    """The keys of a double array, and their values."""
+    import numpy as np
+
+    units = np.frombuffer(array, "<u4").astype(np.int64)
+    offsets = (units >> 10) << ((units & (1 << 9)) >> 6)
+    labels = units & _LABEL
+    bases = (np.arange(units.size) ^ offsets).tolist()
+    # A child is where its parent's base and its own label lead; those without the mark of a value have one.
+    children: dict[int, list[int]] = {}
+    for place in np.flatnonzero((units >> 31 == 0) & (labels != 0)).tolist():
+        children.setdefault(place ^ int(labels[place]), []).append(place)
+    pending, visited = [(_ROOT, b"")], 0
+    while pending:
+        place, key = pending.pop()
+        visited += 1
+        if visited > _MOST_NODES or len(key) > _LONGEST_KEY:
+            raise ConversionError("its normalisation table leads back into itself, or is too large")
+        base = bases[place]
+        if units[place] & _HAS_LEAF:
+            yield key, int(units[base]) & _VALUE
+        pending += [(child, key + bytes([int(labels[child])])) for child in children.get(base, ()) if child]
