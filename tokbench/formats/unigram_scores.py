@@ -51,8 +51,8 @@ class ExactSums:
     def sentence(self) -> str:
         """What it says of a proof."""
         return (
-            f"ids are the same on any text by arithmetic: all scores are multiples of {_fraction(self.step)}, "
-            f"and no sum is rounded (sentencepiece before 0.2.2: up to {self.longest:,} characters a text)"
+            f"sums of scores are the same on any text, by arithmetic: all are multiples of {_fraction(self.step)}, "
+            f"and none is rounded (sentencepiece before 0.2.2: up to {self.longest:,} characters a text)"
         )
 
 
