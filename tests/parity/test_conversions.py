@@ -396,6 +396,18 @@ def test_real_vocabularies_are_the_same_there(shared: Path, tmp_path: Path, name
 
 
 @pytest.mark.real
+@pytest.mark.slow
+def test_a_real_unigram_becomes_a_model_where_rounding_is_accepted(shared: Path, tmp_path: Path) -> None:
+    source: Any = tokbench.load(shared / "vocab" / "t5-small")
+    with pytest.raises(ConversionError, match=r"such as -2\.01229"):
+        convert(source, to="sentencepiece", out=tmp_path / "never.model")
+    result = convert(source, to="sentencepiece", out=tmp_path / "t5.model", accept_rounding=True)
+    assert 0 < result.proof.tolerated < 50
+    assert result.rounding is not None
+    assert result.rounding.encode() in (tmp_path / "t5.model").read_bytes()
+
+
+@pytest.mark.real
 def test_a_real_unigram_is_refused_where_it_is_not_the_same(shared: Path, tmp_path: Path) -> None:
     with pytest.raises(ConversionError):
         convert(tokbench.load(shared / "vocab" / "t5-base"), to="tokenizers", out=tmp_path / "never.json")

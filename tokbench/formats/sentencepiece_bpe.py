@@ -10,25 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
-from tokbench.formats.protobuf import float_field, length_field, varint_field
 from tokbench.formats.ranked_merges import last_pair
-from tokbench.formats.sentencepiece_model import (
-    NORMALIZER_FIELDS,
-    SPACE,
-    TRAINER_FIELDS,
-    ModelType,
-    PieceType,
-)
+from tokbench.formats.sentencepiece_model import SPACE, ModelPiece, ModelType, PieceType
+from tokbench.formats.sentencepiece_writing import dump_model, role_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.formats.sentencepiece_model import SpecField
-
 _PREPEND = {"type": "Prepend", "prepend": SPACE}
 _SPACES = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
 _MOST_RANKS = 1 << 24
-_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
 
 
 def model_of_document(document: Mapping[str, Any], *, merges: Sequence[tuple[str, str]]) -> bytes:
@@ -48,22 +39,25 @@ def model_of_document(document: Mapping[str, Any], *, merges: Sequence[tuple[str
     kinds = _kinds(texts, document)
     ranks = _ranks(merges)
     _check_pieces(texts, kinds, ranks, merges)
-    pieces = b"".join(
-        length_field(1, _piece(text, kind, score=-float(ranks.get(text, len(merges)))))
+    pieces = [
+        ModelPiece(text, -float(ranks.get(text, len(merges))) if kind is PieceType.NORMAL else 0.0, kind)
         for text, kind in zip(texts, kinds, strict=True)
-    )
+    ]
     normalizer = {
         "name": "identity",
         "add_dummy_prefix": has_prefix,
         "remove_extra_whitespaces": False,
         "escape_whitespaces": True,
     }
-    trainer = _trainer(texts, kinds, unk_token=model["unk_token"])
-    return (
-        pieces
-        + length_field(2, _options(trainer, TRAINER_FIELDS))
-        + length_field(3, _options(normalizer, NORMALIZER_FIELDS))
-    )
+    trainer = {
+        "model_type": int(ModelType.BPE),
+        "vocab_size": len(texts),
+        "byte_fallback": PieceType.BYTE in kinds,
+        "unk_id": texts.index(model["unk_token"]),
+        "unk_piece": model["unk_token"],
+        **role_ids(pieces),
+    }
+    return dump_model(pieces, trainer=trainer, normalizer=normalizer)
 
 
 def _check_model(model: Mapping[str, Any]) -> None:
@@ -154,32 +148,3 @@ def _check_pieces(
     for text in ranks:
         if text not in normal:
             raise ConversionError(f"a merge makes {text!r}, which is no ordinary piece")
-
-
-def _trainer(texts: Sequence[str], kinds: Sequence[PieceType], *, unk_token: str) -> dict[str, Any]:
-    controls = {text: id for id, text in enumerate(texts) if kinds[id] is PieceType.CONTROL}
-    options: dict[str, Any] = {
-        "model_type": int(ModelType.BPE),
-        "vocab_size": len(texts),
-        "byte_fallback": PieceType.BYTE in kinds,
-        "unk_id": texts.index(unk_token),
-        "unk_piece": unk_token,
-    }
-    return options | {f"{role}_id": controls.get(text, -1) for role, text in _ROLES.items()}
-
-
-def _piece(text: str, kind: PieceType, *, score: float) -> bytes:
-    score = score if kind is PieceType.NORMAL else 0.0
-    return length_field(1, text.encode()) + float_field(2, score) + varint_field(3, int(kind))
-
-
-def _options(values: Mapping[str, Any], known: Mapping[str, SpecField]) -> bytes:
-    parts = []
-    for name, value in values.items():
-        number = known[name].number
-        parts.append(
-            length_field(number, value.encode())
-            if isinstance(value, str)
-            else varint_field(number, int(value))
-        )
-    return b"".join(parts)

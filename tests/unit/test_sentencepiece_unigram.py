@@ -1,0 +1,141 @@
+"""A tokenizer.json with a Unigram as a SentencePiece model: what comes back, what is the same, what is refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sentencepiece
+from hypothesis import given
+from support import huggingface
+from support.sentencepiece_models import training_text, variant
+from support.texts import texts
+
+import tokbench
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.adapters.huggingface_document import parse_document
+from tokbench.conversion import convert
+from tokbench.errors import ConversionError
+from tokbench.formats.sentencepiece_json import dump_sentencepiece
+from tokbench.formats.sentencepiece_model import PieceType, parse_model
+from tokbench.formats.sentencepiece_unigram import model_of_unigram
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+SPLIT = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, METASPACE]}
+FOLD = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}
+
+
+def back(data: bytes) -> Any:
+    return model_of_unigram(parse_document(data, source="mine"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"remove_extra_whitespaces": True},
+        {"add_dummy_prefix": False, "byte_fallback": False},
+        {"special_tokens": ("<|a|>", "[X]"), "pad_id": 3},
+    ],
+)
+def test_what_was_written_comes_back(options: dict[str, Any]) -> None:
+    source: Any = tokbench.train(training_text(), backend="unigram", vocab_size=700, **options)
+    made = back(dump_sentencepiece(source.model))
+    assert made.excluded == ""
+    after = parse_model(made.proto)
+    assert after.pieces == source.model.pieces == made.pieces
+    for option in ("byte_fallback", "unk_id", "bos_id", "eos_id", "pad_id"):
+        assert after.trainer[option] == source.model.trainer[option]
+    for option in ("add_dummy_prefix", "remove_extra_whitespaces", "precompiled_charsmap"):
+        assert after.normalizer[option] == source.model.normalizer[option]
+
+
+@cache
+def as_t5(style: str = "split") -> bytes:
+    """The Unigram in the manner of T5 ("split") or of XLM-RoBERTa ("strip")."""
+    model = variant("unigram as t5").model
+    document = json.loads(dump_sentencepiece(model))
+    table = base64.b64encode(model.normalizer["precompiled_charsmap"]).decode()
+    steps = [{"type": "Precompiled", "precompiled_charsmap": table}]
+    if style == "strip":
+        steps += [{"type": "Strip", "strip_left": False, "strip_right": True}, FOLD]
+    document["normalizer"] = {"type": "Sequence", "normalizers": steps}
+    document["pre_tokenizer"] = SPLIT if style == "split" else METASPACE
+    document["decoder"] = METASPACE
+    document["added_tokens"].append(huggingface.added("<unk>", 2))
+    return huggingface.dump(document)
+
+
+@cache
+def both(style: str) -> tuple[HuggingFaceTokenizer, Any, str]:
+    made = back(as_t5(style))
+    source = HuggingFaceTokenizer(as_t5(style), name="t5", backend="unigram")
+    return source, sentencepiece.SentencePieceProcessor(model_proto=made.proto), made.excluded
+
+
+@pytest.mark.parametrize("style", ["split", "strip"])
+@given(text=texts)
+def test_files_in_the_manner_of_t5_have_the_same_ids(style: str, text: str) -> None:
+    source, processor, excluded = both(style)
+    text = text.translate(dict.fromkeys(map(ord, excluded)))
+    assert processor.encode(text) == source.encode(text)
+
+
+def test_characters_that_join_others_are_left_out() -> None:
+    _, _, excluded = both("split")
+    assert set("\u0301\u200d\u3099\u1161\u11a8\r\x85") <= set(excluded)
+    assert set("a é日ह한👩") & set(excluded) == set()
+
+
+def test_a_conversion_says_what_is_left_out(tmp_path: Path) -> None:
+    source = HuggingFaceTokenizer(as_t5(), name="t5", backend="unigram")
+    result = convert(source, to="sentencepiece", out=tmp_path / "mine.model")
+    assert result.rounding is None
+    assert any("grapheme clusters" in limit for limit in result.proof.limits)
+    assert any("multiples of 1/32" in limit for limit in result.proof.limits)
+
+
+def changed(**parts: Any) -> bytes:
+    document = json.loads(as_t5())
+    document["model"] |= parts.pop("model", {})
+    return huggingface.dump(document | parts)
+
+
+def vocab(*extra: list[Any]) -> dict[str, Any]:
+    return {"vocab": [*json.loads(as_t5())["model"]["vocab"], *extra]}
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        ({"normalizer": {"type": "NFKC"}}, "does not know: NFKC"),
+        ({"normalizer": None}, "splits at line ends, too"),
+        ({"pre_tokenizer": METASPACE}, "prepares or splits texts"),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, "prepares or splits texts"),
+        ({"pre_tokenizer": None}, "prepares or splits texts"),
+        ({"model": {"unk_id": None}}, "needs an unknown piece"),
+        ({"model": vocab(["a▁b", -3.0])}, "a piece has one inside"),
+        ({"model": vocab(["<s2>", -99.0]), "added_tokens": [huggingface.added("<s2>", 500)]}, "lowest score"),
+        ({"added_tokens": [huggingface.added("new", 500, special=False)]}, "is not special"),
+        ({"added_tokens": [huggingface.added("<x>", 999)]}, "leave a gap"),
+        ({"added_tokens": [huggingface.added("<x>", 3)]}, "has the id of another piece"),
+        ({"added_tokens": []}, "texts that spell '<unk>' become it"),
+        ({"model": {"byte_fallback": True}}, "all 256 bytes or to none"),
+    ],
+)
+def test_what_sentencepiece_does_not_do_is_refused(parts: dict[str, Any], found: str) -> None:
+    with pytest.raises(ConversionError, match=found):
+        back(changed(**parts))
+
+
+def test_special_tokens_are_control_symbols() -> None:
+    special = [huggingface.added("<unk>", 2), *map(huggingface.added, ("<pad>", "</s>", "<x>"), (0, 1, 500))]
+    pieces = parse_model(back(changed(added_tokens=special)).proto).pieces
+    assert pieces[500].text == "<x>"
+    assert pieces[500].type is PieceType.CONTROL
