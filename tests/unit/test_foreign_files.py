@@ -1,0 +1,109 @@
+"""Files that somebody else wrote: what is no file is refused before it is opened, and JSON has bounds."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tokbench import reading
+from tokbench.errors import ModelFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+posix = pytest.mark.skipif(os.name == "nt", reason="POSIX has these files")
+
+
+@posix
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "socket"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str, linked: bool) -> None:
+    path = tmp_path / "it"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(path))
+    if linked:
+        (tmp_path / "link").symlink_to(path)
+        path = tmp_path / "link"
+    with pytest.raises(ModelFormatError, match=f"expected a file, found a {kind}"):
+        reading.read_regular(path, limit=10)
+
+
+@posix
+def test_what_is_put_in_the_place_of_a_file_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "it"
+    path.write_bytes(b"a file")
+
+    def opened(name: Path, flags: int) -> int:
+        path.unlink()
+        os.mkfifo(path)
+        return real(name, flags)
+
+    real = os.open
+    monkeypatch.setattr(os, "open", opened)
+    with pytest.raises(ModelFormatError, match="found a pipe"):
+        reading.read_regular(path, limit=10)
+
+
+def test_a_file_may_have_as_many_bytes_as_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "it"
+    path.write_bytes(b"x" * 10)
+    assert reading.read_regular(path, limit=10) == b"x" * 10
+    with pytest.raises(ModelFormatError, match="at most 9 bytes, found 10"):
+        reading.read_regular(path, limit=9)
+
+
+def test_a_file_that_grows_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "it"
+    path.write_bytes(b"x" * 100_000)
+    real = reading.open_regular
+
+    def growing(name: Path) -> object:
+        stream = real(name)
+        monkeypatch.setattr(os, "fstat", lambda _: os.stat_result((0, 0, 0, 0, 0, 0, 90_000, 0, 0, 0)))
+        return stream
+
+    monkeypatch.setattr(reading, "open_regular", growing)
+    with pytest.raises(ModelFormatError, match="grows while it is read"):
+        reading.read_regular(path, limit=1 << 20)
+
+
+def nested(levels: int, *, kind: str = "list") -> bytes:
+    opened, closed = {"list": (b"[", b"]"), "object": (b'{"a":', b"}")}[kind]
+    return opened * levels + b"1" + closed * levels
+
+
+@pytest.mark.parametrize("load", [reading.load_json, reading.load_strict_json])
+@pytest.mark.parametrize("kind", ["list", "object"])
+@pytest.mark.parametrize("levels", [64, 65, 500, 3_000, 100_000])
+def test_json_has_so_many_levels(load: Callable[..., object], kind: str, levels: int) -> None:
+    data = nested(levels, kind=kind)
+    if levels == reading.MAX_JSON_DEPTH:
+        assert load(data, path="it.json")
+    else:
+        with pytest.raises(ModelFormatError, match=r"^it\.json: expected JSON"):
+            load(data, path="it.json")
+
+
+@pytest.mark.parametrize("load", [reading.load_json, reading.load_strict_json])
+@pytest.mark.parametrize("data", [b"9" * 5_000, b"-" + b"9" * 5_000, b"\xff", b"", b"[1,]", b'"\n"', b"{"])
+def test_json_that_is_none_names_the_file(load: Callable[..., object], data: bytes) -> None:
+    with pytest.raises(ModelFormatError, match=r"^it\.json"):
+        load(data, path="it.json")
+
+
+def test_a_key_comes_once() -> None:
+    with pytest.raises(ModelFormatError, match="each key once, found 'b' twice"):
+        reading.load_strict_json(b'{"a": {"b": 1, "b": 2}}', path="it.json")
