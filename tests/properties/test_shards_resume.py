@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -208,6 +209,14 @@ def interrupted(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def halfway(folder: Path) -> Path:
+    """A run of which four shards are whole."""
+    assert dies(folder, 40) == KILLED
+    assert (folder / "shards" / "shard-00003.npy").exists()
+    return folder
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -282,6 +291,126 @@ def test_a_journal_that_is_damaged(interrupted: Path, line: bytes, where: str) -
     path.write_bytes(line + data if where == "first" else data + line)
     with pytest.raises(ModelFormatError):
         write(interrupted, resume=True)
+
+
+@pytest.mark.parametrize("field", ["documents", "text_bytes", "replaced_bytes", "bytes"])
+def test_a_journal_in_which_a_number_is_another(halfway: Path, field: str) -> None:
+    path = halfway / "shards" / "journal.jsonl"
+    plan, *lines = path.read_bytes().splitlines(keepends=True)
+    number = next(number for number, line in enumerate(lines) if f'"{field}":'.encode() in line)
+    lines[number] = re.sub(rb'("%s":)[0-9]+' % field.encode(), rb"\g<1>77", lines[number], count=1)
+    path.write_bytes(b"".join([plan, *lines]))
+    with pytest.raises(ModelFormatError, match="a line that was changed"):
+        write(halfway, resume=True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="makes links and pipes")
+@pytest.mark.parametrize("kind", ["link", "pipe", "device"])
+def test_a_journal_that_is_no_file_of_the_folder(folder: Path, tmp_path: Path, kind: str) -> None:
+    (folder / "shards").mkdir()
+    path = folder / "shards" / "journal.jsonl"
+    other = tmp_path / "somebody's"
+    other.write_text("text", encoding="utf-8")
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(other if kind == "link" else "/dev/zero")
+    for options in ({"resume": True}, {"overwrite": True}):
+        with pytest.raises(ModelFormatError, match="a file of this folder"):
+            write(folder, **options)
+    assert other.read_text(encoding="utf-8") == "text"
+
+
+# What shards hold is looked at again
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["shard-00000.npy", "shard-00003.npy", "shard-00002.offsets.npy"])
+def test_a_shard_that_was_changed_is_written_again(halfway: Path, name: str) -> None:
+    flip(halfway / "shards" / name)
+    write(halfway, resume=True)
+    assert files_of(halfway / "shards") == files_of(halfway / "whole")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="makes a pipe")
+def test_a_pipe_in_the_place_of_a_shard_is_not_waited_for(interrupted: Path) -> None:
+    path = interrupted / "shards" / "shard-00000.offsets.npy"
+    path.unlink()
+    os.mkfifo(path)
+    write(interrupted, resume=True)
+    assert files_of(interrupted / "shards") == files_of(interrupted / "whole")
+
+
+@pytest.mark.parametrize("name", ["shard-00000.npy", "shard-00002.offsets.npy"])
+def test_a_finished_run_with_a_changed_shard_is_refused(folder: Path, name: str) -> None:
+    write(folder)
+    write(folder, resume=True)
+    flip(folder / "shards" / name)
+    with pytest.raises(ModelFormatError, match=rf"{name}: expected the sha256") as told:
+        write(folder, resume=True)
+    assert "--force" in str(told.value.hint)
+
+
+# The same files under other names
+
+
+def resumed(folder: Path, *paths: str | Path) -> None:
+    corpus = tokbench.open_corpus(*paths, documents="lines", errors="replace")
+    tokbench.write_shards(
+        tokenizer_of(folder), corpus, folder / "shards", eos=True, shard_tokens=700, resume=True
+    )
+
+
+@pytest.mark.parametrize("how", ["relative", "dotted", "pattern", "files", "moved", "renamed"])
+@pytest.mark.parametrize("is_finished", [False, True])
+def test_a_corpus_named_by_another_path(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, is_finished: bool
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(place, folder, ignore=shutil.ignore_patterns("shards"))
+    if is_finished:
+        write(folder)
+    else:
+        assert dies(folder, 14) == KILLED
+    paths: list[str | Path] = [folder / "corpus"]
+    if how == "relative":
+        monkeypatch.chdir(folder)
+        paths = ["corpus"]
+    elif how == "dotted":
+        monkeypatch.chdir(folder / "tokenizer")
+        paths = ["../tokenizer/.././corpus"]
+    elif how == "pattern":
+        paths = [folder / "*" / "*.txt", folder / "corpus" / "*.jsonl"]
+    elif how == "files":
+        paths = sorted((folder / "corpus").iterdir(), reverse=True)
+    elif how == "moved":
+        paths = [(folder / "corpus").rename(tmp_path / "elsewhere")]
+    else:  # to names that sort otherwise
+        for number, path in enumerate(sorted((folder / "corpus").iterdir(), reverse=True)):
+            path.rename(path.with_name(f"{number}-{path.name}"))
+    resumed(folder, *paths)
+    assert files_of(folder / "shards") == files_of(place / "whole")
+
+
+@pytest.mark.parametrize("is_finished", [False, True])
+def test_other_content_of_the_same_size_and_time(place: Path, tmp_path: Path, is_finished: bool) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(place, folder, ignore=shutil.ignore_patterns("shards"))
+    if is_finished:
+        write(folder)
+    else:
+        assert dies(folder, 14) == KILLED
+    path = folder / "corpus" / "3.txt"
+    status = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"0.", b"1."))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(CorpusError, match=r"3\.txt has changed since"):
+        write(folder, resume=True)
 
 
 def test_two_processes_at_once(interrupted: Path) -> None:

@@ -82,7 +82,12 @@ ThreadsOption = Annotated[
     typer.Option(metavar="N", min=1, help="Threads, with --out; never changes the result. By default all."),
 ]
 ResumeFlag = Annotated[
-    bool, typer.Option("--resume", help="Go on with the shards that an interrupted run left in --out.")
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with the shards that an interrupted run left in --out: they are read and checked first, and "
+        "the corpus must have the same files, wherever they are now.",
+    ),
 ]
 ForceFlag = Annotated[bool, typer.Option("--force", help="Replace the shards in --out.")]
 DocumentOption = Annotated[

@@ -1,19 +1,24 @@
 """What a run has finished, so that another can go on: a line a shard, on the disk before the next is begun.
 
 The first line is the plan. Each further one tells of a shard: what it holds, the place in the corpus behind
-its last document, and the files that had been read to their end. A line that a kill cut off does not count.
+its last document, and the files that had been read to their end. Each ends in its CRC-32. A line that a kill cut
+off does not count, and one whose shard is not what it was counts no more than those behind it.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import zlib
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
+from tokbench.reading import load_json
 from tokbench.shards.layout import (
+    MAX_INDEX_BYTES,
     CorpusEntry,
     Fields,
     ShardEntry,
@@ -22,16 +27,22 @@ from tokbench.shards.layout import (
     offsets_size,
     shard_entry,
 )
+from tokbench.shards.plan import PlannedFile
+from tokbench.shards.shard_file import sha256_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from tokbench.interfaces import Progress
     from tokbench.shards.plan import Plan
 
 JOURNAL_NAME = "journal.jsonl"
-_SCHEMA = "tokbench.shards.journal/1"
+_SCHEMA = "tokbench.shards.journal/2"
+_CHECKSUM = "crc32"
+_IDENTITY = ("bytes", "sample", "modified")
 _ANEW = "--force begins anew, --out puts it elsewhere"
+_ANEW_ELSEWHERE = "let --out name another folder"
 
 
 @dataclass(slots=True)
@@ -66,8 +77,11 @@ class Journal:
         return journal
 
     @classmethod
-    def resume(cls, folder: Path, plan: Plan) -> Self:
+    def resume(cls, folder: Path, plan: Plan, *, progress: Progress) -> Self:
         """The journal that another run left, or a new one where that had not come to its plan.
+
+        What it tells of shards holds as far as their files are what they were, which is found out by
+        reading them; the first that is not is to be written again, and all behind it.
 
         Raises:
             StoreError: the run was of another plan, or still goes on.
@@ -77,7 +91,11 @@ class Journal:
         path = folder / JOURNAL_NAME
         stream = _locked(folder)
         stream.seek(0)
-        *lines, _ = stream.read().split(b"\n")
+        data = stream.read(MAX_INDEX_BYTES + 1)
+        if len(data) > MAX_INDEX_BYTES:
+            stream.close()
+            raise ModelFormatError(path, f"at most {MAX_INDEX_BYTES} bytes", "more", hint=_ANEW)
+        *lines, _ = data.split(b"\n")
         if not lines:
             stream.close()
             return cls.begin(folder, plan)
@@ -87,10 +105,13 @@ class Journal:
                 raise recorded.wrong("schema", repr(_SCHEMA), hint=_ANEW)
             before = recorded.inner("plan")
             refuse_other_plan(before.values, plan.document())
-            # Whatever the tokenizer is called now: the index must not depend on where a run was interrupted.
-            name = before.inner("tokenizer").text("name")
-            plan = dataclasses.replace(plan, tokenizer=dataclasses.replace(plan.tokenizer, name=name))
-            finished, kept = _replayed(folder, plan, rest)
+            # Whatever tokenizer and files are called now: the index must not depend on where a run was interrupted.
+            plan = dataclasses.replace(
+                plan,
+                tokenizer=dataclasses.replace(plan.tokenizer, name=before.inner("tokenizer").text("name")),
+                files=tuple(map(_planned_file, before.items("files"))),
+            )
+            finished, kept = _replayed(folder, plan, rest, progress=progress)
         except BaseException:
             stream.close()
             raise
@@ -118,6 +139,7 @@ class Journal:
     def _append(self, document: dict[str, Any]) -> None:
         import orjson
 
+        document = {**document, _CHECKSUM: _checksum(document)}
         self._stream.write(orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE))
         self._stream.flush()
         os.fsync(self._stream.fileno())
@@ -158,26 +180,43 @@ def _part(plan: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _corpus_change(before: Any, now: list[dict[str, Any]]) -> str | None:
-    entries = before if isinstance(before, list | tuple) else []
-    known = {entry.get("name"): entry for entry in entries if isinstance(entry, dict)}
+    """What differs between two lists of files, whatever their paths and their order."""
+    entries = (
+        [entry for entry in before if isinstance(entry, dict)] if isinstance(before, list | tuple) else []
+    )
+    # Of a finished run, times are not known, and of one by an earlier version, samples neither.
+    keys = [key for key in _IDENTITY if all(entry.get(key) is not None for entry in entries)]
+    known = Counter(tuple(entry[key] for key in keys) for entry in entries)
+    names = {entry.get("name") for entry in entries}
     for entry in now:
-        name = entry["name"]
-        if name not in known:
-            return f"{name} was not in the corpus before"
-        # Of a finished run, only sizes are known.
-        if any(key in entry and known[name].get(key, value) != value for key, value in entry.items()):
-            return f"{name} has changed since"
-    missing = known.keys() - {entry["name"] for entry in now}
-    return f"{min(map(str, missing))} is no longer in the corpus" if missing else None
+        identity = tuple(entry[key] for key in keys)
+        if not known[identity]:
+            what = "has changed since" if entry["name"] in names else "was not in the corpus before"
+            return f"{entry['name']} {what}"
+        known[identity] -= 1
+    missing = [entry for entry in entries if known[tuple(entry[key] for key in keys)]]
+    return f"{missing[0].get('name')} is no longer in the corpus" if missing else None
 
 
-def _replayed(folder: Path, plan: Plan, lines: list[Fields]) -> tuple[Finished, int]:
-    """How far the run was, and how many lines of shards tell so: up to the first whose files are not there."""
+def _planned_file(fields: Fields) -> PlannedFile:
+    return PlannedFile(
+        name=fields.text("name"),
+        bytes=fields.count("bytes"),
+        sample=fields.sha256("sample"),
+        modified=fields.count("modified", low=-(2**63), high=2**63),
+    )
+
+
+def _replayed(folder: Path, plan: Plan, lines: list[Fields], *, progress: Progress) -> tuple[Finished, int]:
+    """How far the run was, and how many lines of shards tell so: up to the first whose files are not what they were."""
     finished = Finished()
+    tokens = 0
     for number, line in enumerate(lines):
         shard = shard_entry(line.inner("shard"), number=number, format=plan.format)
+        progress("checking", tokens, None, "tokens")
         if not _is_whole(folder, plan, shard):
             return finished, number
+        tokens += shard.tokens
         finished.shards.append(shard)
         finished.files.extend(map(corpus_entry, line.items("files")))
         finished.documents = line.count("documents")
@@ -187,29 +226,38 @@ def _replayed(folder: Path, plan: Plan, lines: list[Fields]) -> tuple[Finished, 
 
 
 def _is_whole(folder: Path, plan: Plan, shard: ShardEntry) -> bool:
-    """Whether files of the right sizes are there: after a power failure they may not be."""
+    """Whether the files are there as they were written: after a power failure they may not be."""
     index = ShardIndex(plan.format, plan.dtype, plan.tokenizer, plan.eos, plan.options, (), ())
     sizes = {shard.file: index.file_size(shard), shard.offsets_file: offsets_size(shard)}
-    with suppress(OSError):
-        return all((folder / name).stat().st_size == size for name, size in sizes.items())
+    sums = {shard.file: shard.sha256, shard.offsets_file: shard.offsets}
+    with suppress(OSError, ModelFormatError):
+        return all(
+            (folder / name).stat().st_size == size and sha256_of(folder / name) == sums[name]
+            for name, size in sizes.items()
+        )
     return False
 
 
-def _fields_of(path: Path) -> Any:
-    import orjson
-
+def _fields_of(path: Path) -> Callable[[bytes], Fields]:
     def parse(line: bytes) -> Fields:
-        try:
-            return Fields.of(path, orjson.loads(line))
-        except orjson.JSONDecodeError as error:
-            raise ModelFormatError(path, "JSON on each line", str(error), hint=_ANEW) from None
+        fields = Fields.of(path, load_json(line, path=path, hint=_ANEW))
+        if fields.values.get(_CHECKSUM) != _checksum(fields.values):
+            raise ModelFormatError(path, "lines with their checksum", "a line that was changed", hint=_ANEW)
+        return fields
 
     return parse
 
 
+def _checksum(document: Mapping[str, Any]) -> int:
+    """Of a line without it: how many documents are in a shard is told by nothing else."""
+    import orjson
+
+    return zlib.crc32(orjson.dumps({key: value for key, value in document.items() if key != _CHECKSUM}))
+
+
 def _locked(folder: Path) -> BinaryIO:
-    """The journal's file, held by this process alone. Raises `StoreError`, `OSError`."""
-    stream = (folder / JOURNAL_NAME).open("a+b")
+    """The journal's file, held by this process alone. Raises `StoreError`, `ModelFormatError`, `OSError`."""
+    stream = _opened(folder / JOURNAL_NAME)
     try:
         import fcntl
     except ImportError:  # Windows
@@ -222,3 +270,10 @@ def _locked(folder: Path) -> BinaryIO:
     except OSError:  # a file system without locks
         pass
     return stream
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A file of the folder, to be read and written: what a link leads to is somebody else's."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise ModelFormatError(path, "a file of this folder", "a link, or no file", hint=_ANEW_ELSEWHERE)
+    return path.open("a+b")

@@ -15,8 +15,9 @@ shards. Nothing in the index is a time or a machine: the same corpus gives the s
                 of its ids for fixed texts, which also tells how it splits and merges
     eos         what ends each document: its text and id; null for nothing
     options     how the corpus was read (documents, text_field, errors), special, shard_tokens
-    files       of the corpus: name, bytes on disk, and what they held: documents, replaced_bytes,
-                skipped_documents
+    files       of the corpus, in the order in which they were read: name (the path below what was named),
+                bytes on disk, sample: sha256 of some blocks of it, null where tokbench did not write it yet;
+                and what they held: documents, replaced_bytes, skipped_documents
     shards      file; tokens; documents; text_bytes: UTF-8 bytes of its texts; sha256 of the file;
                 offsets: sha256 of the file of its offsets
     total       shards, documents, tokens, text_bytes
@@ -31,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from tokbench.corpus import DocumentUnit, ErrorPolicy
 from tokbench.errors import ModelFormatError
+from tokbench.reading import load_json
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ TokenType = Literal["uint16", "uint32"]
 
 INDEX_NAME = "index.json"
 SCHEMA = "tokbench.shards/1"
+MAX_INDEX_BYTES = 1 << 30
+MAX_COUNT = 2**53
 TOKEN_BYTES: dict[TokenType, int] = {"uint16": 2, "uint32": 4}
 OFFSET_BYTES = 8
 NPY_HEADER_BYTES = 128
@@ -49,7 +53,6 @@ NPY_HEADER_BYTES = 128
 OWN_FILE = re.compile(r"shard-[0-9]{5,9}(\.npy|\.bin|\.offsets\.npy)(\.tmp)?|\.index\.json\.tmp-[0-9a-f]{12}")
 """What a folder of shards may hold besides its index and its journal; the last is an index that a kill cut off."""
 
-_MAX_COUNT = 2**53
 _MAX_VOCAB_SIZE = 2**32
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SHARD = re.compile(r"shard-[0-9]{5,9}\.(npy|bin)")
@@ -98,6 +101,7 @@ class CorpusEntry:
 
     name: str
     bytes: int
+    sample: str | None
     documents: int
     replaced_bytes: int
     skipped_documents: int
@@ -208,13 +212,7 @@ def parse_index(data: bytes, *, path: Path) -> ShardIndex:
     Raises:
         ModelFormatError: not JSON, not an index, or a field of the wrong kind.
     """
-    import orjson
-
-    try:
-        document = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise ModelFormatError(path, "JSON", str(error), hint=_RESTORE) from None
-    fields = Fields.of(path, document)
+    fields = Fields.of(path, load_json(data, path=path, hint=_RESTORE))
     if fields.values.get("schema") != SCHEMA:
         raise fields.wrong("schema", repr(SCHEMA), hint="was it written by a newer tokbench?")
     format: ShardFormat = fields.choice("format", get_args(ShardFormat))
@@ -282,7 +280,7 @@ class Fields:
             raise self.wrong(name, "a sha256")
         return self.text(name)
 
-    def count(self, name: str, *, low: int = 0, high: int = _MAX_COUNT) -> int:
+    def count(self, name: str, *, low: int = 0, high: int = MAX_COUNT) -> int:
         """A whole number within bounds."""
         value = self.values.get(name)
         if type(value) is not int or not low <= value <= high:
@@ -324,6 +322,7 @@ def corpus_entry(fields: Fields) -> CorpusEntry:
     return CorpusEntry(
         name=fields.text("name"),
         bytes=fields.count("bytes"),
+        sample=None if fields.values.get("sample") is None else fields.sha256("sample"),
         documents=fields.count("documents"),
         replaced_bytes=fields.count("replaced_bytes"),
         skipped_documents=fields.count("skipped_documents"),

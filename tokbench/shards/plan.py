@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
+from collections import defaultdict, deque
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tokbench.errors import ConfigError
 from tokbench.evaluation.provenance import vocabulary_hash
 from tokbench.metrics.vocabulary import vocabulary_of
 from tokbench.shards.layout import (
+    MAX_COUNT,
     TOKEN_BYTES,
     EndOfDocument,
     ShardFormat,
@@ -21,30 +25,50 @@ from tokbench.shards.layout import (
 from tokbench.store import self_test_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from io import FileIO
+
     from tokbench.corpus import Corpus
+    from tokbench.corpus.files import CorpusFile
     from tokbench.interfaces import Tokenizer
     from tokbench.tokens import SpecialPolicy
 
 _EOS_NAMES = ("<|endoftext|>", "<|end_of_text|>", "<|eos|>", "<eos>", "</s>", "[EOS]", "[SEP]")
 """What tokenizers call the special token that ends a document; the first that there is, is taken."""
 _NAMED = 8
+_SAMPLES = 16
+_SAMPLE_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """A file of the corpus, as it was before it was read."""
+    """A file of the corpus, as it was before it was read.
+
+    Attributes:
+        name: its path below what was named, which does not tell where that was.
+        bytes: its size; 0 for what can be read only once.
+        sample: sha256 of blocks of it; see `sample_of`.
+        modified: when it was last written to.
+    """
 
     name: str
     bytes: int
+    sample: str
     modified: int
+
+    @property
+    def identity(self) -> tuple[int, str, int]:
+        """What it is known by, whatever its path."""
+        return self.bytes, self.sample, self.modified
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What will be made of what. Two runs with equal plans make the same bytes.
 
-    The times at which files were changed stand here, and in the journal, but not in the index: they tell
-    that a corpus changed under a run, and nothing of the shards.
+    Files are known by size, sample and time, not by the path that they were named by. The times stand here,
+    and in the journal, but not in the index: they tell that a corpus changed under a run, and nothing of the
+    shards.
     """
 
     format: ShardFormat
@@ -74,7 +98,7 @@ def make_plan(
     """Check what is asked for. Raises `ConfigError`, `CorpusError`."""
     if format not in get_args(ShardFormat):
         raise ConfigError(f"unknown format {format!r}", hint="choose npy or bin (--format)")
-    if shard_tokens < 1:
+    if not 1 <= shard_tokens <= MAX_COUNT:
         raise ConfigError(
             f"shards of {shard_tokens} tokens cannot be", hint="choose --shard-tokens 100000000"
         )
@@ -90,23 +114,55 @@ def make_plan(
             special=special.value,
             shard_tokens=shard_tokens,
         ),
-        files=planned_files(corpus),
+        files=planned_files(corpus.files),
     )
 
 
-def planned_files(corpus: Corpus) -> tuple[PlannedFile, ...]:
-    """The files of a corpus as they are now. Raises `CorpusError`."""
-    from tokbench.corpus.files import unreadable
+def planned_files(files: Iterable[CorpusFile]) -> tuple[PlannedFile, ...]:
+    """Files of a corpus as they are now. Raises `CorpusError`."""
+    return tuple(map(_planned, files))
 
-    planned = []
-    for file in corpus.files:
-        try:
-            status = None if file.stream else file.path.stat()
-        except OSError as error:
-            raise unreadable(file.name, error) from error
-        size, modified = (0, 0) if status is None else (status.st_size, status.st_mtime_ns)
-        planned.append(PlannedFile(file.name, size, modified))
-    return tuple(planned)
+
+def _planned(file: CorpusFile) -> PlannedFile:
+    from tokbench.corpus.files import printable, unreadable
+
+    name = printable("/".join(file.below)) or file.name
+    if file.stream:
+        return PlannedFile(name, 0, sample_of(BytesIO(), 0), 0)
+    try:
+        with file.path.open("rb", buffering=0) as stream:
+            status = os.fstat(stream.fileno())
+            sample = sample_of(stream, status.st_size)
+    except OSError as error:
+        raise unreadable(file.name, error) from error
+    return PlannedFile(name, status.st_size, sample, status.st_mtime_ns)
+
+
+def sample_of(stream: FileIO | BytesIO, size: int) -> str:
+    """The sha256 of a file's size and of sixteen blocks of 4 KiB, evenly spread, the first and the last among them.
+
+    A smaller file is read whole. Tells different files of a size apart without reading them; that a
+    file was changed in between is told by the time of the change.
+
+    >>> sample_of(BytesIO(b"text"), 4) == sample_of(BytesIO(b"next"), 4)
+    False
+    """
+    digest = hashlib.sha256(f"{size}:".encode())
+    if size <= _SAMPLES * _SAMPLE_BYTES:
+        digest.update(stream.read(size) or b"")
+        return digest.hexdigest()
+    for number in range(_SAMPLES):
+        stream.seek((size - _SAMPLE_BYTES) * number // (_SAMPLES - 1))
+        digest.update(stream.read(_SAMPLE_BYTES) or b"")
+    return digest.hexdigest()
+
+
+def in_order(files: Iterable[CorpusFile], now: Plan, before: Plan) -> tuple[CorpusFile, ...]:
+    """The files of a corpus, planned as `now`, in the order of a plan that has the same ones under other names."""
+    known: defaultdict[object, deque[CorpusFile]] = defaultdict(deque)
+    for file, planned in zip(files, now.files, strict=True):
+        known[planned.identity].append(file)
+    return tuple(known[planned.identity].popleft() for planned in before.files)
 
 
 def chosen_dtype(dtype: str, vocab_size: int) -> TokenType:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
+from tokbench.reading import open_regular, read_regular
 from tokbench.shards.layout import (
     INDEX_NAME,
+    MAX_INDEX_BYTES,
     NPY_HEADER_BYTES,
     ShardEntry,
     ShardIndex,
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
     from tokbench.interfaces import Tokenizer
 
-_MAX_INDEX_BYTES = 1 << 30
 _INCOMPLETE = "the folder is incomplete: restore it, or encode again"
 
 
@@ -59,11 +60,7 @@ def read_index(folder: Path) -> ShardIndex:
     """The index of a folder. Raises `StoreError` where there is none, `ModelFormatError`."""
     path = folder / INDEX_NAME
     try:
-        with path.open("rb") as stream:
-            size = os.fstat(stream.fileno()).st_size
-            if size > _MAX_INDEX_BYTES:
-                raise ModelFormatError(path, f"at most {_MAX_INDEX_BYTES} bytes", str(size))
-            return parse_index(stream.read(), path=path)
+        return parse_index(read_regular(path, limit=MAX_INDEX_BYTES), path=path)
     except FileNotFoundError:
         hint = "`tokbench encode PATH --out FOLDER` makes them; --resume goes on with what was interrupted"
         raise StoreError(f"{folder} holds no finished shards: it has no {INDEX_NAME}", hint=hint) from None
@@ -182,7 +179,7 @@ class Shards:
         path = self.folder / name
         kind = np.dtype(dtype).newbyteorder("<")
         if header:
-            with path.open("rb") as stream:
+            with open_regular(path) as stream:
                 if stream.read(header) != npy_header(dtype, length):
                     raise ModelFormatError(path, f"{length} {dtype} in an .npy file", "another header")
         if not length:  # nothing can be mapped

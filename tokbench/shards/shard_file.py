@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from tokbench.reading import open_regular
 from tokbench.shards.layout import ShardEntry, npy_header, shard_name
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ class ShardFile:
         for path in self._folder.glob(f"{self._name.partition('.')[0]}.*.tmp"):
             with suppress(OSError):
                 path.unlink()
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of a file. Raises `ModelFormatError` for what is no regular file, `OSError`."""
+    with open_regular(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _synced(stream: BinaryIO) -> str:

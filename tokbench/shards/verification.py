@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from tokbench.shards.journal import JOURNAL_NAME
 from tokbench.shards.layout import INDEX_NAME, OWN_FILE, ShardEntry
 from tokbench.shards.plan import identity_of
 from tokbench.shards.reading import Shards, read_index
+from tokbench.shards.shard_file import sha256_of
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -113,8 +113,7 @@ def _shard_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[
     try:
         shards.check_sizes(shard)
         for name, recorded in ((shard.file, shard.sha256), (shard.offsets_file, shard.offsets)):
-            with (shards.folder / name).open("rb") as stream:
-                found = hashlib.file_digest(stream, "sha256").hexdigest()
+            found = sha256_of(shards.folder / name)
             if found != recorded:
                 yield f"{name} was changed: its sha256 is {found[:8]}…, not {recorded[:8]}…"
         yield from _content_problems(shards, number, shard)

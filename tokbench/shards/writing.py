@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.corpus import Problems
-from tokbench.errors import ConfigError, CorpusError, StoreError
+from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
 from tokbench.interfaces import no_progress
 from tokbench.shards.journal import JOURNAL_NAME, Journal, refuse_other_plan
 from tokbench.shards.layout import (
@@ -27,9 +27,9 @@ from tokbench.shards.layout import (
     ShardIndex,
     dump_index,
 )
-from tokbench.shards.plan import Plan, make_plan, planned_files
+from tokbench.shards.plan import Plan, in_order, make_plan, planned_files
 from tokbench.shards.reading import Shards, open_shards
-from tokbench.shards.shard_file import ShardFile
+from tokbench.shards.shard_file import ShardFile, sha256_of
 from tokbench.store.file import write_file
 from tokbench.tokens import SpecialPolicy
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.corpus import Corpus
+    from tokbench.corpus.files import CorpusFile
     from tokbench.interfaces import Encoded, Progress, Tokenizer
 
 SHARD_TOKENS = 100_000_000
@@ -75,7 +76,8 @@ def write_shards(
         shard_tokens: a shard has no more, unless one document has.
         special: what the text of a special token becomes.
         threads: for encoding; None takes every processor.
-        resume: go on with the run that was interrupted there, if there is one.
+        resume: go on with the run that was interrupted there, if there is one: its shards are read and
+            checked, and the first that is not what was written is written again, with all behind it.
         overwrite: replace shards that are there.
         progress: told how far it is.
 
@@ -86,6 +88,7 @@ def write_shards(
         ConfigError: an option that cannot be used, or no such special token.
         CorpusError: a text that cannot be read, or a file that changed since the run began.
         StoreError: the folder is in use, or cannot be written.
+        ModelFormatError: the journal, or shards of a run that came to its end, were changed.
         SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
 
     Usage:
@@ -102,17 +105,21 @@ def write_shards(
     with _errors_named(folder):
         _check_folder(folder, resume=resume, overwrite=overwrite)
         if resume and (folder / INDEX_NAME).exists():
-            return _finished_before(folder, plan)
+            _refuse_streams(corpus)
+            return _finished_before(folder, plan, progress=progress)
         if resume and (folder / JOURNAL_NAME).exists():
             _refuse_streams(corpus)
-            journal = Journal.resume(folder, plan)
+            journal = Journal.resume(folder, plan, progress=progress)
         else:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / INDEX_NAME).unlink(missing_ok=True)
             journal = Journal.begin(folder, plan)
         try:
             _clear(folder, keep=journal.finished.shards)
-            index = _Run(tokenizer, corpus, folder, journal, threads=threads, progress=progress).write()
+            files = in_order(corpus.files, plan, journal.plan)
+            index = _Run(
+                tokenizer, corpus, folder, journal, files=files, threads=threads, progress=progress
+            ).write()
             write_file(folder / INDEX_NAME, dump_index(index))
             (folder / JOURNAL_NAME).unlink()
         except KeyboardInterrupt:
@@ -134,6 +141,7 @@ class _Run:
         folder: Path,
         journal: Journal,
         *,
+        files: tuple[CorpusFile, ...],
         threads: int | None,
         progress: Progress,
     ) -> None:
@@ -142,6 +150,7 @@ class _Run:
         self._folder = folder
         self._journal = journal
         self._plan = journal.plan
+        self._files = files
         self._threads = threads
         self._progress = progress
         self._special = SpecialPolicy(self._plan.options.special)
@@ -166,7 +175,9 @@ class _Run:
         )
         if not self._journal.finished.shards:
             raise self._corpus.no_document()
-        if planned_files(self._corpus) != self._plan.files:
+        if [file.identity for file in planned_files(self._files)] != [
+            file.identity for file in self._plan.files
+        ]:
             raise CorpusError("the corpus changed while it was read", hint="encode it again, with --force")
         plan = self._plan
         return ShardIndex(
@@ -183,7 +194,8 @@ class _Run:
         passed = self._journal.finished.documents
         plain = all(file.kind == "text" and file.compression is None for file in self._corpus.files)
         total = self._corpus.num_bytes if plain else None
-        for file in self._corpus.files[len(self._journal.finished.files) :]:
+        known_files = len(self._journal.finished.files)
+        for file, planned in list(zip(self._files, self._plan.files, strict=True))[known_files:]:
             problems, documents = Problems(), 0
             for texts in self._corpus.texts_of(file, problems, batch=_BATCH_CHARACTERS):
                 known = min(max(passed - documents, 0), len(texts))
@@ -192,8 +204,9 @@ class _Run:
                     jobs.do(self._encode, texts[known:] if known else texts)
                 self._progress("encoding", self._text_bytes, total, "bytes")
             entry = CorpusEntry(
-                name=file.name,
-                bytes=file.size,
+                name=planned.name,
+                bytes=planned.bytes,
+                sample=planned.sample,
                 documents=documents,
                 replaced_bytes=problems.replaced_bytes,
                 skipped_documents=problems.skipped_documents,
@@ -325,13 +338,19 @@ def _clear(folder: Path, *, keep: list[ShardEntry]) -> None:
             path.unlink()
 
 
-def _finished_before(folder: Path, plan: Plan) -> Shards:
-    """The shards of a run that came to its end, if it was this one."""
+def _finished_before(folder: Path, plan: Plan, *, progress: Progress) -> Shards:
+    """The shards of a run that came to its end, if it was this one and they are what it wrote."""
     shards = open_shards(folder)
-    wanted = plan.document()
-    for file in wanted["files"]:
-        del file["modified"]  # the index does not know
-    refuse_other_plan(shards.index.document(), wanted)
+    refuse_other_plan(shards.index.document(), plan.document())
+    done = 0
+    for shard in shards.index.shards:
+        progress("checking", done, shards.tokens, "tokens")
+        for name, recorded in ((shard.file, shard.sha256), (shard.offsets_file, shard.offsets)):
+            if sha256_of(folder / name) != recorded:
+                raise ModelFormatError(
+                    folder / name, f"the sha256 {recorded[:8]}…", "another one", hint="--force encodes anew"
+                )
+        done += shard.tokens
     (folder / JOURNAL_NAME).unlink(missing_ok=True)
     return shards
 
