@@ -6,9 +6,9 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from tokbench.corpus import ErrorPolicy, open_corpus
+from tokbench.corpus import MAX_DOCUMENT_BYTES, ErrorPolicy, open_corpus
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def read_inputs(
     kind: InputKind = "auto",
     text_field: str = "text",
     errors: ErrorPolicy = "strict",
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
     tell: Callable[[Corpus], None] = lambda _: None,
 ) -> Iterator[TextInput]:
     """The texts of a command's arguments, one after another.
@@ -58,6 +59,7 @@ def read_inputs(
         kind: "text" takes every argument as it is, "file" takes every one as a path.
         text_field: as `open_corpus` takes it.
         errors: as `open_corpus` takes it.
+        max_document_bytes: as `open_corpus` takes it.
         tell: called with every corpus that was read, to tell its problems.
 
     Raises:
@@ -74,7 +76,13 @@ def read_inputs(
             source = _shortened(text)
             yield TextInput(source, text, file=source)
         else:
-            corpus = _open(argument, kind=kind, text_field=text_field, errors=errors)
+            corpus = _open(
+                argument,
+                kind=kind,
+                text_field=text_field,
+                errors=errors,
+                max_document_bytes=max_document_bytes,
+            )
             yield from _read(corpus)
             tell(corpus)
 
@@ -109,9 +117,9 @@ def _utf8(argument: str) -> str:
     return argument
 
 
-def _open(argument: str, *, kind: InputKind, text_field: str, errors: ErrorPolicy) -> Corpus:
+def _open(argument: str, *, kind: InputKind, **options: Any) -> Corpus:
     try:
-        return open_corpus(argument, text_field=text_field, errors=errors)
+        return open_corpus(argument, **options)
     except CorpusError as error:
         if kind == "file" or _exists(argument):
             raise

@@ -14,6 +14,7 @@ from tokbench.cli.corpora import DocumentUnit
 from tokbench.cli.id_lists import write_as_it_comes
 from tokbench.cli.opening import EngineOption, PatternOption, SpecialTokenOption, open_tokenizer
 from tokbench.cli.options import (
+    MAX_DOCUMENT,
     ColorChoice,
     ColorOption,
     DecodeErrors,
@@ -23,6 +24,7 @@ from tokbench.cli.options import (
     ErrorsOption,
     FileFlag,
     JsonFlag,
+    MaxDocumentOption,
     ProgressChoice,
     ProgressOption,
     SeedOption,
@@ -66,6 +68,7 @@ def encode(
     file: FileFlag = False,
     text_field: TextFieldOption = "text",
     errors: ErrorsOption = ErrorPolicy.strict,
+    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     out: shards.OutOption = None,
     format: shards.FormatOption = shards.ShardFormat.npy,
     dtype: shards.DtypeOption = shards.TokenType.auto,
@@ -97,7 +100,12 @@ def encode(
             opened,
             inputs,
             out,
-            reading=shards.Reading(documents=documents, text_field=text_field, errors=errors),
+            reading=shards.Reading(
+                documents=documents,
+                text_field=text_field,
+                errors=errors,
+                max_document_bytes=max_document_bytes,
+            ),
             format=format.value,
             dtype=dtype.value,
             eos=shards.chosen_eos(append_eos=append_eos, eos=eos),
@@ -111,7 +119,14 @@ def encode(
             progress=progress,
         )
         return
-    texts = read_texts(inputs, text=text, file=file, text_field=text_field, errors=errors)
+    texts = read_texts(
+        inputs,
+        text=text,
+        file=file,
+        text_field=text_field,
+        errors=errors,
+        max_document_bytes=max_document_bytes,
+    )
     sampling = _sampling(dropout, seed)
     if json:
         for result in workbench.encode(opened, texts, special=special, sampling=sampling):
@@ -184,6 +199,7 @@ def count(
     file: FileFlag = False,
     text_field: TextFieldOption = "text",
     errors: ErrorsOption = ErrorPolicy.strict,
+    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,
     progress: ProgressOption = ProgressChoice.bar,
@@ -196,7 +212,14 @@ def count(
     opened = open_tokenizer(
         tokenizer, pattern=pattern, special_token=special_token, engine=engine, progress=progress
     )
-    texts = read_texts(inputs, text=text, file=file, text_field=text_field, errors=errors)
+    texts = read_texts(
+        inputs,
+        text=text,
+        file=file,
+        text_field=text_field,
+        errors=errors,
+        max_document_bytes=max_document_bytes,
+    )
     result = workbench.count(opened, texts, special=special)
     if json:
         print_json(result.document())
@@ -231,6 +254,7 @@ def viz(
     file: FileFlag = False,
     text_field: TextFieldOption = "text",
     errors: ErrorsOption = ErrorPolicy.strict,
+    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,
     progress: ProgressOption = ProgressChoice.bar,
@@ -246,7 +270,14 @@ def viz(
         for name in tokenizer or ["default"]
     ]
     console = make_console(color=color.value)
-    texts = read_texts(inputs, text=text, file=file, text_field=text_field, errors=errors)
+    texts = read_texts(
+        inputs,
+        text=text,
+        file=file,
+        text_field=text_field,
+        errors=errors,
+        max_document_bytes=max_document_bytes,
+    )
     sampling = _sampling(dropout, seed)
     several = False
     for item, following in pairwise(chain(texts, [None])):

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli.options import ErrorPolicy, ErrorsOption, TextFieldOption
+from tokbench.cli.options import (
+    MAX_DOCUMENT,
+    ErrorPolicy,
+    ErrorsOption,
+    MaxDocumentOption,
+    TextFieldOption,
+    parse_bytes,
+)
 
 if TYPE_CHECKING:
     from tokbench.corpus import Corpus
@@ -40,6 +47,7 @@ class DocumentChoices:
     documents: DocumentsOption = DocumentUnit.file
     text_field: TextFieldOption = "text"
     errors: ErrorsOption = ErrorPolicy.strict
+    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
     def corpus(self, *, group_by: str = "auto") -> Corpus:
         """They, or the bundled texts. Raises `CorpusError`, `ConfigError`."""
@@ -48,6 +56,7 @@ class DocumentChoices:
             documents=self.documents,
             text_field=self.text_field,
             errors=self.errors,
+            max_document_bytes=self.max_document_bytes,
             group_by=group_by,
         )
 
@@ -58,13 +67,20 @@ def chosen_corpus(
     documents: DocumentUnit,
     text_field: str,
     errors: ErrorPolicy,
+    max_document_bytes: str,
     group_by: str = "auto",
 ) -> Corpus:
     """The corpus that was named, or the bundled texts. Raises `CorpusError`, `ConfigError`."""
     from tokbench.corpus import bundled_corpus, open_corpus
 
+    most = parse_bytes(max_document_bytes, option="--max-document-bytes")
     if not paths:
         return bundled_corpus()
     return open_corpus(
-        *paths, documents=documents.value, text_field=text_field, errors=errors.value, group_by=group_by
+        *paths,
+        documents=documents.value,
+        text_field=text_field,
+        errors=errors.value,
+        group_by=group_by,
+        max_document_bytes=most,
     )

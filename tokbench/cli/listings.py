@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.options import (
+    MAX_DOCUMENT,
     ColorChoice,
     ColorOption,
     ErrorPolicy,
     ErrorsOption,
     JsonFlag,
+    MaxDocumentOption,
     TextFieldOption,
+    parse_bytes,
 )
 
 
@@ -31,6 +34,7 @@ def corpus(
     ] = "auto",
     text_field: TextFieldOption = "text",
     errors: ErrorsOption = ErrorPolicy.strict,
+    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,
 ) -> None:
@@ -41,7 +45,13 @@ def corpus(
     from tokbench.render.tables import render_corpus
 
     if paths:
-        opened = open_corpus(*paths, group_by=group_by, text_field=text_field, errors=errors.value)
+        opened = open_corpus(
+            *paths,
+            group_by=group_by,
+            text_field=text_field,
+            errors=errors.value,
+            max_document_bytes=parse_bytes(max_document_bytes, option="--max-document-bytes"),
+        )
         result = listings.describe_corpus(opened, place=" ".join(paths))
     else:
         result = listings.describe_bundled_corpus()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -58,6 +59,25 @@ class DecodeErrors(Enum):
     strict = "strict"
 
 
+_SIZE = re.compile(r"([0-9]{1,15})(?:([KMGT])(I?)B?|B)?")
+_POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
+
+
+def parse_bytes(text: str, *, option: str) -> int:
+    """A number of bytes as people write it. Raises `ConfigError`.
+
+    >>> parse_bytes("64MB", option="--max"), parse_bytes("1KiB", option="--max"), parse_bytes("7", option="--max")
+    (64000000, 1024, 7)
+    """
+    from tokbench.errors import ConfigError
+
+    match = _SIZE.fullmatch(text.strip().upper())
+    if match is None or not int(match[1]):
+        raise ConfigError(f"{option} {text!r} is no size", hint="write it as 64MB, 1GiB or 1000000")
+    unit = 1024 if match[3] else 1000
+    return int(match[1]) * int(unit ** _POWERS.get(match[2], 0))
+
+
 TokenizerOption = Annotated[
     str,
     typer.Option(
@@ -75,6 +95,15 @@ TextFieldOption = Annotated[
     str, typer.Option(metavar="NAME", help="The field of a JSONL or Parquet record with the text.")
 ]
 ErrorsOption = Annotated[ErrorPolicy, typer.Option(help="What to do about bytes that are not UTF-8.")]
+MaxDocumentOption = Annotated[
+    str,
+    typer.Option(
+        "--max-document-bytes",
+        metavar="SIZE",
+        help="How long a document may be, as 64MB or 1GiB: a longer one is an error, or left out by --errors skip.",
+    ),
+]
+MAX_DOCUMENT = "256MiB"
 TextFlag = Annotated[bool, typer.Option("--text", help="Take every argument as the text itself.")]
 FileFlag = Annotated[bool, typer.Option("--file", help="Take every argument as a file or folder.")]
 DropoutOption = Annotated[
@@ -94,6 +123,7 @@ ProgressOption = Annotated[
 ]
 
 __all__ = [
+    "MAX_DOCUMENT",
     "ColorChoice",
     "ColorOption",
     "DecodeErrors",
@@ -103,6 +133,7 @@ __all__ = [
     "ErrorsOption",
     "FileFlag",
     "JsonFlag",
+    "MaxDocumentOption",
     "ProgressChoice",
     "ProgressOption",
     "SeedOption",

@@ -23,6 +23,7 @@ from tokbench.cli.options import (
     JsonFlag,
     ProgressChoice,
     ProgressOption,
+    parse_bytes,
 )
 from tokbench.cli.texts import tell_problems
 
@@ -109,6 +110,7 @@ class Reading:
     documents: DocumentUnit
     text_field: str
     errors: ErrorPolicy
+    max_document_bytes: str
 
     def corpus(self, paths: Sequence[str]) -> Corpus:
         """The corpus of some paths. Raises `CorpusError`, `ConfigError` for an argument that is a text."""
@@ -123,7 +125,11 @@ class Reading:
                     hint="--out writes the shards of files; without it a text is encoded",
                 )
         return open_corpus(
-            *paths, documents=self.documents.value, text_field=self.text_field, errors=self.errors.value
+            *paths,
+            documents=self.documents.value,
+            text_field=self.text_field,
+            errors=self.errors.value,
+            max_document_bytes=parse_bytes(self.max_document_bytes, option="--max-document-bytes"),
         )
 
 
@@ -304,4 +310,6 @@ def _corpus_of(folder: Path, paths: Sequence[str]) -> Corpus:
 
     options = read_index(folder).options
     settings: dict[str, Any] = {"documents": options.documents, "errors": options.errors}
+    # What was written was not too long; under "skip" it depends on the bound what was written.
+    settings["max_document_bytes"] = options.max_document_bytes or sys.maxsize
     return open_corpus(*paths, text_field=options.text_field, **settings)

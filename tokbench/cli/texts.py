@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from tokbench.cli.options import parse_bytes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -14,7 +16,13 @@ if TYPE_CHECKING:
 
 
 def read_texts(
-    arguments: list[str], *, text: bool, file: bool, text_field: str, errors: ErrorPolicy
+    arguments: list[str],
+    *,
+    text: bool,
+    file: bool,
+    text_field: str,
+    errors: ErrorPolicy,
+    max_document_bytes: str,
 ) -> Iterator[TextInput]:
     """The texts of a command's arguments; raises as `tokbench.inputs.read_inputs`."""
     from tokbench.errors import ConfigError
@@ -27,6 +35,7 @@ def read_texts(
         kind="text" if text else "file" if file else "auto",
         text_field=text_field,
         errors=errors.value,
+        max_document_bytes=parse_bytes(max_document_bytes, option="--max-document-bytes"),
         tell=tell_problems,
     )
 

@@ -9,11 +9,13 @@ import typer
 
 from tokbench.cli.corpora import DocumentsOption, DocumentUnit, chosen_corpus
 from tokbench.cli.options import (
+    MAX_DOCUMENT,
     ColorChoice,
     ColorOption,
     ErrorPolicy,
     ErrorsOption,
     JsonFlag,
+    MaxDocumentOption,
     ProgressChoice,
     ProgressOption,
     TextFieldOption,
@@ -109,6 +111,7 @@ def train(
     documents: DocumentsOption = DocumentUnit.file,
     text_field: TextFieldOption = "text",
     errors: ErrorsOption = ErrorPolicy.strict,
+    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     threads: Annotated[
         int | None, typer.Option(metavar="N", help="Threads; never changes the result. By default all.")
     ] = None,
@@ -145,7 +148,13 @@ def train(
     }
     with showing_progress(progress.value) as report:
         report("reading", 0, None, "files")
-        corpus = chosen_corpus(paths, documents=documents, text_field=text_field, errors=errors)
+        corpus = chosen_corpus(
+            paths,
+            documents=documents,
+            text_field=text_field,
+            errors=errors,
+            max_document_bytes=max_document_bytes,
+        )
         result = workbench.train_and_save(
             corpus,
             backend=backend,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, TypeVar, get_args
 
+from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, Bound, bounded_blocks
 from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
 from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
 from tokbench.corpus.fingerprint import Fingerprint
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "MAX_DOCUMENT_BYTES",
     "BundledFile",
     "Corpus",
     "CorpusFile",
@@ -80,11 +82,17 @@ class CorpusOptions:
     text_field: str = "text"
     group_by: str = "auto"
     errors: ErrorPolicy = "strict"
+    max_document_bytes: int = MAX_DOCUMENT_BYTES
 
     def __post_init__(self) -> None:
         _check_choice("documents", self.documents, get_args(DocumentUnit))
         _check_choice("errors", self.errors, get_args(ErrorPolicy))
         check_group_by(self.group_by)
+        if self.max_document_bytes < 1:
+            raise ConfigError(
+                f"documents of at most {self.max_document_bytes} bytes cannot be",
+                hint="choose --max-document-bytes 256MiB",
+            )
 
 
 def open_corpus(
@@ -93,6 +101,7 @@ def open_corpus(
     text_field: str = "text",
     group_by: str = "auto",
     errors: ErrorPolicy = "strict",
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> Corpus:
     r"""The documents of files, folders and patterns, or of standard input ("-").
 
@@ -109,6 +118,8 @@ def open_corpus(
             "field:NAME".
         errors: what to do about bytes that are not UTF-8: "strict" is an error, "replace" puts
             U+FFFD in their place, "skip" leaves the document out; `Corpus.problems` counts both.
+        max_document_bytes: a longer document is an error, or left out under "skip"; of a record, all of its
+            line counts. Plain text files that are read in blocks, as for training a BPE, may be longer.
 
     Raises:
         CorpusError: a path that is missing or cannot be read, or a folder without a text file.
@@ -121,7 +132,7 @@ def open_corpus(
         for document in corpus.documents():
             print(document.source, document.group, len(document.text))
     """
-    options = CorpusOptions(documents, text_field, group_by, errors)
+    options = CorpusOptions(documents, text_field, group_by, errors, max_document_bytes)
     if not paths:
         raise CorpusError("no file or folder was named", hint='name at least one, or "-" for standard input')
     files, left_out = find_files(paths, is_binary=looks_binary)
@@ -294,6 +305,10 @@ class Corpus:
         first, *others = [file.name for file in self.files]
         names = f"{first} and {len(others)} more" if others else first
         if self.problems.skipped_documents:
+            if self.problems.long_documents:
+                return CorpusError(
+                    f"no document of {names} is short enough", hint="--max-document-bytes sets another bound"
+                )
             return CorpusError(
                 f"no document of {names} is UTF-8", hint="--errors replace keeps what can be read"
             )
@@ -303,7 +318,8 @@ class Corpus:
         errors = self.options.errors
         if file.kind == "text" and self.options.documents == "lines" and errors != "skip" and not self._sides:
             with self._opened(file) as stream:
-                yield from line_batches(decoded(stream, errors=errors, problems=problems))
+                bound = self._bound(file)
+                yield from line_batches(decoded(stream, errors=errors, problems=problems), bound=bound)
         else:
             for _, text, _ in self._read(file, problems):
                 yield (text,)
@@ -325,18 +341,20 @@ class Corpus:
                 yield record
 
     def _read_all(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
-        errors = self.options.errors
+        errors, most = self.options.errors, self.options.max_document_bytes
         fields = RecordFields(self.options.text_field, group_field(self.options.group_by))
         match file.kind:
             case "parquet":
-                yield from parquet_records(file, fields, errors=errors, problems=problems)
+                yield from parquet_records(file, fields, errors=errors, problems=problems, max_bytes=most)
             case "jsonl":
                 with self._opened(file) as stream:
-                    yield from jsonl_records(stream, fields, errors=errors, problems=problems)
+                    yield from jsonl_records(stream, fields, errors=errors, problems=problems, max_bytes=most)
             case "text":
                 unit = self.options.documents
                 with self._opened(file) as stream:
-                    for number, text in text_documents(stream, unit, errors=errors, problems=problems):
+                    for number, text in text_documents(
+                        stream, unit, errors=errors, problems=problems, max_bytes=most
+                    ):
                         yield number, text, None
 
     @contextmanager
@@ -358,8 +376,15 @@ class Corpus:
 
     def _utf8_blocks(self, file: CorpusFile, problems: Problems) -> Iterator[bytes]:
         with self._opened(file) as stream:
-            for text in decoded(stream, errors=self.options.errors, problems=problems):
-                yield text.encode()
+            texts = decoded(stream, errors=self.options.errors, problems=problems)
+            blocks: Iterator[bytes] = (text.encode() for text in texts)
+            if file.compression is not None or file.stream:  # else it has no more bytes than the file
+                is_lines = self.options.documents == "lines"
+                blocks = bounded_blocks(blocks, self._bound(file), lines=is_lines)
+            yield from blocks
+
+    def _bound(self, file: CorpusFile) -> Bound:
+        return Bound(self.options.max_document_bytes, file.name, self.options.errors)
 
     def _byte_sources_of(self, file: CorpusFile, problems: Problems) -> Iterator[ByteSource]:
         unit = self.options.documents

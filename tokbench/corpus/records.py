@@ -6,22 +6,26 @@ import json
 import re
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import chain, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, Bound
 from tokbench.corpus.text import decode_record, whole
 from tokbench.errors import BackendUnavailableError, CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pyarrow
+    import pyarrow.parquet
 
     from tokbench.corpus.files import CorpusFile
     from tokbench.corpus.text import ErrorPolicy, Problems, Utf8Stream
 
 _ROWS = 256
-"""Parquet rows held at once."""
+"""Parquet rows held at once, where they are short."""
+_BATCH_BYTES = 32 << 20
+_SMALL_SHARE = 8
+_VALUE_BYTES = 64  # of a row beside its text: lengths, levels, headers of pages
 _MAX_FIELDS_NAMED = 12
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_BYTES = len(r"\ud800")
@@ -49,15 +53,26 @@ class Record(NamedTuple):
 
 
 def jsonl_records(
-    stream: Utf8Stream, fields: RecordFields, *, errors: ErrorPolicy, problems: Problems
+    stream: Utf8Stream,
+    fields: RecordFields,
+    *,
+    errors: ErrorPolicy,
+    problems: Problems,
+    max_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> Iterator[Record]:
     """The records of JSON lines; blank lines are passed over.
 
     Raises:
         CorpusError: a line that is not UTF-8 (under errors="strict"), not JSON, not an object, or
-            without one of the fields; the message names the line.
+            without one of the fields, or (but under errors="skip") has more than `max_bytes`; the
+            message names the line.
     """
-    for number, offset, line in _numbered_lines(stream):
+    bound = Bound(max_bytes, stream.name, errors)
+    for number, offset, line in _numbered_lines(stream, bound):
+        if line is None:
+            problems.skipped_documents += 1
+            problems.long_documents += 1
+            continue
         if not line or line.isspace():
             continue
         name = f"{stream.name}:{number}"
@@ -70,13 +85,19 @@ def jsonl_records(
 
 
 def parquet_records(
-    file: CorpusFile, fields: RecordFields, *, errors: ErrorPolicy, problems: Problems
+    file: CorpusFile,
+    fields: RecordFields,
+    *,
+    errors: ErrorPolicy,
+    problems: Problems,
+    max_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> Iterator[Record]:
-    """The rows of a Parquet file, a few hundred at a time and only the columns needed.
+    """The rows of a Parquet file, some at a time and only the columns needed.
 
     Raises:
         CorpusError: a file that is not Parquet, or is damaged, or lacks a column; a row without
-            text, or (under errors="strict") with bytes that are not UTF-8.
+            text, or (under errors="strict") with bytes that are not UTF-8, or (but under
+            errors="skip") with more than `max_bytes`.
         BackendUnavailableError: pyarrow is not installed.
     """
     require_pyarrow(file.name)
@@ -84,13 +105,21 @@ def parquet_records(
     import pyarrow.parquet
 
     try:
+        bound = Bound(max_bytes, file.name, errors)
         with pyarrow.parquet.ParquetFile(file.path) as parquet:
             _check_columns(parquet.schema_arrow, fields, file.name)
-            columns = list(dict.fromkeys(name for name in (fields.text, fields.group) if name is not None))
-            batches = parquet.iter_batches(_ROWS, columns=columns)
-            rows = chain.from_iterable(_rows(batch, fields) for batch in batches)
-            for number, (data, value) in enumerate(rows, 1):
+            metadata = parquet.metadata
+        dictionaries = [fields.text] if _repeats_texts(metadata, fields.text) else None
+        with pyarrow.parquet.ParquetFile(
+            file.path, metadata=metadata, read_dictionary=dictionaries
+        ) as parquet:
+            for number, (data, value) in enumerate(_parquet_rows(parquet, fields, bound), 1):
                 name = f"{file.name}:{number}"
+                if data is not None and len(data) > max_bytes:
+                    bound.too_long(number)
+                    problems.skipped_documents += 1
+                    problems.long_documents += 1
+                    continue
                 if data is None:
                     raise _not_a_string(fields.text, None, name)
                 text = decode_record(data, name, errors=errors, problems=problems)
@@ -112,21 +141,35 @@ def require_pyarrow(name: str) -> None:
         )
 
 
-def _numbered_lines(stream: Utf8Stream) -> Iterator[tuple[int, int, bytes]]:
-    """Each line with its number and the byte offset it starts at."""
+def _numbered_lines(stream: Utf8Stream, bound: Bound) -> Iterator[tuple[int, int, bytes | None]]:
+    """Each line with its number and the byte offset it starts at; None for one that is too long."""
     number, offset = 1, stream.start
     pending: list[bytes] = []
+    size = 0  # of what is pending
     for block in stream.blocks:
         *ended, rest = block.split(b"\n")
-        if ended:
-            ended[0] = b"".join([*pending, ended[0]])
+        for line in ended:
+            size += len(line)
+            yield number, offset, _bounded([*pending, line], size, number, bound)
             pending.clear()
-            for line in ended:
-                yield number, offset, line
-                number += 1
-                offset += len(line) + 1
-        pending.append(rest)
-    yield number, offset, b"".join(pending)
+            offset += size + 1
+            number += 1
+            size = 0
+        size += len(rest)
+        if size <= bound.num_bytes:
+            pending.append(rest)
+        elif bound.errors != "skip":
+            bound.too_long(number)
+        else:
+            pending.clear()
+    yield number, offset, _bounded(pending, size, number, bound)
+
+
+def _bounded(parts: list[bytes], size: int, number: int, bound: Bound) -> bytes | None:
+    if size > bound.num_bytes:
+        bound.too_long(number)
+        return None
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _json_object(
@@ -200,11 +243,58 @@ def _holds_text(column: pyarrow.DataType) -> bool:
     return bool(types.is_string(column) or types.is_large_string(column) or types.is_string_view(column))
 
 
-def _rows(batch: pyarrow.RecordBatch, fields: RecordFields) -> Iterator[tuple[bytes | None, Any]]:
+def _parquet_rows(
+    parquet: pyarrow.parquet.ParquetFile, fields: RecordFields, bound: Bound
+) -> Iterator[tuple[bytes | None, Any]]:
     """Each row's text, as bytes because Parquet does not promise UTF-8, and the value of its group field."""
+    columns = list(dict.fromkeys(name for name in (fields.text, fields.group) if name is not None))
+    first = 1
+    for number in range(parquet.metadata.num_row_groups):
+        group = parquet.metadata.row_group(number)
+        size = _text_size(group, fields.text)
+        if size > (bound.num_bytes + _VALUE_BYTES) * group.num_rows and bound.errors != "skip":
+            bound.too_long(first)  # one of them at least, which is told before it is unpacked
+        rows = max(1, min(_ROWS, _BATCH_BYTES * group.num_rows // max(size, 1)))
+        for batch in parquet.iter_batches(rows, row_groups=[number], columns=columns):
+            yield from _rows(batch, fields)
+        first += group.num_rows
+
+
+def _text_size(group: pyarrow.parquet.RowGroupMetaData, name: str) -> int:
+    """The bytes that the texts of a row group take once they are unpacked, as the file says."""
+    return max((chunk.total_uncompressed_size for chunk in _chunks(group, name)), default=0)
+
+
+def _repeats_texts(metadata: pyarrow.parquet.FileMetaData, name: str) -> bool:
+    """Whether texts are better left in their dictionary: a thousand rows can be the same long one."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return any(
+        chunk.has_dictionary_page
+        and (chunk.data_page_offset - chunk.dictionary_page_offset) * _SMALL_SHARE
+        > chunk.total_compressed_size
+        for group in groups
+        for chunk in _chunks(group, name)
+    )
+
+
+def _chunks(
+    group: pyarrow.parquet.RowGroupMetaData, name: str
+) -> Iterator[pyarrow.parquet.ColumnChunkMetaData]:
+    chunks = map(group.column, range(group.num_columns))
+    return (chunk for chunk in chunks if chunk.path_in_schema == name)
+
+
+def _rows(batch: pyarrow.RecordBatch, fields: RecordFields) -> Iterator[tuple[bytes | None, Any]]:
+    """The same of some rows, a text at a time: all of them may be one entry of a dictionary."""
     import pyarrow
 
-    texts = batch.column(fields.text).cast(pyarrow.large_binary()).to_pylist()
+    column = batch.column(fields.text)
+    texts: Iterator[bytes | None]
+    if isinstance(column, pyarrow.DictionaryArray):
+        entries = column.dictionary.cast(pyarrow.large_binary())
+        texts = (None if place is None else entries[place].as_py() for place in column.indices.to_pylist())
+    else:
+        texts = (text.as_py() for text in column.cast(pyarrow.large_binary()))
     groups = repeat(None) if fields.group is None else batch.column(fields.group).to_pylist()
     return zip(texts, groups, strict=False)
 

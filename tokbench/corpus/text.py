@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
+from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
 from tokbench.corpus.bytes import HEAD_BYTES, compression_of
 from tokbench.errors import CorpusError
 
@@ -25,22 +26,26 @@ _LONGEST_MARK = 4
 
 @dataclass(slots=True)
 class Problems:
-    """What a reading met that is not UTF-8 and went on in spite of.
+    """What a reading met that is not UTF-8, or too long, and went on in spite of.
 
     Attributes:
         replaced_bytes: bytes that U+FFFD stands for, under errors="replace".
         skipped_documents: documents left out, under errors="skip".
+        long_documents: those of them that are longer than a document may be.
     """
 
     replaced_bytes: int = 0
     skipped_documents: int = 0
+    long_documents: int = 0
 
     def __str__(self) -> str:
         told = []
         if self.replaced_bytes:
             told.append(f"{self.replaced_bytes:,} bytes that are not UTF-8 were replaced by U+FFFD")
-        if self.skipped_documents:
-            told.append(f"{self.skipped_documents:,} documents that are not UTF-8 were left out")
+        if bad := self.skipped_documents - self.long_documents:
+            told.append(f"{bad:,} documents that are not UTF-8 were left out")
+        if self.long_documents:
+            told.append(f"{self.long_documents:,} documents longer than --max-document-bytes were left out")
         return "; ".join(told)
 
 
@@ -147,14 +152,20 @@ def decode_record(
 
 
 def text_documents(
-    stream: Utf8Stream, unit: DocumentUnit, *, errors: ErrorPolicy, problems: Problems
+    stream: Utf8Stream,
+    unit: DocumentUnit,
+    *,
+    errors: ErrorPolicy,
+    problems: Problems,
+    max_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> Iterator[tuple[int, str]]:
-    """The documents of a text, as `documents_of` cuts them; under "skip" without those that are not UTF-8.
+    """The documents of a text, as `documents_of` cuts them; under "skip" without those that are not UTF-8 or too long.
 
     Raises:
-        CorpusError: a byte that is not UTF-8, under errors="strict".
+        CorpusError: a byte that is not UTF-8, under errors="strict"; a document of more than `max_bytes`.
     """
-    documents = documents_of(decoded(stream, errors=errors, problems=problems), unit)
+    bound = Bound(max_bytes, stream.name, errors)
+    documents = documents_of(decoded(stream, errors=errors, problems=problems), unit, bound=bound)
     if errors == "skip":
         return _without_bad_ones(documents, problems)
     return documents
@@ -166,6 +177,7 @@ def _without_bad_ones(documents: Iterable[tuple[int, str]], problems: Problems) 
             yield number, text
         else:
             problems.skipped_documents += 1
+            problems.long_documents += text == TOO_LONG
 
 
 def whole(text: str) -> bool:
@@ -198,69 +210,109 @@ def not_utf8(name: str, offset: int, byte: int, *, head: bytes = b"") -> CorpusE
     )
 
 
-def documents_of(blocks: Iterable[str], unit: DocumentUnit) -> Iterator[tuple[int, str]]:
+def documents_of(
+    blocks: Iterable[str], unit: DocumentUnit, *, bound: Bound | None = None
+) -> Iterator[tuple[int, str]]:
     r"""Cut a text into documents: (the line it starts on, its text); empty ones are left out.
 
     "file" is the whole text. "lines" are its lines without their ends ("\n" or "\r\n"; nothing
     else ends a line), blank ones left out. "paragraphs" are the runs of lines between blank ones,
     joined by "\n". A line is blank that is empty or all whitespace, as `str.isspace` has it.
 
+    Args:
+        blocks: the text, cut anywhere.
+        unit: what it is cut into.
+        bound: how long a document may be, if not as long as it likes; no more than that is held.
+
+    Raises:
+        CorpusError: a document is too long, unless such ones are left out: then `TOO_LONG` stands for it.
+
     >>> list(documents_of(["one\ntwo\n", " \nthr", "ee\n"], "paragraphs"))
     [(1, 'one\ntwo'), (4, 'three')]
     """
     match unit:
         case "file":
-            text = "".join(blocks)
+            text = _whole_text(blocks, bound)
             return iter([(1, text)] if text else [])
         case "lines":
             return (
-                (number, line) for number, line in enumerate(_lines(blocks), 1) if line and not line.isspace()
+                (number, line)
+                for number, line in enumerate(_lines(blocks, bound), 1)
+                if line and not line.isspace()
             )
         case "paragraphs":
-            return _paragraphs(_lines(blocks))
+            return _paragraphs(_lines(blocks, bound), bound)
 
 
-def line_batches(blocks: Iterable[str]) -> Iterator[list[str]]:
+def line_batches(blocks: Iterable[str], *, bound: Bound | None = None) -> Iterator[list[str]]:
     r"""The lines that `documents_of` makes documents of, as many at a time as end in a block.
 
     >>> list(line_batches(["one\ntwo\n \nthr", "ee\n"]))
     [['one', 'two'], ['three']]
     """
-    for lines in _ended_lines(blocks):
+    for lines in _ended_lines(blocks, bound):
         yield [line for line in lines if line and not line.isspace()]
 
 
-def _lines(blocks: Iterable[str]) -> Iterator[str]:
-    return chain.from_iterable(_ended_lines(blocks))
+def _whole_text(blocks: Iterable[str], bound: Bound | None) -> str:
+    parts = []
+    size = 0
+    for block in blocks:
+        parts.append(block)
+        size += utf8_size(block)
+        if bound is not None and size > bound.num_bytes:
+            return bound.too_long(None)
+    return "".join(parts)
 
 
-def _ended_lines(blocks: Iterable[str]) -> Iterator[list[str]]:
+def _lines(blocks: Iterable[str], bound: Bound | None) -> Iterator[str]:
+    return chain.from_iterable(_ended_lines(blocks, bound))
+
+
+def _ended_lines(blocks: Iterable[str], bound: Bound | None) -> Iterator[list[str]]:
     """Lines without their ends, as many at a time as end in a block."""
     pending: list[str] = []
+    size = number = 0  # bytes of what is pending, and lines before it
+    is_lost = False  # whether what is pending is too long
     for block in blocks:
         *ended, rest = block.split("\n")
         if ended:
-            ended[0] = "".join([*pending, ended[0]])
+            ended[0] = TOO_LONG if is_lost else "".join([*pending, ended[0]])
             pending.clear()
+            size, is_lost = 0, False
             if "\r" in block or ended[0].endswith("\r"):  # else there is nothing to do for each line
                 ended = [line.removesuffix("\r") for line in ended]
-            yield ended
-        pending.append(rest)
+            yield ended if bound is None else bound.checked(ended, number + 1)
+            number += len(ended)
+        if not is_lost:
+            pending.append(rest)
+            size += utf8_size(rest)
+            if bound is not None and size > bound.num_bytes + len("\r"):
+                pending = [bound.too_long(number + 1)]
+                is_lost = True
     if last := "".join(pending):
-        yield [last]
+        yield [last] if bound is None else bound.checked([last], number + 1)
 
 
-def _paragraphs(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+def _paragraphs(lines: Iterable[str], bound: Bound | None) -> Iterator[tuple[int, str]]:
     paragraph: list[str] = []
-    number = 0
+    size = start = 0
     for number, line in enumerate(lines, 1):
         if line and not line.isspace():
-            paragraph.append(line)
+            start = start or number
+            size += utf8_size(line) + (size > 0)
+            if TOO_LONG in (line, *paragraph[:1]):
+                paragraph = [TOO_LONG]
+            elif bound is None or size <= bound.num_bytes:
+                paragraph.append(line)
+            else:
+                paragraph = [bound.too_long(start)]
         elif paragraph:
-            yield number - len(paragraph), "\n".join(paragraph)
+            yield start, "\n".join(paragraph)
             paragraph.clear()
+            size = start = 0
     if paragraph:
-        yield number + 1 - len(paragraph), "\n".join(paragraph)
+        yield start, "\n".join(paragraph)
 
 
 def _replaced(data: bytes, text: str) -> int:

@@ -14,7 +14,8 @@ shards. Nothing in the index is a time or a machine: the same corpus gives the s
     tokenizer   name; vocab_size; vocabulary: sha256 of its entries and special tokens; behaviour: sha256
                 of its ids for fixed texts, which also tells how it splits and merges
     eos         what ends each document: its text and id; null for nothing
-    options     how the corpus was read (documents, text_field, errors), special, shard_tokens
+    options     how the corpus was read (documents, text_field, errors; max_document_bytes where longer ones
+                were left out, else null), special, shard_tokens
     files       of the corpus, in the order in which they were read: name (the path below what was named),
                 bytes on disk, sample: sha256 of some blocks of it, null where tokbench did not write it yet;
                 and what they held: documents, replaced_bytes, skipped_documents
@@ -91,6 +92,7 @@ class ShardOptions:
     documents: str
     text_field: str
     errors: str
+    max_document_bytes: int | None
     special: str
     shard_tokens: int
 
@@ -349,9 +351,15 @@ def _options(fields: Fields) -> ShardOptions:
         documents=fields.choice("documents", get_args(DocumentUnit)),
         text_field=fields.text("text_field"),
         errors=fields.choice("errors", get_args(ErrorPolicy)),
+        max_document_bytes=_max_document_bytes(fields),
         special=fields.choice("special", tuple(policy.value for policy in SpecialPolicy)),
         shard_tokens=fields.count("shard_tokens", low=1),
     )
+
+
+def _max_document_bytes(fields: Fields) -> int | None:
+    is_known = fields.values.get("max_document_bytes") is not None
+    return fields.count("max_document_bytes", low=1) if is_known else None
 
 
 def _shown(value: object) -> str:

@@ -111,6 +111,7 @@ def make_plan(
             documents=corpus.options.documents,
             text_field=corpus.options.text_field,
             errors=corpus.options.errors,
+            max_document_bytes=corpus.options.max_document_bytes if corpus.options.errors == "skip" else None,
             special=special.value,
             shard_tokens=shard_tokens,
         ),

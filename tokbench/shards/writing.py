@@ -157,6 +157,7 @@ class _Run:
         self._shard: ShardFile | None = None
         self._ended: list[CorpusEntry] = []  # files since the last shard
         self._documents = journal.finished.documents  # of the file that is being encoded
+        self._long_documents = 0
         self._text_bytes = sum(shard.text_bytes for shard in journal.finished.shards)
 
     def write(self) -> ShardIndex:
@@ -172,6 +173,7 @@ class _Run:
         self._corpus.problems = Problems(
             replaced_bytes=sum(file.replaced_bytes for file in files),
             skipped_documents=sum(file.skipped_documents for file in files),
+            long_documents=self._long_documents,
         )
         if not self._journal.finished.shards:
             raise self._corpus.no_document()
@@ -203,6 +205,7 @@ class _Run:
                 if known < len(texts):
                     jobs.do(self._encode, texts[known:] if known else texts)
                 self._progress("encoding", self._text_bytes, total, "bytes")
+            self._long_documents += problems.long_documents
             entry = CorpusEntry(
                 name=planned.name,
                 bytes=planned.bytes,
