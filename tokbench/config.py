@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.reading import read_regular
 from tokbench.resources import configs_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_MAX_PRESET_BYTES = 1 << 20
 _PRESET_KEYS = ("backend", "description", "options")
 
 
@@ -50,7 +52,7 @@ def load_preset(name: str) -> Preset:
 
     path = Path(name) if name.endswith(".toml") or "/" in name else configs_directory() / f"{name}.toml"
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(read_regular(path, limit=_MAX_PRESET_BYTES).decode())
     except FileNotFoundError:
         raise ConfigError(
             f"there is no preset {name!r}",
@@ -58,7 +60,9 @@ def load_preset(name: str) -> Preset:
                 name, preset_names(), otherwise="the presets are {}; a path to a .toml file works too"
             ),
         ) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise ConfigError(f"the preset {path} cannot be read: it is nested too deep") from None
+    except (OSError, ModelFormatError, ValueError) as error:  # of numbers, too, that have thousands of digits
         raise ConfigError(f"the preset {path} cannot be read: {error}") from None
     _check_keys(table, _PRESET_KEYS, where=f"the preset {path}")
     options = table.get("options", {})

@@ -155,7 +155,10 @@ def test_a_missing_byte_leaves_the_document_to_its_library(tmp_path: Path) -> No
         (rank_file(BYTES) + b"YWI= 255\n", r"line 257: expected each rank once"),
         (rank_file(BYTES) + b"YQ== 256\n", r"line 257: expected each token once"),
         (rank_file(BYTES[:-1]), "a token for each of the 256 bytes, found none for byte 0xFF"),
-        (rank_file(BYTES) + b"YWI= 4000000000\n", "ranks below 16777216, found the rank 4000000000"),
+        (
+            rank_file(BYTES) + b"YWI= 4000000000\n",
+            "ids below 262144 for 257 entries, found the id 4000000000",
+        ),
         (b"\x00\x01\x02", "line 1: expected a token in base64"),
         (b"QUJD\n", "line 1: expected a token in base64"),
     ],

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
+from tokbench.ids import check_largest_id
+from tokbench.reading import load_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _MAX_DOCUMENT_BYTES = 1 << 30
-_MAX_IDS = 1 << 24  # sixteen times the largest vocabulary in use
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust reads a number
 _REWRITE = "the file was edited or cut: get it again"
 
@@ -34,14 +35,9 @@ def parse_document(data: bytes, *, source: Path | str) -> dict[str, Any]:
     Raises:
         ModelFormatError: too large, not JSON, or of another shape.
     """
-    import orjson
-
     if len(data) > _MAX_DOCUMENT_BYTES:
         raise ModelFormatError(source, f"at most {_MAX_DOCUMENT_BYTES} bytes", f"{len(data)}")
-    try:
-        document = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise ModelFormatError(source, "JSON", str(error), hint=_REWRITE) from None
+    document = load_json(data, path=source, hint=_REWRITE)
     if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
         raise ModelFormatError(source, "an object with a model", "none", hint="is this a tokenizer.json?")
     added = document.setdefault("added_tokens", [])
@@ -58,8 +54,7 @@ def check_ids(vocabulary: Mapping[str, int], *, source: Path | str) -> None:
     largest = max(vocabulary.values(), default=None)
     if largest is None:
         raise ModelFormatError(source, "a vocabulary", "an empty one", hint=_REWRITE)
-    if largest >= _MAX_IDS:
-        raise ModelFormatError(source, f"ids below {_MAX_IDS}", f"the id {largest}", hint=_REWRITE)
+    check_largest_id(largest, num_entries=len(vocabulary), path=source)
 
 
 def _is_added_token(token: object) -> bool:

@@ -14,6 +14,7 @@ from tokbench.cli.options import ColorChoice, ColorOption, JsonFlag, ProgressCho
 from tokbench.cli.texts import tell_problems
 
 _FELL_SHORT = 3
+_MAX_BASELINE_BYTES = 64 << 20
 
 
 @taking_groups
@@ -97,13 +98,16 @@ def check(
 
 
 def _saved(path: Path) -> Any:
-    import orjson
-
-    from tokbench.errors import ConfigError
+    from tokbench.errors import ConfigError, ModelFormatError
+    from tokbench.reading import load_json
 
     try:
-        return orjson.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        with path.open("rb") as file:  # which may be a pipe: --baseline <(…)
+            data = file.read(_MAX_BASELINE_BYTES + 1)
+        if len(data) > _MAX_BASELINE_BYTES:
+            raise ModelFormatError(path, f"at most {_MAX_BASELINE_BYTES:,} bytes", "more")
+        return load_json(data, path=path)
+    except (OSError, ModelFormatError) as error:
         raise ConfigError(
             f"the baseline {path} cannot be read: {error}", hint="write it with `tokbench compare --json`"
         ) from None

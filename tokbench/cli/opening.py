@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tokbench.interfaces import Tokenizer
     from tokbench.opening.request import OpenRequest
 
+_MOST_DIGITS = 20
+
 PatternOption = Annotated[
     str | None,
     typer.Option(
@@ -95,7 +97,7 @@ def special_tokens(given: list[str]) -> dict[str, int | None]:
     """Special tokens as they are given: TEXT, or TEXT=ID where the last "=" is followed by digits.
 
     Raises:
-        ConfigError: one is given twice.
+        ConfigError: one is given twice, or an id is no id.
 
     >>> special_tokens(["<|a|>", "<|b=c|>=7"])
     {'<|a|>': None, '<|b=c|>': 7}
@@ -109,5 +111,7 @@ def special_tokens(given: list[str]) -> dict[str, int | None]:
         key = text if has_id else one
         if key in made:
             raise ConfigError(f"the special token {key!r} is given twice", hint="name each one once")
+        if has_id and len(digits) > _MOST_DIGITS:
+            raise ConfigError(f"the id of {text!r} has {len(digits):,} digits", hint="ids are below 2^32")
         made[key] = int(digits) if has_id else None
     return made

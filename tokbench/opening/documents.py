@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.errors import ModelFormatError
+from tokbench.ids import ids_held
 from tokbench.opening.added_tokens import completed
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.provable import NotProvableError, byte_level_bpe, check_bpe, merge_pairs
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from tokbench.opening.request import OpenRequest
 
 _BACKENDS = {"BPE": "bpe", "WordPiece": "wordpiece", "Unigram": "unigram", "WordLevel": "word"}
-_MAX_ID = 1 << 24
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 
@@ -111,8 +111,8 @@ def _check(document: Mapping[str, Any], *, path: Path) -> str:
     if not isinstance(model, dict):
         raise ModelFormatError(path, "an object `model`", "none")
     kind = model.get("type") or _guessed_kind(model)
-    if kind not in _BACKENDS:
-        raise ModelFormatError(path, f"a model of the type {', '.join(_BACKENDS)}", repr(kind))
+    if not isinstance(kind, str) or kind not in _BACKENDS:
+        raise ModelFormatError(path, f"a model of the type {', '.join(_BACKENDS)}", f"{kind!a:.40}")
     vocab = model.get("vocab")
     if kind == "Unigram":
         _check_scored_pieces(vocab, path=path)
@@ -137,9 +137,10 @@ def check_vocabulary(vocab: object, *, path: Path | str) -> None:
     if not isinstance(vocab, dict) or not vocab:
         raise ModelFormatError(path, "a vocabulary of pieces with ids", "none")
     piece_of: dict[int, str] = {}
+    most = ids_held(len(vocab))
     for piece, id in vocab.items():
-        if type(id) is not int or not 0 <= id < _MAX_ID:
-            raise ModelFormatError(path, f"an id from 0 to {_MAX_ID - 1}", f"{id!r:.40} for {piece!a}")
+        if type(id) is not int or not 0 <= id < most:
+            raise ModelFormatError(path, f"an id from 0 to {most - 1}", f"{id!r:.40} for {piece!a:.60}")
         if id in piece_of:
             raise ModelFormatError(
                 path, "each id once", f"the id {id} for {piece_of[id]!a} and for {piece!a}"

@@ -8,8 +8,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from tokbench.adapters.tiktoken import TiktokenTokenizer
-from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.errors import ConfigError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
+from tokbench.ids import check_largest_id, ids_held
 from tokbench.models import ByteLevelBpe
 from tokbench.opening.added_tokens import beside_ranks
 from tokbench.opening.files import read_file
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
 
-_MAX_RANK = 1 << 24
-
 
 def open_ranks(source: Source, request: OpenRequest) -> Opened:
     """The tokenizer of a rank file.
@@ -45,8 +44,7 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
     ranks = parse_ranks(data, path=path)
     check_byte_tokens(ranks, path=path)
     largest = max(rank for _, rank in ranks)
-    if largest >= _MAX_RANK:
-        raise ModelFormatError(path, f"ranks below {_MAX_RANK}", f"the rank {largest}")
+    check_largest_id(largest, num_entries=len(ranks), path=path)
     known = KNOWN_BY_SHA256.get(hashlib.sha256(data).hexdigest())
     pattern = request.pattern or (known.pattern if known else None)
     if pattern is None:
@@ -181,7 +179,7 @@ def _special_tokens(
 ) -> dict[str, int]:
     """The known special tokens and those asked for, the latter's missing ids filled in."""
     check_special_tokens(list(asked))
-    taken = {rank for _, rank in ranks}
+    taken, most = {rank for _, rank in ranks}, ids_held(len(ranks))
     made = {text: id for text, id in known.items() if text not in asked}
     made |= {text: id for text, id in asked.items() if id is not None}
     free = count(max([*taken, *made.values()]) + 1)
@@ -190,8 +188,8 @@ def _special_tokens(
             made[text] = next(free)
     for text, id in made.items():
         others = [other for other, its in made.items() if its == id and other != text]
-        if id in taken or others or not 0 <= id < _MAX_RANK:
-            owner = f"of {others[0]!r}" if others else "of an ordinary token" if id in taken else "impossible"
+        if id in taken or others or not 0 <= id < most:
+            owner = f"of {others[0]!r}" if others else "of an ordinary token" if id in taken else "too large"
             raise ConfigError(
                 f"the special token {text!r} has the id {id}, which is {owner}",
                 hint="give it a free one, as --special-token 'TEXT=ID', or none at all",

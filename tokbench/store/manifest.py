@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError, StoreError
+from tokbench.reading import load_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,12 +124,7 @@ def parse_manifest(data: bytes, *, path: Path) -> Manifest:
     Raises:
         ModelFormatError: not JSON, not a manifest, of a newer format, or a field of the wrong kind.
     """
-    import orjson
-
-    try:
-        document = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise ModelFormatError(path, "JSON", str(error), hint=_RESTORE) from error
+    document = load_json(data, path=path, hint=_RESTORE)
     if not isinstance(document, dict):
         raise ModelFormatError(path, "a JSON object", _describe(document), hint=_RESTORE)
     fields = _Fields(path, document)
