@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from io import BufferedReader
     from pathlib import Path
 
 MAX_JSON_DEPTH = 64
@@ -30,7 +31,7 @@ _KINDS = (
 )
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """A regular file, open for reading; a link is followed, and nothing is waited for.
 
     Raises:

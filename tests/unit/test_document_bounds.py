@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import tokbench
 from tokbench.corpus.bounds import TOO_LONG, Bound, bounded_blocks
 from tokbench.corpus.text import Problems, documents_of
-from tokbench.errors import ConfigError, CorpusError
+from tokbench.errors import ConfigError, CorpusError, TrainingError
 
 PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
@@ -208,3 +208,60 @@ def test_a_record_that_is_too_long_does_not_hide_the_next(tmp_path: Path) -> Non
     path.write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
     corpus = tokbench.open_corpus(path, errors="skip", max_document_bytes=1000)
     assert [document.source for document in corpus.documents()] == [f"{path}:1", f"{path}:3"]
+
+
+# What is no file
+
+
+@pytest.mark.skipif(os.name == "nt", reason="makes a pipe")
+@pytest.mark.parametrize("name", ["pipe", "pipe.gz", "pipe.jsonl"])
+def test_a_pipe_without_a_writer_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("tokbench.corpus.bytes._PIPE_SECONDS", 0.1)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(CorpusError, match="a pipe into which nobody writes"):
+        list(tokbench.open_corpus(tmp_path / name))
+    with pytest.raises(CorpusError, match="no text files in"):
+        tokbench.open_corpus(tmp_path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="makes a pipe")
+def test_a_file_that_became_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("text", encoding="utf-8")
+    corpus = tokbench.open_corpus(path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(CorpusError, match=r"a\.txt: a pipe now, and no file any more"):
+        list(corpus)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux has this device")
+@pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
+@pytest.mark.parametrize("how", ["texts", "documents", "texts_of", "byte_sources", "identity"])
+def test_a_device_without_an_end(tmp_path: Path, how: str, unit: str) -> None:
+    (tmp_path / "link.txt").symlink_to("/dev/zero")
+    with pytest.raises(CorpusError, match=r"link\.txt(:1)?: a document of more than 1,000 bytes"):
+        read(tmp_path / "link.txt", most=1000, how=how, documents=unit)
+
+
+def test_what_is_too_much_for_the_kernel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokbench.backends.bpe import training
+
+    class Full:
+        """A kernel whose numbers do not reach."""
+
+        def __init__(self) -> None:
+            self._kernel = real()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._kernel, name)
+
+        def train(self, *_: object, **__: object) -> None:
+            raise ValueError("too many long pre-tokens")
+
+    real = training.current_kernel
+    monkeypatch.setattr(training, "current_kernel", Full)
+    with pytest.raises(TrainingError, match="too much for the kernel: too many long pre-tokens"):
+        tokbench.train(["some text"], vocab_size=300)

@@ -305,11 +305,11 @@ def verify(
 
 def _corpus_of(folder: Path, paths: Sequence[str]) -> Corpus:
     """The corpus that shards are compared with, read as theirs was."""
-    from tokbench.corpus import open_corpus
+    from tokbench.corpus import MOST_DOCUMENT_BYTES, open_corpus
     from tokbench.shards.reading import read_index
 
     options = read_index(folder).options
     settings: dict[str, Any] = {"documents": options.documents, "errors": options.errors}
     # What was written was not too long; under "skip" it depends on the bound what was written.
-    settings["max_document_bytes"] = options.max_document_bytes or sys.maxsize
+    settings["max_document_bytes"] = options.max_document_bytes or MOST_DOCUMENT_BYTES
     return open_corpus(*paths, text_field=options.text_field, **settings)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, TypeVar, get_args
 
-from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, Bound, bounded_blocks
+from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, MOST_DOCUMENT_BYTES, Bound, bounded_blocks
 from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
 from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
 from tokbench.corpus.fingerprint import Fingerprint
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_DOCUMENT_BYTES",
+    "MOST_DOCUMENT_BYTES",
     "BundledFile",
     "Corpus",
     "CorpusFile",
@@ -88,10 +89,10 @@ class CorpusOptions:
         _check_choice("documents", self.documents, get_args(DocumentUnit))
         _check_choice("errors", self.errors, get_args(ErrorPolicy))
         check_group_by(self.group_by)
-        if self.max_document_bytes < 1:
+        if not 1 <= self.max_document_bytes <= MOST_DOCUMENT_BYTES:
             raise ConfigError(
                 f"documents of at most {self.max_document_bytes} bytes cannot be",
-                hint="choose --max-document-bytes 256MiB",
+                hint=f"choose --max-document-bytes 256MiB, or any up to {MOST_DOCUMENT_BYTES >> 30} GiB",
             )
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 MAX_DOCUMENT_BYTES = 256 << 20
 """Some commands take several times as much memory as the longest document has bytes."""
 
+MOST_DOCUMENT_BYTES = 2 << 30
+"""Of what can be asked for: places in a batch of texts are counted in 32 bits."""
+
 TOO_LONG = "\udfff"
 """What stands for a document that is to be left out: like one that is not UTF-8, it has no UTF-8 form."""
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
+import stat
 import sys
 import zlib
 from contextlib import closing
 from importlib.util import find_spec
+from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO
 
 from tokbench.corpus.files import STDIN, Compression, CorpusFile, unreadable
-from tokbench.errors import BackendUnavailableError, CorpusError
+from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
+from tokbench.reading import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
+    from io import BufferedReader
 
 BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 8192
@@ -28,6 +33,7 @@ _MAGIC: dict[Compression, tuple[bytes, ...]] = {
     # A frame, or one of the sixteen kinds of skippable frame that parallel compressors begin with.
     "zst": (b"\x28\xb5\x2f\xfd", *(bytes([low, 0x2A, 0x4D, 0x18]) for low in range(0x50, 0x60))),
 }
+_PIPE_SECONDS = 30.0
 _ZSTD_MAX_WINDOW_LOG = 31
 """Large text collections are often packed with `zstd --long=31`."""
 _ZSTD_STEP = 1024
@@ -47,7 +53,7 @@ def read_blocks(file: CorpusFile) -> Generator[bytes, None, None]:
         if file.is_stdin:
             yield from _blocks(_standard_input().read)
             return
-        with file.path.open("rb") as stream:
+        with _opened(file) as stream:
             if file.compression is None:
                 yield from _blocks(stream.read)
             else:
@@ -99,6 +105,40 @@ def _standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise CorpusError(f"{STDIN}: there is no standard input", hint="name a file")
     return sys.stdin.buffer
+
+
+def _opened(file: CorpusFile) -> BufferedReader:
+    """A file, open for reading. Raises `CorpusError` where it is another one now, or a pipe without a writer."""
+    if file.stream:
+        is_pipe = stat.S_ISFIFO(file.path.stat().st_mode)
+        return _opened_pipe(file) if is_pipe else file.path.open("rb")
+    try:
+        return open_regular(file.path)
+    except ModelFormatError as error:
+        raise CorpusError(f"{file.name}: {error.found} now, and no file any more", hint=_RESTORE) from None
+
+
+def _opened_pipe(file: CorpusFile) -> BufferedReader:
+    """A pipe that somebody writes to: opening it waits for that, and without an end where nobody does."""
+    opened: list[int] = []
+
+    def wait() -> None:
+        opened.append(os.open(file.path, os.O_RDONLY))
+
+    waiting = Thread(target=wait, daemon=True)
+    waiting.start()
+    waiting.join(_PIPE_SECONDS)
+    if waiting.is_alive():
+        os.close(os.open(file.path, os.O_WRONLY | os.O_NONBLOCK))  # lets it go on
+        waiting.join()
+        for descriptor in opened:
+            os.close(descriptor)
+        raise CorpusError(
+            f"{file.name}: a pipe into which nobody writes", hint="start what writes into it, or name a file"
+        )
+    if not opened:  # the system did not let us, and says so again
+        return file.path.open("rb")
+    return os.fdopen(opened[0], "rb")
 
 
 def _blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:

@@ -81,7 +81,7 @@ class ShardFile:
 def sha256_of(path: Path) -> str:
     """The sha256 of a file. Raises `ModelFormatError` for what is no regular file, `OSError`."""
     with open_regular(path) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _synced(stream: BinaryIO) -> str:

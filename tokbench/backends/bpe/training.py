@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.kernel import current_kernel
@@ -35,7 +36,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
 
     Raises:
         CorpusError: a document that cannot be read.
-        TrainingError: no text at all.
+        TrainingError: no text at all, or words that are too long or too many for the kernel.
     """
     kernel = current_kernel()
     pattern = resolve_pattern(config.pattern)
@@ -48,7 +49,8 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
     )
     started = time.perf_counter()
     _count(counter, documents, config=config, pattern=pattern, progress=progress)
-    counter.finish()
+    with _limits_told():
+        counter.finish()
     counted = time.perf_counter()
     if not counter.pretokens:
         raise TrainingError(
@@ -58,14 +60,15 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
     vocab_size = config.vocab_size or default_vocab_size(counter.distinct_pretokens)
     num_merges = vocab_size - NUM_BYTES - len(config.special_tokens)
     progress("merging", 0, num_merges, "merges")
-    pairs, counts, num_tokens = kernel.train(
-        counter,
-        num_merges=num_merges,
-        min_frequency=config.min_frequency,
-        max_token_length=config.max_token_length or 0,
-        seed=config.seed,
-        progress=lambda done: progress("merging", done, num_merges, "merges"),
-    )
+    with _limits_told():
+        pairs, counts, num_tokens = kernel.train(
+            counter,
+            num_merges=num_merges,
+            min_frequency=config.min_frequency,
+            max_token_length=config.max_token_length or 0,
+            seed=config.seed,
+            progress=lambda done: progress("merging", done, num_merges, "merges"),
+        )
     merges = tuple(map(Merge._make, zip(*pairs.T.tolist(), counts.tolist(), strict=True)))
     progress("merging", len(merges), num_merges, "merges")
     first_special = NUM_BYTES + len(merges)
@@ -93,6 +96,18 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
             stopped_early=_why_early(num_learned=len(merges), num_merges=num_merges, config=config),
         ),
     )
+
+
+@contextmanager
+def _limits_told() -> Iterator[None]:
+    """What the kernel says of a text with more, or longer, words than it can number. Raises `TrainingError`."""
+    try:
+        yield
+    except ValueError as error:
+        raise TrainingError(
+            f"the text is too much for the kernel: {error}",
+            hint="is it text? a word of 2 GiB is none; train on a part of it, or leave out the file that holds it",
+        ) from None
 
 
 def default_vocab_size(distinct_pretokens: int) -> int:
@@ -153,9 +168,11 @@ def _count_sources(counter: PretokenCounter, documents: ByteDocuments, *, progre
         progress("counting", done + size, total if done + size <= total else None, "bytes")
 
     for source in documents.byte_sources():
-        done += _count_source(counter, source, progress=report)
+        with _limits_told():
+            done += _count_source(counter, source, progress=report)
         _check_utf8(counter, documents)
-    counter.finish()
+    with _limits_told():
+        counter.finish()
     _check_utf8(counter, documents)
 
 
