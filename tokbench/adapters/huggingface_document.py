@@ -25,6 +25,8 @@ _REWRITE = "the file was edited or cut: get it again"
 _UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 """The bytes that a text can have: some vocabularies have no piece for the others."""
 
+_SEQUENCES = ("normalizers", "pretokenizers", "processors", "decoders")
+
 _KEEPS_EVERYTHING = {"ByteLevel", "Digits", "Punctuation", "Split"}
 """The pre-tokenizers that can only cut, unless they are told to remove or to add something."""
 
@@ -46,7 +48,20 @@ def parse_document(data: bytes, *, source: Path | str) -> dict[str, Any]:
     for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
         if not isinstance(document.get(part), dict | None):
             raise ModelFormatError(source, f"an object as {part}", "something else", hint=_REWRITE)
+        _check_steps(document.get(part), part, source=source)
     return document
+
+
+def _check_steps(part: object, name: str, *, source: Path | str) -> None:
+    """Refuse a part, or a step of it, that is no object with a text as its type: the library may take it."""
+    if part is None:
+        return
+    if not isinstance(part, dict) or not isinstance(part.get("type"), str | None):
+        raise ModelFormatError(source, f"objects with a type as {name}", f"{part!a:.60}", hint=_REWRITE)
+    for sequence in _SEQUENCES:
+        steps = part.get(sequence)
+        for step in steps if isinstance(steps, list) else ():
+            _check_steps(step, name, source=source)
 
 
 def check_ids(vocabulary: Mapping[str, int], *, source: Path | str) -> None:
@@ -88,7 +103,7 @@ def _steps(part: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
     if part.get("type") != "Sequence":
         yield part
         return
-    for name in ("normalizers", "pretokenizers", "processors", "decoders"):
+    for name in _SEQUENCES:
         for step in part.get(name) or ():
             if isinstance(step, dict):
                 yield from _steps(step)

@@ -61,6 +61,9 @@ def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> None:
     Raises:
         ModelFormatError: the merge is named by its number, counted from 0.
     """
+    for key in ("continuing_subword_prefix", "end_of_word_suffix", "unk_token"):
+        if not isinstance(model.get(key), str | None):
+            raise ModelFormatError(path, f"a text as {key}", f"{model[key]!a:.40}")
     vocab = model["vocab"]
     prefix = model.get("continuing_subword_prefix") or ""
     for number, (left, right) in enumerate(merge_pairs(model, path=path)):

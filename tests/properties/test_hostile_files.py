@@ -1,0 +1,91 @@
+"""Damaged files of every kind open, or are refused with an error for the user: no crash, no hang, no huge memory.
+
+TOKBENCH_FUZZ_SEED draws other damage, and TOKBENCH_FUZZ_CASES so many cases, instead of a few hundred here and
+9,000 in the thorough run; both are in the message of a failure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import mutations
+
+import tokbench
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bounds the memory as Linux does")
+
+PROGRAM = Path(__file__).parents[1] / "support" / "hostile.py"
+SEED = int(os.environ.get("TOKBENCH_FUZZ_SEED", "1"))
+CASES = int(os.environ.get("TOKBENCH_FUZZ_CASES", "350"))
+MANY = 9_000
+AT_ONCE = 1_000
+"""In one process: what a library leaves behind must not add up to the bound of the memory."""
+
+
+def run(folder: Path, *, seed: int, first: int, cases: int) -> list[str]:
+    """What went wrong, a line each."""
+    folder.mkdir()
+    arguments = [str(folder), *map(str, (seed, first, cases))]
+    environment = os.environ | {"PYTHONPATH": str(Path(tokbench.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), *arguments],
+        env=environment,
+        capture_output=True,
+        check=False,
+        timeout=1200,
+    )
+    told: list[dict[str, Any]] = list(map(json.loads, done.stdout.splitlines()))
+    wrong = [
+        f"seed {seed}, case {one['case']} ({one['kind']}): {one['error']}" for one in told if "case" in one
+    ]
+    if done.returncode:
+        last = told[-1] if told else {"begun": "none", "kind": "making good files"}
+        end = done.stderr.decode(errors="replace")[-2000:]
+        wrong.append(
+            f"seed {seed}, case {last['begun']} ({last['kind']}) ended with {done.returncode}: {end}"
+        )
+    elif sum("begun" in one for one in told) != cases:
+        wrong.append(f"seed {seed}: not all {cases} cases were tried")
+    return wrong
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    assert run(tmp_path / "files", seed=SEED, first=0, cases=CASES) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, MANY, AT_ONCE))
+def test_thousands_of_damaged_files(tmp_path: Path, first: int) -> None:
+    assert run(tmp_path / "files", seed=SEED + 1, first=first, cases=AT_ONCE) == []
+
+
+# The damage itself
+
+
+def drawn(data: bytes, *, times: int) -> Sequence[bytes]:
+    return [mutations.mutated_json(data, source=Random(seed)) for seed in range(times)]
+
+
+def test_damage_is_drawn_from_a_seed() -> None:
+    data = json.dumps({"model": {"vocab": {"a": 1, "b": 2}}, "list": [1, 2, 3]}).encode()
+    assert drawn(data, times=50) == drawn(data, times=50)
+    assert len(set(drawn(data, times=200))) > 100
+
+
+def test_damage_reaches_what_was_found_by_hand() -> None:
+    data = json.dumps({"type": "BPE", "vocab": {"a": 1}, "merges": [["a", "a"]]}).encode()
+    every = b"\n".join(drawn(data, times=1500))
+    assert b'"type": [' in every
+    assert b"[" * 500 in every
+    assert b"16777215" in every
+    assert b"9" * 5000 in b"".join(mutations.mutated(data, source=Random(seed)) for seed in range(1500))
