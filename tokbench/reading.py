@@ -66,6 +66,22 @@ def read_regular(path: Path, *, limit: int) -> bytes:
     return data
 
 
+def read_named(path: Path, *, limit: int) -> bytes:
+    """The bytes of a file that a user named himself, and that may be a pipe, as `<(…)`.
+
+    Raises:
+        ModelFormatError: it has more bytes than `limit`.
+        OSError: it cannot be read.
+    """
+    with path.open("rb", buffering=0) as stream:
+        data = bytearray()
+        while len(data) <= limit and (block := stream.read(_SMALL_FILE)):
+            data += block
+    if len(data) > limit:
+        raise ModelFormatError(path, f"at most {limit:,} bytes", "more")
+    return bytes(data)
+
+
 def load_json(data: bytes, *, path: Path | str, hint: str | None = None) -> Any:
     """A JSON value of at most `MAX_JSON_DEPTH` levels; a key that comes twice counts by its last value.
 

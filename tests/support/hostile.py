@@ -116,6 +116,10 @@ def of_folder(folder: Path, _: Path) -> None:
     use(tokbench.load(folder))
 
 
+def of_pair(folder: Path, _: Path) -> None:
+    use(tokbench.load(folder, pattern="gpt2"))
+
+
 def of_file(_: Path, file: Path) -> None:
     use(tokbench.load(file))
 
@@ -185,10 +189,17 @@ KINDS = {
     "WordLevel document": Kind("tokenizer.json", of_file, is_json=True),
     "SentencePiece BPE": Kind("tokenizer.model", of_file),
     "SentencePiece Unigram": Kind("tokenizer.model", of_file),
-    "vocabulary beside merges": Kind("vocab.json", of_folder, is_json=True),
-    "merges": Kind("merges.txt", of_folder),
+    "vocabulary beside merges": Kind("vocab.json", of_pair, is_json=True),
+    "merges": Kind("merges.txt", of_pair),
     "word list": Kind("vocab.txt", of_file),
     "configuration of a word list": Kind("tokenizer_config.json", of_folder, is_json=True),
+    "configuration of a saved WordPiece": Kind(
+        "tokenizer_config.json", of_folder, is_json=True, mend=sum_folder
+    ),
+    "configuration of a BPE": Kind("tokenizer_config.json", of_folder, is_json=True),
+    "map of special tokens": Kind("special_tokens_map.json", of_folder, is_json=True),
+    "added tokens": Kind("added_tokens.json", of_folder, is_json=True),
+    "configuration of generation": Kind("generation_config.json", of_folder, is_json=True),
     "GGUF of BPE": Kind("mine.gguf", of_file),
     "GGUF of SentencePiece": Kind("mine.gguf", of_file),
     "index of shards": Kind("shards/index.json", of_shards, is_json=True),
@@ -224,6 +235,10 @@ def make(folder: Path) -> list[str]:
         _lift(folder / name)
     for name in ("ranks of a saved BPE", "document of a saved BPE"):
         shutil.copytree(folder / "saved BPE", folder / name, dirs_exist_ok=True)
+    copy = folder / "configuration of a saved WordPiece"
+    shutil.copytree(folder / "saved WordPiece", copy, dirs_exist_ok=True)
+    (copy / "tokenizer_config.json").write_text(json.dumps({"chat_template": "{{ messages }}"}))
+    sum_folder(copy / "tokenizer_config.json")
     for name, of, kind in (
         ("BPE document", "saved BPE", "tokenizer.json"),
         ("WordPiece document", "saved WordPiece", "tokenizer.json"),
@@ -231,6 +246,7 @@ def make(folder: Path) -> list[str]:
         ("SentencePiece Unigram", "saved Unigram", "tokenizer.model"),
         ("word list", "saved WordPiece", "vocab.txt"),
         ("configuration of a word list", "saved WordPiece", "vocab.txt"),
+        *((name, "saved BPE", "tokenizer.json") for name in BESIDE),
     ):
         shutil.copy(folder / of / kind, folder / name / kind)
     merged.save(folder / "SentencePiece BPE" / "it")
@@ -253,7 +269,24 @@ def _lift(folder: Path, *, keep: str | None = None) -> None:
     shutil.rmtree(folder / "it")
 
 
+BESIDE = {
+    "configuration of a BPE": {
+        "added_tokens_decoder": {"300": {"content": "<|x|>", "special": True, "lstrip": False}},
+        "eos_token": "<|end|>",
+        "bos_token": {"content": "<|end|>", "lstrip": False},
+        "tokenizer_class": "GPT2Tokenizer",
+        "add_prefix_space": False,
+        "chat_template": [{"name": "default", "template": "{{ messages }}"}],
+    },
+    "map of special tokens": {"eos_token": "<|end|>", "additional_special_tokens": ["<|y|>"]},
+    "added tokens": {"<|z|>": 300},
+    "configuration of generation": {"bos_token_id": 1, "eos_token_id": [2, 300], "pad_token_id": None},
+}
+
+
 def _write_documents(folder: Path) -> None:
+    for name, document in BESIDE.items():
+        (folder / name / KINDS[name].file).write_text(json.dumps(document))
     document = json.loads((folder / "BPE document" / "tokenizer.json").read_bytes())
     vocab, merges = document["model"]["vocab"], document["model"]["merges"]
     for name in ("vocabulary beside merges", "merges"):

@@ -99,14 +99,10 @@ def check(
 
 def _saved(path: Path) -> Any:
     from tokbench.errors import ConfigError, ModelFormatError
-    from tokbench.reading import load_json
+    from tokbench.reading import load_json, read_named
 
     try:
-        with path.open("rb") as file:  # which may be a pipe: --baseline <(…)
-            data = file.read(_MAX_BASELINE_BYTES + 1)
-        if len(data) > _MAX_BASELINE_BYTES:
-            raise ModelFormatError(path, f"at most {_MAX_BASELINE_BYTES:,} bytes", "more")
-        return load_json(data, path=path)
+        return load_json(read_named(path, limit=_MAX_BASELINE_BYTES), path=path)
     except (OSError, ModelFormatError) as error:
         raise ConfigError(
             f"the baseline {path} cannot be read: {error}", hint="write it with `tokbench compare --json`"

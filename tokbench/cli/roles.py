@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+_MAX_TEMPLATE_BYTES = 4 << 20
+
 
 def parsed_roles(given: list[str]) -> dict[str, str]:
     """ROLE=TEXT as a mapping; the text may hold "=" too. Raises `ConfigError`."""
@@ -23,9 +25,10 @@ def parsed_roles(given: list[str]) -> dict[str, str]:
 
 def read_template(path: Path | None) -> str | None:
     """The text of a chat template. Raises `ConfigError`."""
-    from tokbench.errors import ConfigError
+    from tokbench.errors import ConfigError, ModelFormatError
+    from tokbench.reading import read_named
 
     try:
-        return None if path is None else path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
+        return None if path is None else read_named(path, limit=_MAX_TEMPLATE_BYTES).decode()
+    except (OSError, ModelFormatError, UnicodeDecodeError) as error:
         raise ConfigError(f"the chat template {path} cannot be read: {error}") from None

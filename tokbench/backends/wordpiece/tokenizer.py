@@ -14,6 +14,7 @@ from tokbench import store
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config_files import config_files
+from tokbench.reading import load_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -129,10 +130,9 @@ def dump_document(pieces: Sequence[str], config: WordPieceConfig) -> bytes:
 
 def _template_beside(files: Mapping[str, bytes]) -> dict[str, Any]:
     """The chat templates that have no file of their own."""
-    import orjson
-
-    document = orjson.loads(files.get("tokenizer_config.json", b"{}"))
-    return {"chat_template": document["chat_template"]} if "chat_template" in document else {}
+    document = load_json(files.get("tokenizer_config.json", b"{}"), path="tokenizer_config.json")
+    template = document.get("chat_template") if isinstance(document, dict) else None
+    return {} if template is None else {"chat_template": template}
 
 
 def _template(specials: Sequence[str]) -> dict[str, Any] | None:
