@@ -64,9 +64,13 @@ def mutated_json(data: bytes, *, source: Random) -> bytes:
         value = json.loads(lines[number])
     except ValueError:
         return mutated(data, source=source)
-    for _ in range(source.choice((1, 1, 2, 4))):
-        value = _changed(value, source)
-    lines[number] = json.dumps(value, ensure_ascii=source.random() < 0.5).encode(errors="surrogatepass")
+    try:
+        for _ in range(source.choice((1, 1, 2, 4))):
+            value = _changed(value, source)
+        text = json.dumps(value, ensure_ascii=source.random() < 0.5)
+    except RecursionError:  # what was nested deep was nested into itself
+        return mutated(data, source=source)
+    lines[number] = text.encode(errors="surrogatepass")
     return b"\n".join(lines)
 
 

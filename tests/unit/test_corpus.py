@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tokbench import reading
 from tokbench.corpus import Corpus, CorpusFile, Document, LeftOut, Problems, open_corpus
 from tokbench.corpus import bytes as corpus_bytes
 from tokbench.errors import BackendUnavailableError, ConfigError, CorpusError
@@ -802,10 +803,8 @@ class TestClosing:
     @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
     @pytest.mark.parametrize("name", ["a.txt.gz", "a.jsonl.gz"])
     def test_after_an_error(self, unit, name, monkeypatch):
-        opened, opener = [], Path.open
-        monkeypatch.setattr(
-            Path, "open", lambda path, *args, **kwargs: kept(opened, opener(path, *args, **kwargs))
-        )
+        opened, opener = [], reading.open_regular
+        monkeypatch.setattr(corpus_bytes, "open_regular", lambda path: kept(opened, opener(path)))
         write(name, gzip.compress(b'{"text": "a"}\n' + b"\xff\n" + b"x" * 100_000))
         opened.clear()
         corpus = open_corpus(name, documents=unit)
