@@ -12,6 +12,110 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenFlags:
+    """How an added token is found in a text.
+
+    Attributes:
+        lstrip: it takes the white space before it.
+        rstrip: it takes the white space behind it.
+        single_word: it is found only where no letter, digit or underscore touches it.
+        normalized: it is looked for in the normalised text.
+    """
+
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatePart:
+    """A part of a template: one of the texts, or special tokens.
+
+    Attributes:
+        text: 0 for the first text, 1 for the second; None for special tokens.
+        tokens: the spelling of each special token; empty for a text.
+        ids: their ids.
+        type_id: what a model is told of the part, as BERT is which text a token is of.
+    """
+
+    text: int | None
+    tokens: tuple[str, ...] = ()
+    ids: tuple[int, ...] = ()
+    type_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The special tokens that a model wants around its texts.
+
+    Attributes:
+        single: the parts for one text.
+        pair: the parts for two.
+    """
+
+    single: tuple[TemplatePart, ...]
+    pair: tuple[TemplatePart, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncation:
+    """Where texts are cut.
+
+    Attributes:
+        max_length: the most tokens, those of the template included.
+        strategy: what is cut of two texts: "LongestFirst", "OnlyFirst" or "OnlySecond".
+        stride: how many tokens the parts that were cut off share with what is before them.
+        direction: the end that is cut, "Left" or "Right".
+    """
+
+    max_length: int
+    strategy: str = "LongestFirst"
+    stride: int = 0
+    direction: str = "Right"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Padding:
+    """How texts are filled up.
+
+    Attributes:
+        length: the tokens that each has afterwards; None fills up to the longest text of a batch.
+        multiple: the number of tokens is brought to a multiple of this; None leaves it.
+        direction: the end that is filled, "Left" or "Right".
+        pad_id: the id that fills.
+        pad_type_id: what a model is told of it.
+        pad_token: its spelling.
+    """
+
+    length: int | None = None
+    multiple: int | None = None
+    direction: str = "Right"
+    pad_id: int = 0
+    pad_type_id: int = 0
+    pad_token: str = "[PAD]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostProcessing:
+    """What is done to the ids of a text before a model gets them.
+
+    Attributes:
+        template: the special tokens around texts; None for none.
+        truncation: where texts are cut; None for nowhere.
+        padding: how they are filled up; None for not at all.
+        trims_offsets: whether the places of tokens leave out the white space that the tokens have.
+        keeps_first_space: whether those of a text's first token do not, where they are trimmed.
+    """
+
+    template: Template | None = None
+    truncation: Truncation | None = None
+    padding: Padding | None = None
+    trims_offsets: bool = False
+    keeps_first_space: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ByteLevelBpe:
     """Byte-level BPE: every byte is a token, and pairs merge.
@@ -26,6 +130,8 @@ class ByteLevelBpe:
         special_tokens: text → id.
         whole_tokens_first: whether a pre-token that is an entry becomes that entry without any merge
             (tiktoken, and `ignore_merges` of tokenizers).
+        token_flags: special token → how it is found; one that is missing has no flag.
+        post_processing: what is done to the ids of a text before a model gets them.
     """
 
     tokens: tuple[bytes | None, ...]
@@ -35,6 +141,8 @@ class ByteLevelBpe:
     normalization: str | None = None
     special_tokens: Mapping[str, int] = field(default_factory=dict)
     whole_tokens_first: bool = False
+    token_flags: Mapping[str, TokenFlags] = field(default_factory=dict)
+    post_processing: PostProcessing = field(default_factory=PostProcessing)
 
 
 @dataclass(frozen=True, slots=True)
