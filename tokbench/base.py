@@ -79,8 +79,8 @@ class BaseTokenizer(ABC):
         utf8(text)
         ids: list[int] = []
         for piece in self._finder.cut(text, special=special):
-            if piece.is_special:
-                ids.append(self._special_ids[piece.text])
+            if piece.token is not None:
+                ids.append(self._special_ids[piece.token])
             else:
                 ids.extend(self.encode_ordinary(piece.text))
         return ids
@@ -109,8 +109,8 @@ class BaseTokenizer(ABC):
         offset = 0
         for piece in self._finder.cut(text, special=special):
             size = len(piece.text.encode())
-            if piece.is_special:
-                id, span = self._special_ids[piece.text], Span(offset, offset + size)
+            if piece.token is not None:
+                id, span = self._special_ids[piece.token], Span(offset, offset + size)
                 tokens.append(Token(id, self._special_bytes[id], span, TokenKind.SPECIAL))
             else:
                 tokens.extend(_moved(token, offset) for token in self.segment_ordinary(piece.text))

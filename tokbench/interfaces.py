@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from tokbench.tokens import Segmentation, SpecialPolicy
+from tokbench.tokens import ModelInput, Segmentation, SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -392,9 +392,20 @@ class SupportsScores(Protocol):
 
 @runtime_checkable
 class SupportsTemplate(Protocol):
-    """A tokenizer that knows which special tokens a model wants around its texts."""
+    """A tokenizer that knows what a model wants around its texts, and how long they may be."""
 
     def with_template(
         self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
     ) -> list[int]:
-        """The ids of one text, or of two, with those special tokens, as [CLS] … [SEP] … [SEP]."""
+        """The ids of one text, or of two, with the template's special tokens, as [CLS] … [SEP] … [SEP]."""
+
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """The same with type ids, and cut and filled up as the file asks; without `template` or `limits`, not so."""

@@ -94,7 +94,7 @@ class Padding:
     direction: str = "Right"
     pad_id: int = 0
     pad_type_id: int = 0
-    pad_token: str = "[PAD]"
+    pad_token: str = "[PAD]"  # noqa: S105 -- a token of texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

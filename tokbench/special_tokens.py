@@ -9,14 +9,26 @@ from tokbench.errors import ConfigError, SpecialTokenError
 from tokbench.tokens import Span, SpecialPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tokbench.models import TokenFlags
 
 
 class Piece(NamedTuple):
-    """A part of a text: ordinary text, or the text of a special token."""
+    """A part of a text: ordinary text, or a special token.
+
+    Attributes:
+        text: the part; white space that a special token takes is in it.
+        token: the special token that it is; None for ordinary text.
+    """
 
     text: str
-    is_special: bool
+    token: str | None = None
+
+    @property
+    def is_special(self) -> bool:
+        """Whether it is a special token."""
+        return self.token is not None
 
 
 def check_special_tokens(special_tokens: Sequence[str]) -> None:
@@ -49,11 +61,21 @@ def check_special_tokens(special_tokens: Sequence[str]) -> None:
 
 
 class SpecialTokenFinder:
-    """Cuts texts at special tokens: the leftmost first, and of two that start together the longest."""
+    """Cuts texts at special tokens: the leftmost first, and of two that start together the longest.
 
-    def __init__(self, special_tokens: Iterable[str]) -> None:
+    Args:
+        special_tokens: their texts.
+        flags: special token → how it is found. White space goes to the token that takes it, to the
+            first of two that would.
+    """
+
+    def __init__(
+        self, special_tokens: Iterable[str], *, flags: Mapping[str, TokenFlags] | None = None
+    ) -> None:
         alternatives = sorted(special_tokens, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, alternatives))) if alternatives else None
+        self._takes_before = {text for text, each in (flags or {}).items() if each.lstrip}
+        self._takes_behind = {text for text, each in (flags or {}).items() if each.rstrip}
 
     def cut(self, text: str, *, special: SpecialPolicy) -> Iterator[Piece]:
         """The pieces of a text; under `SpecialPolicy.TEXT` one ordinary piece.
@@ -67,9 +89,28 @@ class SpecialTokenFinder:
                 if special is SpecialPolicy.RAISE:
                     start = len(text[: match.start()].encode(errors="surrogatepass"))
                     raise SpecialTokenError(match.group(), Span(start, start + len(match.group().encode())))
-                if position < match.start():
-                    yield Piece(text[position : match.start()], is_special=False)
-                yield Piece(match.group(), is_special=True)
-                position = match.end()
+                start, stop = self._taken(match, text, position)
+                if position < start:
+                    yield Piece(text[position:start])
+                yield Piece(text[start:stop], match.group())
+                position = stop
         if position < len(text):
-            yield Piece(text[position:], is_special=False)
+            yield Piece(text[position:])
+
+    def _taken(self, match: re.Match[str], text: str, position: int) -> tuple[int, int]:
+        """Where a special token begins and ends with the white space that it takes, from a position on."""
+        start, stop = match.span()
+        if match.group() in self._takes_before:
+            while start > position and text[start - 1] in _WHITE_SPACE:
+                start -= 1
+        if match.group() in self._takes_behind:
+            while stop < len(text) and text[stop] in _WHITE_SPACE:
+                stop += 1
+        return start, stop
+
+
+_WHITE_SPACE = frozenset(
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""Unicode's property White_Space, which has not changed for years; `str.isspace` has four controls more."""

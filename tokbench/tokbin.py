@@ -11,6 +11,7 @@ from tokbench.errors import DecodeError, ModelFormatError, TokbenchError, Unknow
 from tokbench.formats.tokbin import Kind, Model, TokbinFile
 from tokbench.interfaces import Decoding, TellsDecoding, TokenizerInfo
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.post_processing import input_of
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config import TokenizerConfig
     from tokbench.interfaces import Encoded, EncodedSpans, Tokenizer
     from tokbench.models import Description
-    from tokbench.tokens import Segmentation
+    from tokbench.tokens import ModelInput, Segmentation
 
 _BPE = (Model.RANKS, Model.MERGES)
 
@@ -154,6 +155,24 @@ class TokbinTokenizer:
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
         """The tokens of a text with their bytes and places; its ids are those of `encode`."""
         return self.engine.segment(text, special=special)
+
+    def with_template(
+        self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
+    ) -> list[int]:
+        """The ids of one text or of two, with the special tokens that a model wants around them."""
+        return list(self.model_input(text, pair, special=special, limits=False).ids)
+
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """The same with type ids, and cut and filled up as the file asks; see `SupportsTemplate`."""
+        return input_of(self.engine, text, pair, special=special, template=template, limits=limits)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""

@@ -69,3 +69,17 @@ class Segmentation:
     def ids(self) -> list[int]:
         """The ids alone, as `Tokenizer.encode` gives them."""
         return [token.id for token in self.tokens]
+
+
+class ModelInput(NamedTuple):
+    """What a model gets of one text, or of two.
+
+    Attributes:
+        ids: the tokens, special ones and padding included.
+        type_ids: which text each is of, as a template says it.
+        attention_mask: 0 for padding, 1 for all others.
+    """
+
+    ids: tuple[int, ...]
+    type_ids: tuple[int, ...]
+    attention_mask: tuple[int, ...]

@@ -218,6 +218,10 @@ def added(content: str, id: int, **flags: Any) -> dict[str, Any]:
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 
 
+BERT = {"type": "BertProcessing", "cls": ["<|end|>", 259], "sep": ["<|end|>", 259]}
+TWO_TEMPLATES = {"type": "Sequence", "processors": [BERT, BERT]}
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -235,7 +239,16 @@ BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": Tr
         ),
         ({"decoder": None}, "decoder"),
         ({"added_tokens": [added("<a>", 259, special=False)]}, "finds the added token '<a>' in every text"),
-        ({"added_tokens": [added("<a>", 259, lstrip=True)]}, "the flag lstrip"),
+        ({"added_tokens": [added("<a>", 259, single_word=True)]}, "the flag single_word"),
+        (
+            {"added_tokens": [added("<a>", 259, lstrip=True), added(" <b>", 260)]},
+            "takes the white space with which another begins",
+        ),
+        ({"post_processor": TWO_TEMPLATES}, "two templates around a text"),
+        (
+            {"truncation": {"max_length": 3, "strategy": "LongestFirst", "stride": 3, "direction": "Right"}},
+            "fewer tokens than its template and stride need",
+        ),
         ({"added_tokens": [added("<a>", 300)]}, "says the id 300, and the library gives it 259"),
         ({"added_tokens": [added("<a>", 259), added("<a>", 259)]}, "comes twice"),
         ({"added_tokens": [added("<a>", 259), added("<b>", 260, normalized=True)]}, "two passes"),

@@ -25,11 +25,11 @@ from tokbench.adapters.huggingface_spans import byte_offsets, own_places, own_sp
 from tokbench.adapters.side_by_side import Lines
 from tokbench.adapters.stretches import StretchMemo
 from tokbench.base import BaseTokenizer, utf8
-from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
+from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError, TextError, TokbenchError
 from tokbench.interfaces import Decoding, Encoded, EncodedSpans, TokenizerInfo
 from tokbench.models import HuggingFaceModel
 from tokbench.spans import KIND_NUMBERS, PieceTable
-from tokbench.tokens import Segmentation, SpecialPolicy, Token, TokenKind
+from tokbench.tokens import ModelInput, Segmentation, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -132,7 +132,7 @@ class HuggingFaceTokenizer(BaseTokenizer):
         """Turn what the library raises, panics of its Rust included, into errors about the file."""
         try:
             yield
-        except (ModelFormatError, KeyboardInterrupt):
+        except (TokbenchError, KeyboardInterrupt):
             raise
         except BaseException as error:
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
@@ -282,13 +282,57 @@ class HuggingFaceTokenizer(BaseTokenizer):
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
             TextError: a text holds a lone surrogate.
         """
+        return list(self.model_input(text, pair, special=special, limits=False).ids)
+
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """The same with type ids, and cut and filled up as the file asks; see `SupportsTemplate`.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate, or cannot be cut as the file asks.
+        """
         texts = [text] if pair is None else [text, pair]
         for each in texts:
             utf8(each)
         engine = self._engine_for(texts, special=special)
+        if limits and self._limits:
+            engine = self._limited_with_specials if special is SpecialPolicy.ENCODE else self._limited
         with self._library():
-            ids: list[int] = engine.encode(text, pair, add_special_tokens=True).ids
-        return ids
+            try:
+                encoding = engine.encode(text, pair, add_special_tokens=template)
+            except Exception as error:
+                if not limits or not self._limits:
+                    raise
+                raise TextError(
+                    f"the text cannot be cut as the file asks: {error}", hint="limits=False leaves it whole"
+                ) from None
+        return ModelInput(tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.attention_mask))
+
+    @cached_property
+    def _limits(self) -> dict[str, Any]:
+        """What the file says of truncation and padding, which no other method does."""
+        document = reading.parse_document(self.document, source=self._source)
+        return {part: document[part] for part in ("truncation", "padding") if document.get(part)}
+
+    @cached_property
+    def _limited(self) -> tokenizers.Tokenizer:
+        with self._library():
+            return _engine(
+                {**reading.with_unspeakable_specials(self._parsed, self._unspeakable), **self._limits}
+            )
+
+    @cached_property
+    def _limited_with_specials(self) -> tokenizers.Tokenizer:
+        with self._library():
+            return _engine({**self._parsed, **self._limits})
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
         """The tokens of a text with their bytes and places; its ids are those of `encode`."""

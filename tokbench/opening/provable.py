@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.adapters.huggingface_decoding import JoinedPieces
 from tokbench.errors import ModelFormatError
+from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.tokenizer_json import from_byte_level
-from tokbench.models import ByteLevelBpe
+from tokbench.models import ByteLevelBpe, TokenFlags
 from tokbench.opening.patterns import known_pattern
+from tokbench.post_processing import template_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-_POST_PROCESSORS = {"ByteLevel", "TemplateProcessing", "RobertaProcessing", "BertProcessing", "Sequence"}
-"""They add tokens around the ids, which `encode` never asks for, or move offsets."""
+    from tokbench.models import PostProcessing
 
 
 class NotProvableError(Exception):
@@ -42,7 +43,9 @@ def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLeve
     pattern_name, pattern = _pattern(document.get("pre_tokenizer"))
     normalization = _normalization(document.get("normalizer"))
     _check_ends(document)
-    special_tokens = _special_tokens(document.get("added_tokens") or [], model["vocab"], normalization)
+    post_processing = _post_processing(document)
+    added = document.get("added_tokens") or []
+    special_tokens = _special_tokens(added, model["vocab"], normalization)
     tokens = _tokens(model["vocab"], special_tokens)
     return ByteLevelBpe(
         tokens=tokens,
@@ -52,6 +55,8 @@ def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLeve
         normalization=normalization,
         special_tokens=special_tokens,
         whole_tokens_first=bool(model.get("ignore_merges")),
+        token_flags=_token_flags(added),
+        post_processing=post_processing,
     )
 
 
@@ -146,13 +151,39 @@ def _normalization(normalizer: Mapping[str, Any] | None) -> str | None:
     raise NotProvableError(f"it normalises the text ({_kinds(steps)})")
 
 
+def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
+    """What is done to the ids, where its library does what the document says."""
+    try:
+        found = parse_post_processing(document)
+    except UnknownPostProcessingError as error:
+        raise NotProvableError(str(error)) from None
+    if found.truncation is not None:
+        written = max(template_size(found.template, pair=pair) for pair in (False, True))
+        if found.truncation.max_length - written <= found.truncation.stride:
+            raise NotProvableError("it cuts texts to fewer tokens than its template and stride need")
+    return found
+
+
 def _check_ends(document: Mapping[str, Any]) -> None:
-    post = document.get("post_processor")
-    if post is not None and post.get("type") not in _POST_PROCESSORS:
-        raise NotProvableError(f"its post-processor is {post.get('type')}")
     decoder = document.get("decoder")
     if decoder is None or decoder.get("type") != "ByteLevel":
         raise NotProvableError("its decoder does more, or less, than join bytes")
+
+
+def _token_flags(added: Sequence[Mapping[str, Any]]) -> dict[str, TokenFlags]:
+    """How each added token is found, where that is not the ordinary way."""
+    flags = {
+        token["content"]: TokenFlags(
+            lstrip=bool(token.get("lstrip")),
+            rstrip=bool(token.get("rstrip")),
+            normalized=bool(token.get("normalized")),
+        )
+        for token in added
+    }
+    strips = any(each.lstrip or each.rstrip for each in flags.values())
+    if strips and any(text != text.strip() for text in flags):
+        raise NotProvableError("one added token takes the white space with which another begins or ends")
+    return {text: each for text, each in flags.items() if each != TokenFlags()}
 
 
 def _special_tokens(
@@ -166,9 +197,8 @@ def _special_tokens(
         content = token["content"]
         if not token.get("special"):
             raise NotProvableError(f"it finds the added token {content!r} in every text")
-        flags = [name for name in ("lstrip", "rstrip", "single_word") if token.get(name)]
-        if flags:
-            raise NotProvableError(f"its added token {content!r} has the flag {flags[0]}")
+        if token.get("single_word"):
+            raise NotProvableError(f"its added token {content!r} has the flag single_word")
         if normalization is not None and token.get("normalized"):
             raise NotProvableError(f"its added token {content!r} is looked for in the normalised text")
         if content in specials or len(content) < 2:

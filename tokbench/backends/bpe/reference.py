@@ -172,7 +172,7 @@ def cut_at_special_tokens(text: str, special_tokens: Iterable[str]) -> Iterator[
     """Cut a text at the special tokens in it: the leftmost first, and of two that start together the longest.
 
     >>> list(cut_at_special_tokens("a<eot>b", ["<eot>"]))
-    [Piece(text='a', is_special=False), Piece(text='<eot>', is_special=True), Piece(text='b', is_special=False)]
+    [Piece(text='a', token=None), Piece(text='<eot>', token='<eot>'), Piece(text='b', token=None)]
     """
     longest_first = sorted(special_tokens, key=len, reverse=True)
     start = position = 0
@@ -182,8 +182,8 @@ def cut_at_special_tokens(text: str, special_tokens: Iterable[str]) -> Iterator[
             position += 1
             continue
         if start < position:
-            yield Piece(text[start:position], is_special=False)
-        yield Piece(token, is_special=True)
+            yield Piece(text[start:position])
+        yield Piece(token, token)
         start = position = position + len(token)
     if start < len(text):
-        yield Piece(text[start:], is_special=False)
+        yield Piece(text[start:])

@@ -15,6 +15,8 @@ from tokbench.backends.bpe.split import SplitPattern, split, split_offsets
 from tokbench.base import BaseTokenizer, utf8
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.interfaces import Decoding, Encoded, TokenizerInfo
+from tokbench.post_processing import NOTHING, model_input
+from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from tokbench.interfaces import EncodedSpans, TextIdentity, TrainingRecord
     from tokbench.models import ByteLevelBpe
     from tokbench.spans import PieceTable
+    from tokbench.tokens import ModelInput
 
 _MOST_DECODED = 1 << 24
 """Ids from there on are decoded one by one: there is a table of all below."""
@@ -80,6 +83,8 @@ class BpeTokenizer(BaseTokenizer):
             kernel=kernel.name,
         )
         super().__init__(info, training=training)
+        if description is not None and description.token_flags:
+            self._finder = SpecialTokenFinder(special_tokens, flags=description.token_flags)
 
     @classmethod
     def from_ranks(
@@ -178,6 +183,36 @@ class BpeTokenizer(BaseTokenizer):
         if self.pattern.normalization is None:
             return list(texts)
         return [normalize(text, self.pattern.normalization) for text in texts]
+
+    def with_template(
+        self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
+    ) -> list[int]:
+        """The ids of one text or of two, with the special tokens that a model wants around them.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        return list(self.model_input(text, pair, special=special, limits=False).ids)
+
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """The same with type ids, and cut and filled up as the tokenizer's file asks; see `SupportsTemplate`.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate, or cannot be cut as the file asks.
+        """
+        ids = [self.encode(each, special=special) for each in ([text] if pair is None else [text, pair])]
+        done = NOTHING if self._description is None else self._description.post_processing
+        return model_input(done, ids, template=template, limits=limits)
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
         """The tokens of a text in which nothing is a special token; spans count from its beginning."""

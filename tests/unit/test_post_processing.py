@@ -1,0 +1,283 @@
+"""What a model gets: our law of templates, truncation and padding is what `tokenizers` does with a file."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tokenizers
+from hypothesis import given
+from hypothesis import strategies as st
+from support import huggingface
+from support.descriptions import trained
+from support.templates import BERT, BYTE_LEVEL, ROBERTA, documented, special, template, text
+
+import tokbench
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.errors import TextError
+from tokbench.formats.post_processors import (
+    UnknownPostProcessingError,
+    dump_post_processing,
+    parse_post_processing,
+    spelled_template,
+)
+from tokbench.opening import open_path
+from tokbench.post_processing import input_of, model_input, template_size
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.models import PostProcessing
+
+IDS = {"a": 0, "b": 1, "<s>": 2, "</s>": 3, "<pad>": 4}
+LLAMA = {"type": "Sequence", "processors": [BYTE_LEVEL, template(["<s>", 0], ["<s>", 0, "<s>", 1])]}
+PROCESSORS: dict[str, Any] = {
+    "none": None,
+    "bytes": BYTE_LEVEL,
+    "bert": BERT,
+    "roberta": ROBERTA,
+    "llama": LLAMA,
+    "t5": template([0, "</s>"], [0, "</s>", 1, "</s>"]),
+    "two ids": template(["<two>", 0], [1, "<two>", 0], ids={"<two>": [2, 3]}),
+    "twice": template([0, "<s>", 0], [0, 1, 1, "</s>", 0]),
+    "one of two": template([0], ["</s>", 1]),
+    "types": template([special("<s>", 3), text(0, 2)], [text(0, 5), special("</s>", 1), text(1, 7)]),
+}
+LIMITS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "cut": {"truncation": {"max_length": 7, "strategy": "LongestFirst", "stride": 0, "direction": "Right"}},
+    "cut odd": {
+        "truncation": {"max_length": 8, "strategy": "LongestFirst", "stride": 1, "direction": "Left"}
+    },
+    "cut first": {
+        "truncation": {"max_length": 7, "strategy": "OnlyFirst", "stride": 0, "direction": "Right"}
+    },
+    "cut second": {
+        "truncation": {"max_length": 9, "strategy": "OnlySecond", "stride": 0, "direction": "Left"}
+    },
+    "fill": {"padding": {"strategy": {"Fixed": 9}, "direction": "Right", "pad_to_multiple_of": None}},
+    "fill left": {"padding": {"strategy": "BatchLongest", "direction": "Left", "pad_to_multiple_of": 4}},
+    "both": {
+        "truncation": {"max_length": 8, "strategy": "LongestFirst", "stride": 0},
+        "padding": {"strategy": {"Fixed": 7}, "direction": "Left", "pad_to_multiple_of": 3},
+    },
+}
+
+
+@cache
+def word_level(processor: str, limits: str) -> tuple[tokenizers.Tokenizer, PostProcessing]:
+    """A tokenizer of letters, and what we read of its file."""
+    found = json.loads(json.dumps(LIMITS[limits]))
+    if "padding" in found:
+        found["padding"] |= {"pad_id": 4, "pad_type_id": 6, "pad_token": "<pad>"}
+    document = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"Regex": "."},
+            "behavior": "Isolated",
+            "invert": False,
+        },
+        "post_processor": PROCESSORS[processor],
+        "decoder": None,
+        "model": {"type": "WordLevel", "vocab": IDS, "unk_token": "a"},
+        **found,
+    }
+    return tokenizers.Tokenizer.from_str(json.dumps(document)), parse_post_processing(document)
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_model_gets_what_the_library_gives_it(processor: str, limits: str) -> None:
+    library, read = word_level(processor, limits)
+    for first, second in [
+        (0, None),
+        (3, None),
+        (20, None),
+        (0, 0),
+        (2, 3),
+        (20, 3),
+        (3, 20),
+        (9, 20),
+        (6, 6),
+    ]:
+        texts = ["a" * first, *([] if second is None else ["b" * second])]
+        for with_template in (True, False):
+            found: Any
+            try:
+                found = library.encode(*texts, add_special_tokens=with_template)
+            except Exception:
+                with pytest.raises(TextError):
+                    model_input(read, _ids(texts), template=with_template)
+                continue
+            ours = model_input(read, _ids(texts), template=with_template)
+            assert ours == (tuple(found.ids), tuple(found.type_ids), tuple(found.attention_mask))
+
+
+def _ids(texts: list[str]) -> list[list[int]]:
+    return [[IDS[letter] for letter in each] for each in texts]
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_what_is_written_is_read_again_and_does_the_same(processor: str, limits: str) -> None:
+    library, read = word_level(processor, limits)
+    parts = dump_post_processing(read)
+    assert parse_post_processing(parts) == read
+    again = tokenizers.Tokenizer.from_str(json.dumps({**json.loads(library.to_str()), **parts}))
+    for texts in (["aab"], ["aab", "bb"], ["a" * 11, "b" * 11]):
+        for with_template in (True, False):
+            assert outcome(library, texts, with_template) == outcome(again, texts, with_template)
+    assert (again.truncation, again.padding) == (library.truncation, library.padding)
+
+
+def outcome(library: tokenizers.Tokenizer, texts: list[str], with_template: Any) -> Any:
+    """What the library makes of texts, or what it says that it cannot."""
+    try:
+        found = library.encode(*texts, add_special_tokens=with_template)
+    except Exception as error:
+        return str(error)
+    return found.ids, found.type_ids, found.attention_mask
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ({"post_processor": {"type": "Other"}}, "its post-processor is Other"),
+        ({"post_processor": {"type": "Sequence", "processors": [BERT, BERT]}}, "two templates"),
+        ({"post_processor": {"type": "BertProcessing", "cls": ["x"], "sep": ["y", 1]}}, "without an id"),
+        ({"post_processor": {"type": "TemplateProcessing", "single": 7}}, "no list of parts"),
+        ({"post_processor": template([1], [0, 1])}, "has the second text"),
+        (
+            {"post_processor": template(["<s>", 0], [0], ids={"<s>": []})},
+            "neither a text nor a special token",
+        ),
+        ({"truncation": {"max_length": -1}}, "a truncation that is not known"),
+        ({"padding": {"strategy": {"Fixed": 1 << 40}}}, "a padding that is not known"),
+        ({"post_processor": []}, "no object"),
+    ],
+)
+def test_what_is_not_known_is_not_guessed(document: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UnknownPostProcessingError, match=reason):
+        parse_post_processing(document)
+
+
+def test_templates_are_spelled_as_the_library_does() -> None:
+    _, read = word_level("bert", "none")
+    assert read.template is not None
+    assert spelled_template(read.template.single) == "<s> $A </s>"
+    assert spelled_template(read.template.pair) == "<s> $A </s> $B </s>"
+    assert (template_size(read.template, pair=False), template_size(read.template, pair=True)) == (2, 3)
+    assert template_size(None, pair=True) == 0
+
+
+# --- tokenizers -------------------------------------------------------------------------------
+
+
+@cache
+def both(processor: str, flags: tuple[str, ...] = (), limits: str = "none") -> tuple[Any, Any]:
+    """A byte-level BPE with a post-processor on our kernel, and on its library."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "tokenizer.json"
+        path.write_bytes(documented(PROCESSORS[processor], flags=flags, **LIMITS[limits]))
+        return open_path(path, engine="native"), open_path(path, engine="library")
+
+
+@pytest.mark.parametrize("processor", ["none", "roberta", "llama", "two ids"])
+@pytest.mark.parametrize("limits", ["none", "cut", "cut second"])
+def test_the_template_is_written_on_either_engine(processor: str, limits: str) -> None:
+    native, library = both(processor, limits=limits)
+    assert isinstance(native, BpeTokenizer)
+    assert isinstance(library, HuggingFaceTokenizer)
+    for first, second in [
+        ("the cat", None),
+        ("", None),
+        ("the <s> cat", "a mat</s>"),
+        ("a", "the cats " * 9),
+    ]:
+        for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+            expected = library.with_template(first, second, special=policy)
+            assert native.with_template(first, second, special=policy) == expected
+            for options in ({}, {"template": False}, {"limits": False}):
+                one, other = (
+                    asked(each, first, second, special=policy, **options) for each in (native, library)
+                )
+                assert one == other
+    with pytest.raises(tokbench.errors.SpecialTokenError):
+        native.with_template("the", "</s>", special=SpecialPolicy.RAISE)
+
+
+def asked(tokenizer: Any, *texts: str | None, **options: Any) -> Any:
+    """What a model gets, or that it gets nothing."""
+    try:
+        return tokenizer.model_input(*texts, **options)
+    except TextError:
+        return "cannot be cut"
+
+
+@pytest.mark.parametrize("flags", [("lstrip",), ("rstrip",), ("lstrip", "rstrip"), ("lstrip", "normalized")])
+@given(made=st.lists(st.sampled_from(["<mask>", "<s>", " ", "\n", "\x1c", "\u3000", "a", "the", "\u200b"])))
+def test_white_space_goes_to_the_tokens_that_take_it(flags: tuple[str, ...], made: list[str]) -> None:
+    native, library = both("none", flags=flags)
+    text = "".join(made)
+    assert native.encode(text, special=SpecialPolicy.ENCODE) == library.encode(
+        text, special=SpecialPolicy.ENCODE
+    )
+    one, other = (each.segment(text, special=SpecialPolicy.ENCODE) for each in (native, library))
+    assert one == other
+    assert native.encode(text) == library.encode(text)
+
+
+def test_a_tokenizer_without_a_template_gives_its_ids() -> None:
+    tokenizer = trained()
+    ids = tokenizer.encode("the cat")
+    assert tokenizer.with_template("the cat") == ids
+    assert tokenizer.model_input("the cat", "the").type_ids == (0,) * len(ids) + (1,) * len(
+        tokenizer.encode("the")
+    )
+    letters = tokbench.train(["the cat"], backend="char")
+    assert input_of(letters, "the").ids == tuple(letters.encode("the"))
+
+
+def test_a_text_that_cannot_be_cut_is_an_error_on_either_engine() -> None:
+    for tokenizer in both("roberta", limits="cut second"):
+        with pytest.raises(TextError, match="cut"):
+            tokenizer.model_input("the cat " * 20)
+        with pytest.raises(TextError, match="cut"):
+            tokenizer.model_input("the cat " * 20, "a")
+
+
+def test_a_word_piece_is_cut_and_filled_up_as_its_file_asks(tmp_path: Path) -> None:
+    made = {**json.loads(huggingface.wordpiece()), **word_piece_limits()}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(made))
+    tokenizer: Any = open_path(tmp_path / "tokenizer.json")
+    peer = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for given_text in ("the cat", "the cat and the water " * 20):
+        found = peer.encode(given_text)
+        assert tokenizer.model_input(given_text, special=SpecialPolicy.ENCODE).ids == tuple(found.ids)
+        assert tokenizer.with_template(given_text) == tokenizer.encode(given_text)
+
+
+def word_piece_limits() -> dict[str, Any]:
+    return {
+        "truncation": {"max_length": 16, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
+        "padding": {
+            "strategy": {"Fixed": 16},
+            "direction": "Right",
+            "pad_to_multiple_of": None,
+            "pad_id": 0,
+            "pad_type_id": 0,
+            "pad_token": "[PAD]",
+        },
+    }
