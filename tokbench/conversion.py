@@ -14,17 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConfigError, ConversionError, ProofError, StoreError, TokbenchError
-from tokbench.formats.proof import ProofResult, in_words, peer_of, prove
+from tokbench.formats.disagreement import in_words
+from tokbench.formats.proof import ProofResult, peer_of, prove
 from tokbench.interfaces import no_progress
 from tokbench.models import DescribesItself
+from tokbench.post_processing import NOTHING
 from tokbench.store.file import write_file
 from tokbench.store.folder import write_folder
 from tokbench.targets import ROLES, Source, target_named
+from tokbench.targets.post_processing import as_document, post_processing_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.interfaces import Progress, Tokenizer
+    from tokbench.models import PostProcessing
     from tokbench.targets import Product, Target
 
 __all__ = ["ConvertResult", "compare", "convert"]
@@ -47,6 +51,8 @@ class ConvertResult:
         notes: what the format cannot say and its user has to know.
         rounding: what was accepted of sums that are rounded; None where ids are the same without that.
         seconds: phase → wall seconds.
+        asked: what the source does to the ids of a text before a model gets them.
+        does: what the target does of it; None for a format that cannot say it.
     """
 
     name: str
@@ -59,6 +65,8 @@ class ConvertResult:
     notes: tuple[str, ...]
     rounding: str | None
     seconds: Mapping[str, float]
+    asked: PostProcessing = NOTHING
+    does: PostProcessing | None = None
 
     def document(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -73,6 +81,10 @@ class ConvertResult:
             "proof": self.proof.document(),
             "notes": list(self.notes),
             "rounding": self.rounding,
+            "post_processing": {
+                "source": as_document(self.asked),
+                "target": None if self.does is None else as_document(self.does),
+            },
             "seconds": dict(self.seconds),
         }
 
@@ -86,6 +98,7 @@ def convert(
     roles: Mapping[str, str] | None = None,
     chat_template: str | None = None,
     accept_rounding: bool = False,
+    special_as_text: bool = False,
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> ConvertResult:
@@ -101,6 +114,7 @@ def convert(
         chat_template: a Jinja template, for the same.
         accept_rounding: whether a Unigram is written whose ids may differ where a library rounds sums of scores
             and another does not; the result and the file say so.
+        special_as_text: write, for the same, that the texts of special tokens are ordinary text.
         seed: draws the generated texts of the proof.
         progress: told how far it is.
 
@@ -120,6 +134,7 @@ def convert(
         roles=roles or {},
         chat_template=chat_template,
         accept_rounding=accept_rounding,
+        special_as_text=special_as_text,
     )
     started = time.perf_counter()
     progress("converting", 0, None, "files")
@@ -146,6 +161,8 @@ def convert(
         notes=product.notes,
         rounding=product.rounding,
         seconds={"converting": made - started, "proving": proved - made},
+        asked=post_processing_of(source.description),
+        does=product.post_processing,
     )
 
 
@@ -174,7 +191,20 @@ def compare(
         compare(tokbench.load("tokenizers/mine"), tokbench.load("tokenizer.json")).agrees
     """
     one, other = names or (first.info.name, second.info.name)
-    return replace(prove(first, peer_of(second), seed=seed, progress=progress), first=one, second=other)
+    proof = prove(first, peer_of(second), seed=seed, progress=progress)
+    limits = (*proof.limits, *_uncompared(first, second))
+    return replace(proof, first=one, second=other, limits=limits)
+
+
+def _uncompared(first: Tokenizer, second: Tokenizer) -> tuple[str, ...]:
+    """What two tokenizers do to the ids of a text, where that differs: it is no part of a comparison."""
+    done = [
+        post_processing_of(each.description() if isinstance(each, DescribesItself) else None)
+        for each in (first, second)
+    ]
+    if done[0] == done[1]:
+        return ()
+    return ("bare ids: templates, truncation and padding differ and are not compared",)
 
 
 def _source(
@@ -184,6 +214,7 @@ def _source(
     roles: Mapping[str, str],
     chat_template: str | None,
     accept_rounding: bool,
+    special_as_text: bool,
 ) -> Source:
     if accept_rounding and not target.adds_otherwise:
         raise ConfigError(
@@ -192,6 +223,11 @@ def _source(
     if (roles or chat_template is not None) and not target.takes_roles:
         raise ConfigError(
             f"{target.name} knows neither roles nor chat templates", hint="--to transformers writes them"
+        )
+    if special_as_text and not target.takes_roles:
+        raise ConfigError(
+            f"{target.name} cannot say that the texts of special tokens are ordinary text",
+            hint="--to transformers writes it; in other formats it is said where a text is encoded",
         )
     special = tokenizer.info.special_tokens
     for role, text in roles.items():
@@ -209,6 +245,7 @@ def _source(
         roles=roles,
         chat_template=chat_template,
         accept_rounding=accept_rounding,
+        special_as_text=special_as_text,
     )
 
 

@@ -207,6 +207,7 @@ class TokbinTokenizer:
         tokens = [None if id in special else token for id, token in enumerate(file.tokens())]
         while tokens and tokens[-1] is None:
             tokens.pop()
+        token_flags, post_processing = file.input()
         return ByteLevelBpe(
             tokens=tuple(tokens),
             merges=None if file.model is Model.RANKS else tuple(map(tuple, file.merges.tolist())),
@@ -215,6 +216,8 @@ class TokbinTokenizer:
             normalization=file.texts.normalization,
             special_tokens=file.special_tokens,
             whole_tokens_first=file.whole_tokens_first,
+            token_flags=token_flags,
+            post_processing=post_processing,
         )
 
 

@@ -101,7 +101,7 @@ def test_roles_and_a_chat_template_are_written(
     done = run(
         *arguments, "--role", "eos=<|endoftext|>", "--role", "pad=<|pad|>", "--chat-template", "chat.jinja"
     )
-    assert "encode_special_tokens = True" in done.good().stdout.replace("\n", " ")
+    assert "split_special_tokens=True" in done.good().stdout.replace("\n", " ")
     config = json.loads((tmp_path / "folder" / "tokenizer_config.json").read_bytes())
     assert (config["eos_token"], config["pad_token"]) == ("<|endoftext|>", "<|pad|>")
     assert (tmp_path / "folder" / "chat_template.jinja").read_text() == "{{ messages }}\n"

@@ -17,7 +17,8 @@ from support.texts import texts
 from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.errors import TextError
-from tokbench.formats.proof import Disagreement, Peer, entry_of, in_words, peer_of, prove
+from tokbench.formats.disagreement import Disagreement, in_words
+from tokbench.formats.proof import Peer, entry_of, peer_of, prove
 from tokbench.formats.proof_texts import corpus_texts, generated_texts, special_texts
 from tokbench.formats.shrinking import shrink
 from tokbench.models import ByteLevelBpe

@@ -67,6 +67,13 @@ def convert(
             help="Write a Unigram whose sums of scores are rounded in one library and not in the other.",
         ),
     ] = False,
+    special_as_text: Annotated[
+        bool,
+        typer.Option(
+            "--special-as-text",
+            help="Write, for transformers, that special tokens in a text are ordinary text, as to tokbench.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Draws the generated texts of the proof.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     pattern: PatternOption = None,
@@ -111,6 +118,7 @@ def convert(
                 roles=roles,
                 chat_template=template,
                 accept_rounding=accept_rounding,
+                special_as_text=special_as_text,
                 seed=seed,
                 progress=report,
             )

@@ -12,6 +12,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import TokbenchError, UnknownIdError
+from tokbench.formats.disagreement import Disagreement
+from tokbench.formats.proof_inputs import InputCall, compare_inputs, input_texts
 from tokbench.formats.proof_texts import DOMAIN, corpus_texts, generated_texts, special_texts
 from tokbench.formats.shrinking import shrink
 from tokbench.interfaces import no_progress
@@ -20,13 +22,10 @@ from tokbench.tokens import SpecialPolicy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from tokbench.formats.disagreement import Outcome
     from tokbench.interfaces import Progress, Tokenizer
 
-Outcome = tuple[int, ...] | str | bytes | None
-"""Ids, a text, an entry's bytes, or None where there is none; an error counts as its message."""
-
 _REPORT_EVERY = 1000
-_LONGEST_TEXT = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +44,7 @@ class Peer:
         undecoded: ids that it decodes in a way of its own: the decoding of texts with them is not compared.
         longest: texts are cut to so many characters for it; None takes any.
         tolerated: whether other ids of a text (the first's, the second's) are accepted; None accepts none.
+        inputs: the ways to ask it for what a model gets; none where it knows neither templates nor limits.
     """
 
     name: str
@@ -58,41 +58,7 @@ class Peer:
     undecoded: frozenset[int] = frozenset()
     longest: int | None = None
     tolerated: Callable[[Sequence[int], Sequence[int]], bool] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """The smallest text found on which two tokenizers differ.
-
-    Attributes:
-        way: "encode", "encode special", "decode" or "entry".
-        text: the text; for an entry its text in the first tokenizer.
-        expected: what the first makes of it.
-        found: what the second does.
-        expected_pieces: the bytes of the ids of `expected`, where those are ids.
-        found_pieces: the bytes of the ids of `found`, where those are ids: in the second tokenizer if it
-            can tell, else in the first.
-    """
-
-    way: str
-    text: str
-    expected: Outcome
-    found: Outcome
-    expected_pieces: tuple[bytes, ...] = ()
-    found_pieces: tuple[bytes, ...] = ()
-
-    def document(self) -> dict[str, Any]:
-        """As a part of `--json`."""
-        return {
-            "way": self.way,
-            "text": self.text,
-            "expected": _plain(self.expected),
-            "found": _plain(self.found),
-            "expected_pieces": [piece.decode(errors="replace") for piece in self.expected_pieces],
-            "expected_bytes": [piece.hex() for piece in self.expected_pieces],
-            "found_pieces": [piece.decode(errors="replace") for piece in self.found_pieces],
-            "found_bytes": [piece.hex() for piece in self.found_pieces],
-        }
+    inputs: tuple[InputCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +72,7 @@ class ProofResult:
         characters: their code points.
         tokens: the tokens they became.
         entries: vocabulary entries compared by their bytes.
+        inputs: texts and pairs of texts for which what a model gets was compared.
         seed: drew the generated texts.
         limits: what the comparison leaves out, a sentence each.
         disagreement: the smallest text found that differs, None where none does.
@@ -122,6 +89,7 @@ class ProofResult:
     limits: tuple[str, ...]
     disagreement: Disagreement | None = None
     tolerated: int = 0
+    inputs: int = 0
 
     @property
     def agrees(self) -> bool:
@@ -138,6 +106,7 @@ class ProofResult:
             "characters": self.characters,
             "tokens": self.tokens,
             "entries": self.entries,
+            "inputs": self.inputs,
             "seed": self.seed,
             "limits": list(self.limits),
             "tolerated": self.tolerated,
@@ -197,7 +166,13 @@ def prove(
         differs = comparison.run(texts)
     if not differs and peer.encode is not None and peer.encode_special is not None:
         comparison.run(special_texts(special, seed=seed), special=True)
-    difference = comparison.disagreement
+    difference, inputs = comparison.disagreement, 0
+    if difference is None:
+        asked = _suited(input_texts(special, seed=seed) if texts is None else texts, peer)
+        compared = compare_inputs(source, peer.inputs, _settled(asked, source, peer))
+        inputs = compared.count
+        if compared.disagreement is not None:
+            difference = _with_pieces(compared.disagreement, source, peer)
     if difference is None and peer.entry is not None:
         difference = _different_entry(entries, peer.entry)
     return ProofResult(
@@ -211,24 +186,8 @@ def prove(
         limits=(DOMAIN, *([peer.domain] if peer.domain else [])),
         disagreement=difference,
         tolerated=comparison.tolerated,
+        inputs=inputs,
     )
-
-
-def in_words(found: Disagreement) -> str:
-    """What the second tokenizer does otherwise, as the end of a sentence.
-
-    >>> in_words(Disagreement("encode", "ab", (1,), (2, 3)))
-    "gives other ids for the text 'ab'"
-    """
-    text = repr(found.text)
-    if len(text) > _LONGEST_TEXT:
-        text = f"of {len(found.text):,} characters that begins with {text[:_LONGEST_TEXT]}…"
-    return {
-        "encode": f"gives other ids for the text {text}",
-        "encode special": f"gives other ids for the text {text} where special tokens are found",
-        "decode": f"decodes the ids of the text {text} to another one",
-        "entry": f"has another entry at {found.text}",
-    }[found.way]
 
 
 class _Comparison:
@@ -261,12 +220,7 @@ class _Comparison:
             return self._difference(text, special=special, decoding=decoding)[0]
 
         smallest = shrink(found.text, lambda text: difference(text) is not None)
-        found = difference(smallest) or found
-        return replace(
-            found,
-            expected_pieces=_pieces(found.expected, entry=partial(entry_of, self._source)),
-            found_pieces=_pieces(found.found, entry=self._peer.entry or partial(entry_of, self._source)),
-        )
+        return _with_pieces(difference(smallest) or found, self._source, self._peer)
 
     def _difference(self, text: str, *, special: bool, decoding: bool) -> tuple[Disagreement | None, int]:
         """How the two differ on a text, and the tokens that it has."""
@@ -292,6 +246,26 @@ class _Comparison:
         tolerated = self._peer.tolerated
         both_ids = isinstance(expected, tuple) and isinstance(found, tuple)
         return tolerated is not None and both_ids and tolerated(expected, found)  # type: ignore[arg-type]
+
+
+def _settled(texts: Iterable[str], source: Tokenizer, peer: Peer) -> Iterable[str]:
+    """The texts without those on which other ids are accepted."""
+    encode = peer.encode_special
+    if peer.tolerated is None or encode is None:
+        return texts
+    same = partial(source.encode, special=SpecialPolicy.ENCODE)
+    return (text for text in texts if same(text) == list(encode(text)))
+
+
+def _with_pieces(found: Disagreement, source: Tokenizer, peer: Peer) -> Disagreement:
+    """The difference with the bytes of its ids, where it is one of ids."""
+    if found.way in ("type ids", "attention mask"):
+        return found
+    return replace(
+        found,
+        expected_pieces=_pieces(found.expected, entry=partial(entry_of, source)),
+        found_pieces=_pieces(found.found, entry=peer.entry or partial(entry_of, source)),
+    )
 
 
 def _pieces(ids: Outcome, *, entry: Callable[[int], bytes | None]) -> tuple[bytes, ...]:
@@ -351,9 +325,3 @@ def _suited(texts: Iterable[str], peer: Peer) -> Iterator[str]:
             yield kept
         else:
             yield from (kept[start : start + peer.longest] for start in range(0, len(kept), peer.longest))
-
-
-def _plain(outcome: Outcome) -> Any:
-    if isinstance(outcome, tuple):
-        return list(outcome)
-    return outcome.hex() if isinstance(outcome, bytes) else outcome

@@ -38,24 +38,31 @@ def with_special_tokens(config: TokenizerConfig, special_tokens: Mapping[str, in
     return replace(config, added_tokens=added, additional_special_tokens=additional)
 
 
-def dump_tokenizer_config(config: TokenizerConfig) -> bytes:
+def dump_tokenizer_config(config: TokenizerConfig, *, token_types: bool = False) -> bytes:
     """The `tokenizer_config.json` with which `transformers` opens the `tokenizer.json` beside it.
 
     It is what `AutoTokenizer` needs to choose the class that takes the file as it is, and it keeps
-    `transformers` from cleaning up spaces when it decodes and from feeding a model token types. A
-    chat template that has a file of its own (`template_file`) is not repeated here.
+    `transformers` from cleaning up spaces when it decodes and, unless asked to, from feeding a model
+    token types. A chat template that has a file of its own (`template_file`) is not repeated here.
+
+    Args:
+        config: what is written.
+        token_types: whether a model is told which of two texts a token is of.
     """
-    return _dump_json(_document(config))
+    document = _document(config)
+    if token_types:
+        document["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
+    return _dump_json(document)
 
 
-def config_files(config: TokenizerConfig) -> dict[str, bytes]:
+def config_files(config: TokenizerConfig, *, token_types: bool = False) -> dict[str, bytes]:
     """The files that stand beside a `tokenizer.json`, by their names.
 
     >>> made = TokenizerConfig(chat_templates={"default": "{{ messages }}"}, generation_ids={"eos": (2,)})
     >>> list(config_files(made))
     ['tokenizer_config.json', 'chat_template.jinja', 'generation_config.json']
     """
-    files = {"tokenizer_config.json": dump_tokenizer_config(config)}
+    files = {"tokenizer_config.json": dump_tokenizer_config(config, token_types=token_types)}
     if (template := template_file(config)) is not None:
         files["chat_template.jinja"] = template
     if config.generation_ids:
@@ -142,6 +149,12 @@ def load_config(data: bytes, *, name: str) -> TokenizerConfig:
 
 
 def _document(config: TokenizerConfig) -> dict[str, Any]:
+    # What is written by its text alone transformers takes for a token without flags, whatever is listed.
+    flagged = {
+        token.content: {"__type": "AddedToken", "content": token.content, **token.flags()}
+        for token in config.added_tokens
+        if token != AddedToken(id=token.id, content=token.content)
+    }
     # transformers 5 calls a list of these extra_special_tokens and reads both names, 4 only this one.
     document: dict[str, Any] = {
         "added_tokens_decoder": {
@@ -152,14 +165,18 @@ def _document(config: TokenizerConfig) -> dict[str, Any]:
             }
             for token in config.added_tokens
         },
-        "additional_special_tokens": list(config.additional_special_tokens or ()),
+        "additional_special_tokens": [
+            flagged.get(text, text) for text in config.additional_special_tokens or ()
+        ],
         "clean_up_tokenization_spaces": False,
         "model_input_names": ["input_ids", "attention_mask"],
         "tokenizer_class": "PreTrainedTokenizerFast",
     }
     document |= {f"{role}_token": config.roles[role] for role in ROLES if role in config.roles}
     if config.named_tokens:
-        document["extra_special_tokens"] = dict(config.named_tokens)
+        document["extra_special_tokens"] = {
+            name: flagged.get(text, text) for name, text in config.named_tokens.items()
+        }
     for name in (
         "add_bos_token",
         "add_eos_token",

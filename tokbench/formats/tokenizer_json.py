@@ -15,6 +15,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
+from tokbench.formats.post_processors import dump_post_processing
+from tokbench.models import PostProcessing, TokenFlags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,6 +71,8 @@ def dump_byte_level_bpe(
     pattern: str | None,
     normalization: str | None = None,
     whole_tokens_first: bool = False,
+    token_flags: Mapping[str, TokenFlags] | None = None,
+    post_processing: PostProcessing | None = None,
 ) -> bytes:
     """The `tokenizer.json` of a byte-level BPE, with the same ids.
 
@@ -80,6 +84,8 @@ def dump_byte_level_bpe(
         pattern: the split pattern in the dialect of Oniguruma; None where a text is one pre-token.
         normalization: None or "nfc".
         whole_tokens_first: whether a pre-token that is an entry becomes it without any merge.
+        token_flags: special token → how it is found; one that is missing has no flag.
+        post_processing: what is done to the ids of a text before a model gets them.
 
     Raises:
         ConversionError: `tokenizers` would give other ids, or another text when decoding.
@@ -94,15 +100,19 @@ def dump_byte_level_bpe(
         if whole_tokens_first:
             _check_no_pretoken(specials)
         vocabulary |= {text: special_tokens[text] for text in specials}
+    after = dump_post_processing(post_processing or PostProcessing())
     return _dump_json(
         {
             "version": "1.0",
-            "truncation": None,
-            "padding": None,
-            "added_tokens": [{"id": special_tokens[text], "content": text} | _SPECIAL for text in specials],
+            "truncation": after["truncation"],
+            "padding": after["padding"],
+            "added_tokens": [
+                {"id": special_tokens[text], "content": text} | _flags(text, token_flags or {})
+                for text in specials
+            ],
             "normalizer": _normalizer(normalization),
             "pre_tokenizer": _pre_tokenizer(pattern),
-            "post_processor": None,
+            "post_processor": after["post_processor"],
             "decoder": _BYTE_LEVEL,
             "model": {
                 "type": "BPE",
@@ -122,8 +132,19 @@ def dump_byte_level_bpe(
 
 _POSSESSIVE_INTERVAL = re.compile(r"(?<!\\)(\{\d+(?:,\d*)?\})\+")
 _WORDS_AND_SIGNS = re.compile(r"[^\W_][\W_]|[\W_][^\W_]")
-_SPECIAL = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+
+
+def _flags(text: str, flags: Mapping[str, TokenFlags]) -> dict[str, bool]:
+    """How a special token is found, as both files say it."""
+    found = flags.get(text, TokenFlags())
+    return {
+        "single_word": found.single_word,
+        "lstrip": found.lstrip,
+        "rstrip": found.rstrip,
+        "normalized": found.normalized,
+        "special": True,
+    }
 
 
 @cache

@@ -89,6 +89,8 @@ def _split_steps(pattern: str) -> list[Mapping[str, Any]]:
 def word_piece_document(vocab: Mapping[str, int], *, lowercase: bool) -> dict[str, Any]:
     """The `tokenizer.json` of BERT's tokenizer over a word list."""
     specials = [text for text in _BERT_SPECIALS if text in vocab]
+    ends = {"cls": "[CLS]", "sep": "[SEP]"}
+    around = {"type": "BertProcessing"} | {role: [text, vocab.get(text)] for role, text in ends.items()}
     return {
         "version": "1.0",
         "truncation": None,
@@ -102,7 +104,7 @@ def word_piece_document(vocab: Mapping[str, int], *, lowercase: bool) -> dict[st
             "lowercase": lowercase,
         },
         "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": None,
+        "post_processor": around if all(text in vocab for text in ends.values()) else None,
         "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
         "model": {
             "type": "WordPiece",

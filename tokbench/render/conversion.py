@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.conversion import ConvertResult
-    from tokbench.formats.proof import Disagreement, ProofResult
+    from tokbench.formats.disagreement import Disagreement
+    from tokbench.formats.proof import ProofResult
 
 _IDS_SHOWN = 24
 _IDS_BEFORE = 4
@@ -47,7 +48,8 @@ def _conversion_rows(result: ConvertResult) -> Iterator[tuple[str, Text]]:
 
 def _proof_rows(proof: ProofResult) -> Iterator[tuple[str, Text]]:
     entries = f"{proof.entries:,} entries, " if proof.entries else ""
-    texts = f"{entries}{proof.texts:,} texts, {proof.characters:,} characters"
+    inputs = f", {proof.inputs:,} inputs of a model" if proof.inputs else ""
+    texts = f"{entries}{proof.texts:,} texts, {proof.characters:,} characters{inputs}"
     if proof.disagreement is None:
         but = f"; other ids by rounding on {proof.tolerated:,} of them" if proof.tolerated else ""
         yield "proved", Text(f"{visible(proof.second)} gives the same: {texts}{but}")
@@ -65,9 +67,14 @@ def _difference_rows(proof: ProofResult, found: Disagreement) -> Iterator[tuple[
         "decode": "the same ids are decoded to different texts",
         "entry": "an entry differs",
         "config": "what it is to a model differs",
+        "ids": f"a model gets other ids by {found.call}",
+        "type ids": f"a model gets other type ids by {found.call}",
+        "attention mask": f"a model gets another attention mask by {found.call}",
     }[found.way]
     yield "differ", Text(way, style="bold red")
     yield "text", Text(_shortened(_spelled(found.text.encode())))
+    if found.pair is not None:
+        yield "pair", Text(_shortened(_spelled(found.pair.encode())))
     start = _first_shown(found.expected, found.found)
     yield visible(proof.first), _outcome(found.expected, found.expected_pieces, start=start)
     yield visible(proof.second), _outcome(found.found, found.found_pieces, start=start)
@@ -86,8 +93,9 @@ def _first_shown(expected: object, found: object) -> int:
 def _outcome(outcome: object, pieces: tuple[bytes, ...], *, start: int) -> Text:
     if isinstance(outcome, tuple):
         stop = start + _IDS_SHOWN
-        ids = zip(outcome[start:stop], pieces[start:stop], strict=True)
-        tokens = "  ".join(f"{_spelled(piece)} {id}" for id, piece in ids)
+        known = pieces or (b"",) * len(outcome)  # type ids and masks are numbers alone
+        ids = zip(outcome[start:stop], known[start:stop], strict=True)
+        tokens = "  ".join(f"{_spelled(piece)} {id}".lstrip() for id, piece in ids)
         before = f"{start:,} alike, then  " if start else ""
         more = f" … and {len(outcome) - stop:,} more" if len(outcome) > stop else ""
         return Text(before + tokens + more if outcome else "no token")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tokbench.formats.proof import Peer
     from tokbench.interfaces import Tokenizer
-    from tokbench.models import Description
+    from tokbench.models import Description, PostProcessing
 
 __all__ = ["ROLES", "TARGETS", "Product", "Source", "Target", "target_named", "undescribed"]
 
@@ -30,6 +30,7 @@ class Source:
         roles: role → special token, as the user gives them.
         chat_template: a Jinja template, or None.
         accept_rounding: whether a Unigram may be segmented otherwise where rounding decides.
+        special_as_text: whether the texts of special tokens are to be ordinary text in the target, too.
     """
 
     tokenizer: Tokenizer
@@ -37,6 +38,7 @@ class Source:
     roles: Mapping[str, str] = field(default_factory=dict)
     chat_template: str | None = None
     accept_rounding: bool = False
+    special_as_text: bool = False
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -55,6 +57,7 @@ class Product:
         at_times: files of a folder that other sources have: they give way where a folder is replaced.
         limits: what the proof rests on besides texts, a sentence each.
         rounding: what the user has accepted of rounded sums, None where nothing had to be.
+        post_processing: what the target does to the ids of a text; None for a format that does nothing.
     """
 
     files: Mapping[str, bytes]
@@ -63,6 +66,7 @@ class Product:
     at_times: frozenset[str] = frozenset()
     limits: tuple[str, ...] = ()
     rounding: str | None = None
+    post_processing: PostProcessing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class Target:
         name: what `--to` takes.
         summary: what it is, in a line.
         place: the module and function that make a product of a source; may raise `ConversionError`.
-        takes_roles: whether roles and a chat template can be said in it.
+        takes_roles: whether roles, a chat template, and that special tokens are text can be said in it.
         adds_otherwise: whether its library may add up scores in another precision than the source's.
     """
 

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ProofError
-from tokbench.formats.proof import Disagreement, ProofResult
+from tokbench.formats.disagreement import Disagreement
+from tokbench.formats.proof import ProofResult
 from tokbench.formats.tokenizer_config import ROLES, parse_generation_config
 from tokbench.targets.chat_templates import rendered_differently
 

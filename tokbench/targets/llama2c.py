@@ -10,6 +10,7 @@ from tokbench.formats.proof import Peer
 from tokbench.formats.sentencepiece_model import parse_model
 from tokbench.models import HuggingFaceModel, SentencePieceModel
 from tokbench.targets import Product, Source
+from tokbench.targets.post_processing import lost, post_processing_of
 from tokbench.targets.sentencepiece import proto_of
 
 if TYPE_CHECKING:
@@ -35,4 +36,5 @@ def make(source: Source) -> Product:
             longest=_LONGEST,
         )
 
-    return Product(files={"": data}, open=opened, notes=(f"exact for {DOMAIN}",))
+    notes = (f"exact for {DOMAIN}", *lost(post_processing_of(source.description), who="a tokenizer.bin"))
+    return Product(files={"": data}, open=opened, notes=notes)

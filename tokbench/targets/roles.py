@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from tokbench.formats.tokenizer_config import (
@@ -13,7 +13,7 @@ from tokbench.formats.tokenizer_config import (
     token_id,
 )
 from tokbench.formats.tokenizer_config_files import with_special_tokens
-from tokbench.models import HuggingFaceModel, SentencePieceModel
+from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel, TokenFlags
 
 if TYPE_CHECKING:
     from tokbench.targets import Source
@@ -61,9 +61,10 @@ def added_tokens(source: Source) -> tuple[AddedToken, ...]:
     match source.description:
         case HuggingFaceModel(document=document):
             return listed_tokens(document)
-        case _:
+        case description:
+            flags = description.token_flags if isinstance(description, ByteLevelBpe) else {}
             return tuple(
-                AddedToken(id=id, content=text)
+                AddedToken(id=id, content=text, **asdict(flags.get(text, TokenFlags())))
                 for text, id in sorted(source.special_tokens.items(), key=lambda item: item[1])
             )
 

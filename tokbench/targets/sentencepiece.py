@@ -10,6 +10,7 @@ from tokbench.formats.protobuf import length_field
 from tokbench.formats.sentencepiece_model import PieceType, parse_model
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.targets import Product, Source, undescribed
+from tokbench.targets.post_processing import lost, post_processing_of
 from tokbench.targets.rounding import no_rounding, rounding_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,13 @@ def make(source: Source) -> Product:
         )
         return rounding.tolerant(peer)
 
-    return Product(files={"": proto}, open=opened, limits=rounding.limits, rounding=rounding.accepted)
+    return Product(
+        files={"": proto},
+        open=opened,
+        notes=lost(post_processing_of(source.description), who="a .model"),
+        limits=rounding.limits,
+        rounding=rounding.accepted,
+    )
 
 
 def _unigram(source: Source) -> UnigramModel | None:

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 from tokbench.errors import ConversionError
 from tokbench.formats.byte_level import listed_merges
 from tokbench.formats.proof import entry_of, peer_of
+from tokbench.formats.proof_inputs import InputCall
 from tokbench.formats.tokbin import Kind, Model, Texts, TokbinContents, dump_tokbin, merge_scores
 from tokbench.formats.tokenizer_config import config_of
 from tokbench.formats.tokenizer_config_files import dump_config
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.post_processing import NOTHING
 from tokbench.targets import Product, Source, undescribed
+from tokbench.targets.post_processing import post_processing_of
+from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.formats.proof import Peer
     from tokbench.formats.tokenizer_config import TokenizerConfig
+    from tokbench.models import PostProcessing
 
 
 def make(source: Source) -> Product:
@@ -35,7 +40,22 @@ def make(source: Source) -> Product:
     config = config_of(source.tokenizer)
     if config:
         contents = replace(contents, config=dump_config(config))
-    return Product(files={"": dump_tokbin(contents)}, open=lambda path: _opened(path, config))
+    done = post_processing_of(source.description)
+    return Product(
+        files={"": dump_tokbin(contents)},
+        open=lambda path: _opened(path, config),
+        notes=_notes(done),
+        post_processing=done,
+    )
+
+
+def _notes(done: PostProcessing) -> tuple[str, ...]:
+    """What the file says and `encode` does not do."""
+    if done == NOTHING:
+        return ()
+    return (
+        "the file has the template, truncation and padding of its source, for with_template and model_input",
+    )
 
 
 def _opened(path: Path, config: TokenizerConfig) -> Peer:
@@ -45,7 +65,19 @@ def _opened(path: Path, config: TokenizerConfig) -> Peer:
     tokenizer.file.verify()
     if tokenizer.tokenizer_config != config:
         raise ConversionError("roles, added tokens or chat templates do not come back from the file")
-    return peer_of(tokenizer, name="tokbin")
+    calls = (
+        InputCall(
+            name="model_input(text)",
+            call=lambda text, pair: tokenizer.model_input(text, pair, special=SpecialPolicy.ENCODE),
+        ),
+        InputCall(
+            name="model_input(text, template=False)",
+            call=lambda text, pair: tokenizer.model_input(text, pair, template=False),
+            template=False,
+            special=SpecialPolicy.TEXT,
+        ),
+    )
+    return replace(peer_of(tokenizer, name="tokbin"), inputs=calls)
 
 
 def _byte_level(source: Source, description: ByteLevelBpe) -> TokbinContents:
@@ -68,6 +100,8 @@ def _byte_level(source: Source, description: ByteLevelBpe) -> TokbinContents:
         merges=listed or (),
         lossless=source.tokenizer.info.lossless,
         whole_tokens_first=description.whole_tokens_first,
+        token_flags=description.token_flags,
+        post_processing=description.post_processing,
     )
 
 

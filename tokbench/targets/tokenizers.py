@@ -6,29 +6,34 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.formats.proof import Peer
+from tokbench.formats.proof_inputs import InputCall
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.targets import Product, Source, undescribed
+from tokbench.targets.post_processing import kept, post_processing_of
 from tokbench.targets.rounding import Rounding, no_rounding, rounding_of
+from tokbench.tokens import ModelInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-SPECIAL_NOTE = (
-    "tokenizers makes special tokens of their texts in every text; set encode_special_tokens = True "
-    "(transformers: split_special_tokens=True) for texts that you did not write yourself"
+_SPECIAL_NOTE = (
+    "tokenizers makes special tokens of their texts in every text, where tokbench encodes them as text; set "
+    "encode_special_tokens = True on the opened tokenizer for texts that you did not write yourself: the file "
+    "cannot say it"
 )
 
 
 def make(source: Source) -> Product:
     """A `tokenizer.json`. Raises `ConversionError`."""
-    rounding = scores_of(source)
+    rounding, done = scores_of(source), post_processing_of(source.description)
     return Product(
         files={"": document_of(source, rounding=rounding)},
         open=lambda path: rounding.tolerant(restricted(opened(path), source)),
-        notes=(SPECIAL_NOTE,) if source.special_tokens else (),
+        notes=(*((_SPECIAL_NOTE,) if source.special_tokens else ()), *kept(done)),
         limits=rounding.limits,
         rounding=rounding.accepted,
+        post_processing=done,
     )
 
 
@@ -91,9 +96,10 @@ def _excluded(source: Source) -> str:
 
 
 def opened(path: Path) -> Peer:
-    """A `tokenizer.json` as tokenizers opens it, once with special tokens and once without."""
+    """A `tokenizer.json` as tokenizers opens it, once with special tokens and once without, and untouched."""
     import tokenizers
 
+    whole = tokenizers.Tokenizer.from_file(str(path))
     ordinary, special = _library_opens(path), _library_opens(path)
     ordinary.encode_special_tokens = True
 
@@ -106,7 +112,19 @@ def opened(path: Path) -> Peer:
         encode=lambda text: ordinary.encode(text, add_special_tokens=False).ids,
         encode_special=lambda text: special.encode(text, add_special_tokens=False).ids,
         decode=decode,
+        inputs=(
+            InputCall(name="encode(text)", call=lambda text, pair: _input(whole.encode(text, pair))),
+            InputCall(
+                name="encode(text, add_special_tokens=False)",
+                call=lambda text, pair: _input(whole.encode(text, pair, add_special_tokens=False)),
+                template=False,
+            ),
+        ),
     )
+
+
+def _input(encoding: Any) -> ModelInput:
+    return ModelInput(tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.attention_mask))
 
 
 def undecoded_ids(source: Source) -> frozenset[int]:
@@ -143,4 +161,6 @@ def _byte_level(description: ByteLevelBpe) -> bytes:
         pattern=None if description.pattern is None else for_oniguruma(description.pattern),
         normalization=description.normalization,
         whole_tokens_first=needs_whole_tokens_first(description, merges),
+        token_flags=description.token_flags,
+        post_processing=description.post_processing,
     )

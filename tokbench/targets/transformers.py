@@ -2,55 +2,106 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import BackendUnavailableError
 from tokbench.formats.proof import Peer
 from tokbench.formats.tokenizer_config import config_of
 from tokbench.formats.tokenizer_config_files import config_files
+from tokbench.models import HuggingFaceModel
 from tokbench.targets import Product, Source
 from tokbench.targets.config_proof import prove_config, proved_in_words
+from tokbench.targets.post_processing import as_configured, kept, padding_in_words, post_processing_of
 from tokbench.targets.roles import model_config
-from tokbench.targets.tokenizers import SPECIAL_NOTE, document_of, restricted, scores_of
+from tokbench.targets.tokenizers import document_of, restricted, scores_of
+from tokbench.targets.transformers_calls import input_calls, quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tokbench.formats.tokenizer_config import TokenizerConfig
+    from tokbench.models import Description, PostProcessing
+
+_SPECIAL_NOTE = (
+    "AutoTokenizer makes special tokens of their texts in every text, where tokbench encodes them as text; give "
+    "split_special_tokens=True for texts that you did not write yourself, or convert with --special-as-text"
+)
+_TEXT_NOTE = (
+    "the texts of special tokens are ordinary text to AutoTokenizer; give split_special_tokens=False where they "
+    "are tokens, as in chats: apply_chat_template(messages, tokenizer_kwargs={'split_special_tokens': False})"
+)
 
 
 def make(source: Source) -> Product:
     """The files of a folder. Raises `ConversionError`, `BackendUnavailableError` without transformers to prove it."""
     _require()
-    rounding = scores_of(source)
-    config = model_config(source)
+    rounding, asked = scores_of(source), post_processing_of(source.description)
+    config = _with_limits(model_config(source), source, asked)
+    done = as_configured(asked, config)
+    types = _has_token_types(source.description, done)
     return Product(
-        files={"tokenizer.json": document_of(source, rounding=rounding), **config_files(config)},
-        open=lambda path: rounding.tolerant(restricted(_opened(path, source, config), source)),
-        notes=_notes(source, config),
+        files={
+            "tokenizer.json": document_of(source, rounding=rounding),
+            **config_files(config, token_types=types),
+        },
+        open=lambda path: rounding.tolerant(restricted(_opened(path, source, config, done), source)),
+        notes=tuple(_notes(source, config, asked, done)),
         at_times=frozenset(["chat_template.jinja", "generation_config.json"]),
         limits=rounding.limits,
         rounding=rounding.accepted,
+        post_processing=replace(done, truncation=None, padding=None),
     )
 
 
-def _notes(source: Source, config: TokenizerConfig) -> tuple[str, ...]:
-    notes = [SPECIAL_NOTE] if source.special_tokens else []
+def _with_limits(config: TokenizerConfig, source: Source, asked: PostProcessing) -> TokenizerConfig:
+    """The configuration with what the user asks for, and with the length at which the source cuts."""
+    if source.special_as_text:
+        config = replace(config, split_special_tokens=True)
+    if config.model_max_length is None and asked.truncation is not None:
+        config = replace(config, model_max_length=asked.truncation.max_length)
+    return config
+
+
+def _has_token_types(description: Description | None, done: PostProcessing) -> bool:
+    """Whether the model is told of two texts which is which: BERT's are, whose tokenizers are WordPiece."""
+    if done.template is None or not isinstance(description, HuggingFaceModel):
+        return False
+    if not any(part.type_id for part in done.template.pair):
+        return False
+    from tokbench.adapters.huggingface_document import model_type, parse_document
+
+    return model_type(parse_document(description.document, source="the tokenizer")) == "WordPiece"
+
+
+def _notes(
+    source: Source, config: TokenizerConfig, asked: PostProcessing, done: PostProcessing
+) -> Iterator[str]:
+    if source.special_tokens:
+        yield _TEXT_NOTE if config.split_special_tokens else _SPECIAL_NOTE
+    yield from kept(replace(done, truncation=None, padding=None))
+    if done.template != asked.template:
+        yield "that is what tokenizer_config.json says; tokenizers writes what the tokenizer.json says"
+    if done.truncation is not None:
+        yield (
+            f"the source truncates at {done.truncation.max_length:,} tokens, and AutoTokenizer with "
+            "truncation=True alone"
+        )
+    if done.padding is not None:
+        yield f"the source pads {padding_in_words(done.padding)}, and AutoTokenizer with padding alone"
     beside = config_of(source.tokenizer)
     if config.roles or config.chat_templates or config.generation_ids:
-        notes.append(proved_in_words(config))
+        yield proved_in_words(config)
     if beside.generation_ids:
-        notes.append("generation_config.json is written with its token ids alone")
+        yield "generation_config.json is written with its token ids alone"
     if beside.clean_up_tokenization_spaces:
-        notes.append("clean_up_tokenization_spaces is written false: decoding gives spaces as they are")
-    return (*notes, *config.problems)
+        yield "clean_up_tokenization_spaces is written false: decoding gives spaces as they are"
+    yield from config.problems
 
 
-def _opened(path: Path, source: Source, config: TokenizerConfig) -> Peer:
-    with _quiet():
+def _opened(path: Path, source: Source, config: TokenizerConfig, done: PostProcessing) -> Peer:
+    with quiet():
         import transformers
 
         tokenizer = transformers.AutoTokenizer.from_pretrained(
@@ -73,12 +124,13 @@ def _opened(path: Path, source: Source, config: TokenizerConfig) -> Peer:
         encode=lambda text: encode(text, special=False),
         encode_special=lambda text: encode(text, special=True),
         decode=decode,
+        inputs=tuple(input_calls(tokenizer, done=done, special_as_text=bool(config.split_special_tokens))),
     )
 
 
 def _require() -> Any:
     try:
-        with _quiet():
+        with quiet():
             import transformers
     except ImportError:
         raise BackendUnavailableError(
@@ -86,17 +138,3 @@ def _require() -> Any:
             hint='pip install "tokbench[transformers]"',
         ) from None
     return transformers
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without its advice that there is no PyTorch: tokenizers need none."""
-    before = os.environ.get("TRANSFORMERS_NO_ADVISORY_WARNINGS")
-    os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"]
-        else:
-            os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = before

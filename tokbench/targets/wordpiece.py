@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.adapters.huggingface_document import model_type, parse_document
 from tokbench.errors import ConversionError
+from tokbench.formats.post_processors import parse_post_processing, spelled_template
 from tokbench.formats.proof import Peer
-from tokbench.models import HuggingFaceModel
+from tokbench.formats.proof_inputs import InputCall
+from tokbench.models import HuggingFaceModel, PostProcessing
 from tokbench.targets import Product, Source
+from tokbench.targets.post_processing import kept, lost, post_processing_of
 from tokbench.targets.tokenizers import undecoded_ids
+from tokbench.tokens import ModelInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from tokbench.models import Template
 
 _MODEL = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
 _SPECIAL = ("[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]")
@@ -35,6 +42,7 @@ def make(source: Source) -> Product:
                 f"who opens a vocab.txt takes {name} to be {value!r}; here it is {model.get(name)!r}"
             )
     pieces = _pieces(model["vocab"], document)
+    done, written = post_processing_of(source.description), bert_template(model["vocab"])
 
     def opened(path: Path) -> Peer:
         import tokenizers
@@ -49,11 +57,51 @@ def make(source: Source) -> Product:
             encode_special=lambda text: special.encode(text, add_special_tokens=False).ids,
             decode=lambda ids: ordinary.decode(list(ids), skip_special_tokens=False),
             undecoded=undecoded_ids(source),
+            inputs=_inputs(special) if written == done.template else (),
         )
 
     return Product(
-        files={"": "".join(f"{piece}\n" for piece in pieces).encode()}, open=opened, notes=_notes(options)
+        files={"": "".join(f"{piece}\n" for piece in pieces).encode()},
+        open=opened,
+        notes=(*_notes(options), *_template_notes(done, written)),
+        post_processing=PostProcessing(template=written),
     )
+
+
+def bert_template(vocabulary: Mapping[str, int]) -> Template | None:
+    """The template that BERT's tokenizers write with a vocabulary; None where it has not both tokens.
+
+    >>> bert_template({"[CLS]": 0, "[SEP]": 1}).single[0].tokens
+    ('[CLS]',)
+    """
+    if "[CLS]" not in vocabulary or "[SEP]" not in vocabulary:
+        return None
+    processor = {
+        "type": "BertProcessing",
+        "cls": ["[CLS]", vocabulary["[CLS]"]],
+        "sep": ["[SEP]", vocabulary["[SEP]"]],
+    }
+    return parse_post_processing({"post_processor": processor}).template
+
+
+def _inputs(tokenizer: Any) -> tuple[InputCall, ...]:
+    """What a model gets from whoever opens the vocabulary; truncation and padding are for them to ask for."""
+
+    def called(text: str, pair: str | None) -> ModelInput:
+        found = tokenizer.encode(text, pair)
+        return ModelInput(tuple(found.ids), tuple(found.type_ids), tuple(found.attention_mask))
+
+    return (InputCall(name="encode(text)", call=called, limits=False),)
+
+
+def _template_notes(done: PostProcessing, written: Template | None) -> tuple[str, ...]:
+    """What becomes of the template, truncation and padding of the source."""
+    limits = lost(replace(done, template=None), who="a vocab.txt")
+    if written == done.template:
+        return (*kept(PostProcessing(template=written)), *limits)
+    told = "nothing" if done.template is None else spelled_template(done.template.single)
+    does = "nothing" if written is None else spelled_template(written.single)
+    return (f"who opens a vocab.txt writes {does} around a text; the source writes {told}", *limits)
 
 
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:

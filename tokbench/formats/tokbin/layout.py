@@ -10,7 +10,8 @@ The last one, so filled up, ends the file.
      8   2  version of the format, 1
     10   2  model: 1 byte-level BPE by ranks, 2 byte-level BPE by listed merges,
             3 SentencePiece, 4 tokenizer.json
-    12   4  flags: 1 lossless, 2 whole tokens first, 4 section 9 is there; the others are 0
+    12   4  flags: 1 lossless, 2 whole tokens first, 4 section 9 is there, 8 section 10 is; the
+            others are 0
     16   4  ids: one more than the largest id
     20   4  merges
     24   4  special tokens
@@ -41,6 +42,9 @@ The last one, so filled up, ends the file.
     8 payload   models 3 and 4 only: the serialised ModelProto, or the tokenizer.json, packed by zlib
     9 config    with flag 4 only: JSON in UTF-8, what the tokenizer is to a model: "tokenizer_config" and
                 "generation_config" as the files of these names say it, chat templates included
+   10 input     with flag 8, models 1 and 2: where a model gets more than bare ids or a special token has a flag: UTF-8,
+                a JSON object with `truncation`, `padding`, `post_processor` and `added_tokens` as a
+                tokenizer.json has them
 
 So the bytes of an id are section 5 from offsets[id] to offsets[id + 1]: no parsing, no search.
 Models 1 and 2 are encoded from the tables, models 3 and 4 by the library that the payload is for.
@@ -85,6 +89,7 @@ class Flag(IntFlag):
     LOSSLESS = 1
     WHOLE_TOKENS_FIRST = 2
     CONFIG = 4
+    INPUT = 8
 
 
 class Section(IntEnum):
@@ -99,6 +104,7 @@ class Section(IntEnum):
     MERGES = 7
     PAYLOAD = 8
     CONFIG = 9
+    INPUT = 10
 
 
 class Kind(IntEnum):
@@ -121,14 +127,19 @@ class Texts(NamedTuple):
     normalization: str | None
 
 
-def sections_of(model: Model, *, config: bool = False) -> tuple[Section, ...]:
-    """The sections that a file of a model has, no more and no fewer; the last one where `config` is there.
+def sections_of(model: Model, *, config: bool = False, model_input: bool = False) -> tuple[Section, ...]:
+    """The sections that a file of a model has, no more and no fewer.
+
+    Args:
+        model: what runs it.
+        config: whether the file says what the tokenizer is to a model.
+        model_input: whether it says what a model gets besides bare ids; for byte-level BPE.
 
     >>> [section.name for section in sections_of(Model.RANKS)]
     ['TEXT', 'SPECIAL', 'KINDS', 'OFFSETS', 'BYTES', 'SCORES']
     """
     common = tuple(section for section in Section if section <= Section.SCORES)
-    last = (Section.CONFIG,) if config else ()
+    last = (*((Section.CONFIG,) if config else ()), *((Section.INPUT,) if model_input else ()))
     match model:
         case Model.RANKS:
             return (*common, *last)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.errors import ModelFormatError, StoreError
+from tokbench.formats.tokbin.input import parse_input
 from tokbench.formats.tokbin.layout import (
     ENTRY,
     HEADER,
@@ -32,6 +33,7 @@ from tokbench.formats.tokbin.layout import (
 )
 from tokbench.formats.tokenizer_config import TokenizerConfig
 from tokbench.formats.tokenizer_config_files import load_config
+from tokbench.post_processing import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,9 +41,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tokbench.models import PostProcessing, TokenFlags
+
 _NO_ID = int(Kind.NONE)  # an enumeration takes its time over each look at it
 _RESTORE = "the file is damaged: convert again, or restore it"
-_ALL_FLAGS = int(Flag.LOSSLESS | Flag.WHOLE_TOKENS_FIRST | Flag.CONFIG)
+_ALL_FLAGS = int(Flag.LOSSLESS | Flag.WHOLE_TOKENS_FIRST | Flag.CONFIG | Flag.INPUT)
 _DTYPES = {
     Section.KINDS: ("u1", 1),
     Section.OFFSETS: ("<u4", 4),
@@ -167,6 +171,18 @@ class TokbinFile:
         except ValueError as error:
             raise self._wrong("a configuration as JSON", str(error)) from None
 
+    def input(self) -> tuple[dict[str, TokenFlags], PostProcessing]:
+        """How special tokens are found, and what is done to the ids of a text. Raises `ModelFormatError`."""
+        if Section.INPUT not in self._places:
+            return {}, NOTHING
+        try:
+            flags, done = parse_input(self._section(Section.INPUT))
+        except ValueError as error:
+            raise self._wrong("a section of what a model gets", str(error)) from None
+        if not flags.keys() <= self.special_tokens.keys():
+            raise self._wrong("flags of special tokens", "those of another text")
+        return flags, done
+
     def verify(self) -> None:
         """Check every section now, rather than each when it is first used. Raises `ModelFormatError`."""
         for section in self._places:
@@ -176,6 +192,7 @@ class TokbinFile:
         _ = self.merges
         self.payload()
         self.config()
+        self.input()
 
     # --- header and table ---------------------------------------------------------------------
 
@@ -218,11 +235,12 @@ class TokbinFile:
         self.lossless = bool(flags & Flag.LOSSLESS)
         self.whole_tokens_first = bool(flags & Flag.WHOLE_TOKENS_FIRST)
         self._has_config = bool(flags & Flag.CONFIG)
+        self._has_input = bool(flags & Flag.INPUT)
         self._table = table
 
     def _read_table(self) -> dict[Section, _Place]:
         """Where each section is: those of the model, one behind the other to the end of the file."""
-        expected = sections_of(self.model, config=self._has_config)
+        expected = sections_of(self.model, config=self._has_config, model_input=self._has_input)
         entries = list(ENTRY.iter_unpack(self._table))
         if [entry[0] for entry in entries] != list(expected):
             raise self._wrong(f"the sections of a {self.model.name} model", f"{[e[0] for e in entries]}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConversionError
+from tokbench.formats.tokbin.input import dump_input
 from tokbench.formats.tokbin.layout import (
     ENTRY,
     HEADER,
@@ -27,9 +28,12 @@ from tokbench.formats.tokbin.layout import (
     filled,
     sections_of,
 )
+from tokbench.post_processing import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from tokbench.models import PostProcessing, TokenFlags
 
 _MAX_U32 = 2**32 - 1
 _PACKED_HARD = 9
@@ -51,6 +55,8 @@ class TokbinContents:
         lossless: whether decoding gives every text back.
         whole_tokens_first: whether a pre-token that is an entry becomes it without a merge.
         config: what it is to a model, as `dump_config` says it; empty where nothing is known.
+        token_flags: special token → how it is found; for the models that a library does not run.
+        post_processing: what is done to the ids of a text; for the same.
     """
 
     model: Model
@@ -64,6 +70,18 @@ class TokbinContents:
     lossless: bool = False
     whole_tokens_first: bool = False
     config: bytes = b""
+    token_flags: Mapping[str, TokenFlags] = field(default_factory=dict)
+    post_processing: PostProcessing = NOTHING
+
+    @property
+    def has_input(self) -> bool:
+        """Whether it says what a model gets besides bare ids."""
+        return bool(self.token_flags) or self.post_processing != NOTHING
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """Those of the file."""
+        return sections_of(self.model, config=bool(self.config), model_input=self.has_input)
 
 
 def dump_tokbin(contents: TokbinContents) -> bytes:
@@ -75,7 +93,7 @@ def dump_tokbin(contents: TokbinContents) -> bytes:
     """
     _check(contents)
     bodies = _sections(contents)
-    kinds = sections_of(contents.model, config=bool(contents.config))
+    kinds = contents.sections
     starts = accumulate(
         (filled(len(bodies[kind])) for kind in kinds), initial=HEADER.size + ENTRY.size * len(kinds)
     )
@@ -119,6 +137,8 @@ def _header(contents: TokbinContents, *, file_size: int, checksum: int) -> bytes
         flags |= Flag.WHOLE_TOKENS_FIRST
     if contents.config:
         flags |= Flag.CONFIG
+    if contents.has_input:
+        flags |= Flag.INPUT
     return HEADER.pack(
         MAGIC,
         VERSION,
@@ -127,7 +147,7 @@ def _header(contents: TokbinContents, *, file_size: int, checksum: int) -> bytes
         len(contents.tokens),
         len(contents.merges),
         len(contents.special_tokens),
-        len(sections_of(contents.model, config=bool(contents.config))),
+        len(contents.sections),
         file_size,
         len(contents.payload),
         bytes(12),
@@ -175,6 +195,7 @@ def _sections(contents: TokbinContents) -> dict[Section, bytes]:
         Section.MERGES: np.asarray(contents.merges, dtype="<u4").tobytes(),
         Section.CONFIG: contents.config,
         Section.PAYLOAD: zlib.compress(contents.payload, _PACKED_HARD) if contents.payload else b"",
+        Section.INPUT: dump_input(contents.token_flags, contents.post_processing),
     }
 
 

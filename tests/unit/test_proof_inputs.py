@@ -1,0 +1,278 @@
+"""What a plain call of the target gives is proved: template, truncation, padding, flags, special tokens."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tokenizers
+from support import huggingface
+from support.descriptions import trained
+from support.templates import BERT, ROBERTA, documented, template
+
+import tokbench
+from tokbench import conversion
+from tokbench.conversion import compare, convert
+from tokbench.errors import ConfigError, ProofError
+from tokbench.formats.disagreement import in_words
+from tokbench.formats.proof import prove
+from tokbench.opening import open_path
+from tokbench.targets import tokenizers as to_tokenizers
+from tokbench.targets import transformers as to_transformers
+from tokbench.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LLAMA = template(["<s>", 0], ["<s>", 0, "<s>", 1])
+CUT = {"truncation": {"max_length": 12, "strategy": "LongestFirst", "stride": 0, "direction": "Right"}}
+FILL = {
+    "padding": {
+        "strategy": {"Fixed": 16},
+        "direction": "Left",
+        "pad_to_multiple_of": None,
+        "pad_id": 339,
+        "pad_type_id": 0,
+        "pad_token": "</s>",
+    }
+}
+TEXTS = ("the cat", " the <mask> cat", "<s> the\n\n1234 東京 </s>", "isn't it? " * 9)
+
+
+@pytest.fixture(autouse=True)
+def _few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversion, "prove", partial(prove, texts=TEXTS))
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Callable[..., Any]:
+    """A byte-level BPE with a post-processor, opened from its file."""
+
+    def opened(processor: Any, *, engine: str = "native", flags: tuple[str, ...] = (), **parts: Any) -> Any:
+        ids = json.loads(json.dumps(processor).replace('", 2]', '", 338]').replace('", 3]', '", 339]'))
+        if ids and ids["type"] == "TemplateProcessing":
+            for place, token in enumerate(ids["special_tokens"].values()):
+                token["ids"] = [338 + place]
+        path = tmp_path / "source" / "tokenizer.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(documented(ids, flags=flags, **parts))
+        return open_path(path, engine=engine)
+
+    return opened
+
+
+# --- what is kept -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["native", "library"])
+@pytest.mark.parametrize("processor", [LLAMA, BERT, ROBERTA, None])
+def test_tokenizers_does_what_the_source_does(
+    opened: Callable[..., Any], tmp_path: Path, processor: Any, engine: str
+) -> None:
+    source = opened(processor, engine=engine, flags=("lstrip",), **CUT, **FILL)
+    result = convert(source, to="tokenizers", out=tmp_path / "out.json")
+    assert result.proof.inputs == 2 * 2 * len(TEXTS)
+    ours = tokenizers.Tokenizer.from_file(str(tmp_path / "source" / "tokenizer.json"))
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "out.json"))
+    for text in TEXTS:
+        for pair in (None, "the mat"):
+            one, other = ours.encode(text, pair), theirs.encode(text, pair)
+            assert (one.ids, one.type_ids, one.attention_mask, one.offsets) == (
+                other.ids,
+                other.type_ids,
+                other.attention_mask,
+                other.offsets,
+            )
+    assert "encode() truncates at 12 tokens" in result.notes
+    assert "encode() pads to 16 tokens with '</s>'" in result.notes
+
+
+@pytest.mark.parametrize("processor", [LLAMA, ROBERTA])
+def test_transformers_does_it_when_asked(opened: Callable[..., Any], tmp_path: Path, processor: Any) -> None:
+    transformers = pytest.importorskip("transformers")
+    source = opened(processor, flags=("lstrip", "normalized"), **CUT, **FILL)
+    result = convert(source, to="transformers", out=tmp_path / "folder")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
+    for text in TEXTS:
+        whole = source.with_template(text, special=SpecialPolicy.ENCODE)
+        assert tokenizer(text)["input_ids"] == tokenizer.encode(text) == whole
+        assert tokenizer(text, truncation=True)["input_ids"] == whole[:12] or processor is ROBERTA
+        cut = source.model_input(text, special=SpecialPolicy.ENCODE).ids
+        assert (
+            tuple(
+                tokenizer.pad(tokenizer(text, truncation=True), padding="max_length", max_length=16)[
+                    "input_ids"
+                ]
+            )
+            == cut
+        )
+    notes = " ".join(result.notes)
+    assert "truncates at 12 tokens, and AutoTokenizer with truncation=True alone" in notes
+    assert "pads to 16 tokens with '</s>', and AutoTokenizer with padding alone" in notes
+    document = result.document()["post_processing"]
+    assert document["source"]["truncation"]["max_length"] == 12
+    assert document["target"]["truncation"] is None
+    assert document["source"]["template"] == document["target"]["template"]
+
+
+def test_a_tokbin_has_the_template_and_the_flags(opened: Callable[..., Any], tmp_path: Path) -> None:
+    source = opened(LLAMA, flags=("rstrip",), **CUT, **FILL)
+    convert(source, to="tokbin", out=tmp_path / "out.tokbin")
+    tokenizer: Any = tokbench.load(tmp_path / "out.tokbin")
+    assert tokenizer.description() == source.description()
+    assert tokenizer.with_template("the cat") == [338, *source.encode("the cat")]
+    again = convert(tokenizer, to="tokenizers", out=tmp_path / "again.json")
+    assert "encode() truncates at 12 tokens" in again.notes
+
+
+@pytest.mark.parametrize("target", ["tiktoken", "token_bytes"])
+def test_what_a_format_cannot_hold_is_told(opened: Callable[..., Any], tmp_path: Path, target: str) -> None:
+    source = opened(ROBERTA, flags=("lstrip",), **CUT, **FILL)
+    result = convert(source, to=target, out=tmp_path / "out")
+    assert result.document()["post_processing"]["target"] is None
+    if target == "tiktoken":
+        notes = " ".join(result.notes)
+        assert "tiktoken has no template; the source writes <s> $A </s> for a text" in notes
+        assert "tiktoken does not truncate; the source does, at 12 tokens" in notes
+        assert "tiktoken does not pad; the source does, to 16 tokens with '</s>'" in notes
+        assert "'<mask>' takes the white space around it in the source, and tiktoken encodes it" in notes
+        assert any("special tokens are not looked for" in limit for limit in result.proof.limits)
+
+
+def test_a_vocabulary_of_bert_is_opened_with_its_template(tmp_path: Path) -> None:
+    bare = json.loads(huggingface.wordpiece())
+    (tmp_path / "tokenizer.json").write_text(json.dumps(bare))
+    result = convert(open_path(tmp_path / "tokenizer.json"), to="vocab.txt", out=tmp_path / "vocab.txt")
+    assert any(
+        "writes [CLS] $A [SEP] around a text; the source writes nothing" in note for note in result.notes
+    )
+    assert result.proof.inputs == 0
+    source: Any = open_path(tmp_path / "vocab.txt")
+    cls, sep = (source.info.special_tokens[text] for text in ("[CLS]", "[SEP]"))
+    assert source.with_template("the", "cat") == [cls, *source.encode("the"), sep, *source.encode("cat"), sep]
+    again = convert(source, to="vocab.txt", out=tmp_path / "again.txt")
+    assert again.proof.inputs > 0
+    assert (tmp_path / "again.txt").read_bytes() == (tmp_path / "vocab.txt").read_bytes()
+
+
+def test_a_model_of_bert_is_told_which_text_is_which(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\n")
+    convert(open_path(tmp_path / "vocab.txt"), to="transformers", out=tmp_path / "folder")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
+    found = tokenizer("the cat", "cat")
+    assert found["input_ids"] == [2, 5, 6, 3, 6, 3]
+    assert found["token_type_ids"] == [0, 0, 0, 0, 1, 1]
+
+
+def test_two_tokenizers_are_compared_by_their_bare_ids(opened: Callable[..., Any]) -> None:
+    one, other = opened(LLAMA), opened(None)
+    proof = compare(one, other)
+    assert proof.agrees
+    assert any("templates, truncation and padding differ" in limit for limit in proof.limits)
+    assert not any("templates" in limit for limit in compare(one, opened(LLAMA)).limits)
+
+
+# --- what is lost is found --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "way", "said"),
+    [
+        ("post_processor", None, "ids", "by encode(text)"),
+        ("truncation", None, "ids", "by encode(text)"),
+        ("truncation", {**CUT["truncation"], "direction": "Left"}, "ids", "gives a model other ids"),
+        ("padding", None, "ids", "by encode(text)"),
+        ("padding", {**FILL["padding"], "pad_type_id": 3}, "type ids", "other type ids"),
+        ("padding", {**FILL["padding"], "pad_id": 0}, "ids", "gives a model other ids"),
+    ],
+)
+def test_what_a_file_loses_is_found(
+    opened: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    part: str,
+    value: Any,
+    way: str,
+    said: str,
+) -> None:
+    right = to_tokenizers.document_of
+    monkeypatch.setattr(
+        to_tokenizers,
+        "document_of",
+        lambda source: json.dumps({**json.loads(right(source)), part: value}).encode(),
+    )
+    with pytest.raises(ProofError) as failed:
+        convert(opened(ROBERTA, **CUT, **FILL), to="tokenizers", out=tmp_path / "never.json")
+    found = failed.value.proof.disagreement
+    assert found is not None
+    assert found.way == way
+    assert found.call == "encode(text)"
+    assert said in in_words(found)
+    assert found.document()["call"] == "encode(text)"
+    assert not (tmp_path / "never.json").exists()
+
+
+def test_a_lost_flag_is_found(
+    opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("transformers")
+    monkeypatch.setattr(
+        to_transformers,
+        "model_config",
+        lambda source: replace(model_config(source), added_tokens=()),
+    )
+    with pytest.raises(ProofError) as failed:
+        convert(opened(None, flags=("lstrip",)), to="transformers", out=tmp_path / "never")
+    assert failed.value.proof.disagreement is not None
+    assert failed.value.proof.disagreement.text == " <mask>"
+
+
+def test_a_pair_that_differs_is_shown_in_its_smallest_form(
+    opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = to_tokenizers.document_of
+
+    def swapped(source: Any) -> bytes:
+        document = json.loads(right(source))
+        document["post_processor"]["pair"][0]["SpecialToken"]["id"] = "</s>"
+        return json.dumps(document).encode()
+
+    monkeypatch.setattr(to_tokenizers, "document_of", swapped)
+    both = template(["<s>", 0, "</s>"], ["<s>", 0, "</s>", 1])
+    with pytest.raises(ProofError) as failed:
+        convert(opened(both), to="tokenizers", out=tmp_path / "never.json")
+    found = failed.value.proof.disagreement
+    assert found is not None
+    assert (len(found.text), len(str(found.pair))) == (1, 1)
+    assert isinstance(found.expected, tuple)
+    assert isinstance(found.found, tuple)
+    assert (found.expected[0], found.found[0]) == (338, 339)
+    assert found.expected_pieces[0] == b"<s>"
+    assert f"{found.text!r} with {found.pair!r}" in in_words(found)
+
+
+# --- special tokens as text -------------------------------------------------------------------
+
+
+def test_special_tokens_stay_text_where_that_is_asked_for(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    text = "the <|end|> cat"
+    plain = convert(trained(), to="transformers", out=tmp_path / "plain")
+    assert "convert with --special-as-text" in " ".join(plain.notes)
+    asked = convert(trained(), to="transformers", out=tmp_path / "asked", special_as_text=True)
+    assert "split_special_tokens=False" in " ".join(asked.notes)
+    for folder, policy in (("plain", SpecialPolicy.ENCODE), ("asked", SpecialPolicy.TEXT)):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / folder))
+        assert tokenizer(text)["input_ids"] == trained().encode(text, special=policy)
+    assert tokenizer(text, split_special_tokens=False)["input_ids"] == trained().encode(
+        text, special=SpecialPolicy.ENCODE
+    )
+
+
+def test_a_format_that_cannot_say_it_refuses() -> None:
+    with pytest.raises(ConfigError, match="cannot say that the texts of special tokens are ordinary text"):
+        convert(trained(), to="tokenizers", out="never", special_as_text=True)

@@ -1,0 +1,86 @@
+"""Where two tokenizers differ: the text, and what each makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+Outcome = tuple[int, ...] | str | bytes | None
+"""Ids, a text, an entry's bytes, or None where there is none; an error counts as its message."""
+
+_LONGEST_TEXT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """The smallest text found on which two tokenizers differ.
+
+    Attributes:
+        way: "encode", "encode special", "decode", "entry", "config"; or "ids", "type ids" or "attention mask" of
+            what a model gets.
+        text: the text; for an entry its text in the first tokenizer.
+        expected: what the first makes of it.
+        found: what the second does.
+        expected_pieces: the bytes of the ids of `expected`, where those are ids.
+        found_pieces: the bytes of the ids of `found`, where those are ids: in the second tokenizer if it
+            can tell, else in the first.
+        pair: the second text, where two were given.
+        call: how a model's input was asked for, else None.
+    """
+
+    way: str
+    text: str
+    expected: Outcome
+    found: Outcome
+    expected_pieces: tuple[bytes, ...] = ()
+    found_pieces: tuple[bytes, ...] = ()
+    pair: str | None = None
+    call: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            "way": self.way,
+            "text": self.text,
+            "pair": self.pair,
+            "call": self.call,
+            "expected": _plain(self.expected),
+            "found": _plain(self.found),
+            "expected_pieces": [piece.decode(errors="replace") for piece in self.expected_pieces],
+            "expected_bytes": [piece.hex() for piece in self.expected_pieces],
+            "found_pieces": [piece.decode(errors="replace") for piece in self.found_pieces],
+            "found_bytes": [piece.hex() for piece in self.found_pieces],
+        }
+
+
+def in_words(found: Disagreement) -> str:
+    """What the second tokenizer does otherwise, as the end of a sentence.
+
+    >>> in_words(Disagreement("encode", "ab", (1,), (2, 3)))
+    "gives other ids for the text 'ab'"
+    """
+    text = _quoted(found.text)
+    if found.pair is not None:
+        text = f"{text} with {_quoted(found.pair)}"
+    return {
+        "encode": f"gives other ids for the text {text}",
+        "encode special": f"gives other ids for the text {text} where special tokens are found",
+        "decode": f"decodes the ids of the text {text} to another one",
+        "entry": f"has another entry at {found.text}",
+        "ids": f"gives a model other ids for the text {text} by {found.call}",
+        "type ids": f"gives a model other type ids for the text {text} by {found.call}",
+        "attention mask": f"gives a model another attention mask for the text {text} by {found.call}",
+    }[found.way]
+
+
+def _quoted(text: str) -> str:
+    quoted = repr(text)
+    if len(quoted) <= _LONGEST_TEXT:
+        return quoted
+    return f"of {len(text):,} characters that begins with {quoted[:_LONGEST_TEXT]}…"
+
+
+def _plain(outcome: Outcome) -> Any:
+    if isinstance(outcome, tuple):
+        return list(outcome)
+    return outcome.hex() if isinstance(outcome, bytes) else outcome

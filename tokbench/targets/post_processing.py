@@ -1,0 +1,157 @@
+"""What a conversion keeps of templates, truncation, padding and the flags of special tokens, and its notes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.formats.post_processors import (
+    UnknownPostProcessingError,
+    dump_post_processing,
+    parse_post_processing,
+    spelled_template,
+)
+from tokbench.models import ByteLevelBpe, HuggingFaceModel, Template, TemplatePart, TokenFlags
+from tokbench.post_processing import NOTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tokbench.formats.tokenizer_config import TokenizerConfig
+    from tokbench.models import Description, Padding, PostProcessing
+
+
+def post_processing_of(description: Description | None) -> PostProcessing:
+    """What a tokenizer does to the ids of a text; nothing where that is not known."""
+    match description:
+        case ByteLevelBpe(post_processing=found):
+            return found
+        case HuggingFaceModel():
+            try:
+                return parse_post_processing(_document(description))
+            except UnknownPostProcessingError:
+                return NOTHING
+        case _:
+            return NOTHING
+
+
+def as_configured(done: PostProcessing, config: TokenizerConfig) -> PostProcessing:
+    """What transformers does where a `tokenizer_config.json` stands beside a `tokenizer.json` that asks for it.
+
+    add_bos_token and add_eos_token replace the template, whatever it is; the role pad and the sides come
+    before those of the file.
+    """
+    ids = {token.content: token.id for token in config.added_tokens}
+    if config.add_bos_token is not None or config.add_eos_token is not None:
+        bos = config.roles.get("bos") if config.add_bos_token else None
+        eos = config.roles.get("eos") if config.add_eos_token else None
+        single, second = _parts(bos, 0, eos, ids), _parts(bos, 1, eos, ids)
+        done = replace(done, template=Template(single, (*single, *second)))
+    if done.truncation is not None and config.truncation_side is not None:
+        done = replace(
+            done, truncation=replace(done.truncation, direction=config.truncation_side.capitalize())
+        )
+    if done.padding is not None:
+        pad = config.roles.get("pad", done.padding.pad_token)
+        side = config.padding_side or done.padding.direction
+        done = replace(
+            done,
+            padding=replace(
+                done.padding,
+                pad_token=pad,
+                pad_id=ids.get(pad, done.padding.pad_id),
+                direction=side.capitalize(),
+            ),
+        )
+    return done
+
+
+def _parts(bos: str | None, text: int, eos: str | None, ids: Mapping[str, int]) -> tuple[TemplatePart, ...]:
+    def special(token: str | None) -> list[TemplatePart]:
+        if token is None or token not in ids:
+            return []
+        return [TemplatePart(None, (token,), (ids[token],), text)]
+
+    return (*special(bos), TemplatePart(text, type_id=text), *special(eos))
+
+
+def takes_white_space(flags: Mapping[str, TokenFlags]) -> list[str]:
+    """The special tokens that take the white space around them.
+
+    >>> takes_white_space({"<mask>": TokenFlags(lstrip=True), "<s>": TokenFlags(normalized=True)})
+    ['<mask>']
+    """
+    return [text for text, each in flags.items() if each.lstrip or each.rstrip]
+
+
+def kept(done: PostProcessing) -> tuple[str, ...]:
+    """Notes of what `encode()` of the target does as its source did.
+
+    >>> from tokbench.models import PostProcessing, Truncation
+    >>> kept(PostProcessing(truncation=Truncation(max_length=256)))
+    ('encode() truncates at 256 tokens',)
+    """
+    return tuple(_kept(done))
+
+
+def lost(done: PostProcessing, *, who: str) -> tuple[str, ...]:
+    """Notes of what the source does to the ids of a text and a target cannot.
+
+    >>> from tokbench.models import PostProcessing, Truncation
+    >>> lost(PostProcessing(truncation=Truncation(max_length=256)), who="tiktoken")
+    ('tiktoken does not truncate; the source does, at 256 tokens',)
+    """
+    return tuple(_lost(done, who))
+
+
+def as_document(done: PostProcessing) -> dict[str, Any]:
+    """What is done, as a part of `--json`."""
+    parts, template = dump_post_processing(done), done.template
+    return {
+        "template": None
+        if template is None
+        else {"single": spelled_template(template.single), "pair": spelled_template(template.pair)},
+        "truncation": parts["truncation"],
+        "padding": parts["padding"],
+    }
+
+
+def padding_in_words(padding: Padding) -> str:
+    """To how many tokens texts are filled up, and with what.
+
+    >>> from tokbench.models import Padding
+    >>> padding_in_words(Padding(length=128))
+    "to 128 tokens with '[PAD]'"
+    """
+    length = "to the longest text of a batch" if padding.length is None else f"to {padding.length:,} tokens"
+    return f"{length} with {padding.pad_token!r}"
+
+
+def _kept(done: PostProcessing) -> Iterator[str]:
+    if done.template is not None:
+        yield (
+            f"encode() writes {spelled_template(done.template.single)} for a text and "
+            f"{spelled_template(done.template.pair)} for two, and add_special_tokens=False the texts alone"
+        )
+    if done.truncation is not None:
+        yield f"encode() truncates at {done.truncation.max_length:,} tokens"
+    if done.padding is not None:
+        yield f"encode() pads {padding_in_words(done.padding)}"
+
+
+def _lost(done: PostProcessing, who: str) -> Iterator[str]:
+    if done.template is not None:
+        yield (
+            f"{who} has no template; the source writes {spelled_template(done.template.single)} for a text "
+            f"and {spelled_template(done.template.pair)} for two"
+        )
+    if done.truncation is not None:
+        yield f"{who} does not truncate; the source does, at {done.truncation.max_length:,} tokens"
+    if done.padding is not None:
+        yield f"{who} does not pad; the source does, {padding_in_words(done.padding)}"
+
+
+def _document(description: HuggingFaceModel) -> dict[str, Any]:
+    from tokbench.adapters.huggingface_document import parse_document
+
+    return parse_document(description.document, source="the tokenizer")
