@@ -41,7 +41,7 @@ def template(
         "single": [part(each) for each in single],
         "pair": [part(each) for each in pair],
         "special_tokens": {
-            token: {"id": token, "ids": listed, "tokens": [f"{token}{place}" for place in range(len(listed))]}
+            token: {"id": token, "ids": listed, "tokens": [token] * len(listed)}
             for token, listed in known.items()
         },
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tokbench.errors import TokbenchError
+
 Outcome = tuple[int, ...] | str | bytes | None
 """Ids, a text, an entry's bytes, or None where there is none; an error counts as its message."""
 
@@ -71,6 +73,17 @@ def in_words(found: Disagreement) -> str:
         "type ids": f"gives a model other type ids for the text {text} by {found.call}",
         "attention mask": f"gives a model another attention mask for the text {text} by {found.call}",
     }[found.way]
+
+
+def failure_of(error: BaseException) -> str:
+    """What a library says that failed on a text, a panic of its Rust included; raises what is no failure of it.
+
+    >>> failure_of(ValueError("too long"))
+    'error: too long'
+    """
+    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        raise error
+    return f"error: {error.message if isinstance(error, TokbenchError) else error}"
 
 
 def _quoted(text: str) -> str:

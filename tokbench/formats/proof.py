@@ -11,8 +11,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import TokbenchError, UnknownIdError
-from tokbench.formats.disagreement import Disagreement
+from tokbench.errors import UnknownIdError
+from tokbench.formats.disagreement import Disagreement, failure_of
 from tokbench.formats.proof_inputs import InputCall, compare_inputs, input_texts
 from tokbench.formats.proof_texts import DOMAIN, corpus_texts, generated_texts, special_texts
 from tokbench.formats.shrinking import shrink
@@ -275,19 +275,15 @@ def _pieces(ids: Outcome, *, entry: Callable[[int], bytes | None]) -> tuple[byte
 def _ids(encode: Callable[[str], Sequence[int]], text: str) -> tuple[int, ...] | str:
     try:
         return tuple(map(int, encode(text)))
-    except Exception as error:  # a library that fails on a text differs on it
-        return _failure(error)
+    except BaseException as error:
+        return failure_of(error)
 
 
 def _text(decode: Callable[[Sequence[int]], str], ids: tuple[int, ...]) -> str:
     try:
         return decode(ids)
-    except Exception as error:
-        return _failure(error)
-
-
-def _failure(error: Exception) -> str:
-    return f"error: {error.message if isinstance(error, TokbenchError) else error}"
+    except BaseException as error:
+        return failure_of(error)
 
 
 def _entries(source: Tokenizer) -> list[bytes | None]:

@@ -7,7 +7,7 @@ from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from tokbench.errors import TokbenchError
-from tokbench.formats.disagreement import Disagreement
+from tokbench.formats.disagreement import Disagreement, failure_of
 from tokbench.formats.proof_texts import corpus_texts, generated_texts, special_texts
 from tokbench.formats.shrinking import shrink
 from tokbench.post_processing import input_of, model_input
@@ -124,8 +124,8 @@ def _difference(source: Tokenizer, call: InputCall, text: str, pair: str | None)
         return None
     try:
         found: ModelInput | str = call.call(text, pair)
-    except Exception as error:  # a library that fails on a text differs on it
-        found = f"error: {error}"
+    except BaseException as error:
+        found = failure_of(error)
     if isinstance(found, str):
         return Disagreement("ids", text, expected.ids, found, pair=pair, call=call.name)
     for number, (way, one, other) in enumerate(zip(_WAYS, expected, found, strict=True)):
