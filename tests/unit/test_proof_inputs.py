@@ -142,6 +142,15 @@ def test_what_a_format_cannot_hold_is_told(opened: Callable[..., Any], tmp_path:
         assert any("special tokens are not looked for" in limit for limit in result.proof.limits)
 
 
+def test_a_template_that_writes_nothing_is_no_news(opened: Callable[..., Any], tmp_path: Path) -> None:
+    result = convert(opened(template([0], [0, 1])), to="tokenizers", out=tmp_path / "out.json")
+    assert not any("encode() writes" in note for note in result.notes)
+    assert not any(
+        "template" in note
+        for note in convert(opened(template([0], [0, 1])), to="tiktoken", out=tmp_path / "x").notes
+    )
+
+
 def test_a_vocabulary_of_bert_is_opened_with_its_template(tmp_path: Path) -> None:
     bare = json.loads(huggingface.wordpiece())
     (tmp_path / "tokenizer.json").write_text(json.dumps(bare))

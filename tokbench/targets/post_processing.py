@@ -128,7 +128,7 @@ def padding_in_words(padding: Padding) -> str:
 
 
 def _kept(done: PostProcessing) -> Iterator[str]:
-    if done.template is not None:
+    if done.template is not None and _writes(done.template):
         yield (
             f"encode() writes {spelled_template(done.template.single)} for a text and "
             f"{spelled_template(done.template.pair)} for two, and add_special_tokens=False the texts alone"
@@ -140,7 +140,7 @@ def _kept(done: PostProcessing) -> Iterator[str]:
 
 
 def _lost(done: PostProcessing, who: str) -> Iterator[str]:
-    if done.template is not None:
+    if done.template is not None and _writes(done.template):
         yield (
             f"{who} has no template; the source writes {spelled_template(done.template.single)} for a text "
             f"and {spelled_template(done.template.pair)} for two"
@@ -149,6 +149,11 @@ def _lost(done: PostProcessing, who: str) -> Iterator[str]:
         yield f"{who} does not truncate; the source does, at {done.truncation.max_length:,} tokens"
     if done.padding is not None:
         yield f"{who} does not pad; the source does, {padding_in_words(done.padding)}"
+
+
+def _writes(template: Template) -> bool:
+    """Whether a template writes anything: some only number the texts."""
+    return any(part.text is None for part in (*template.single, *template.pair))
 
 
 def _document(description: HuggingFaceModel) -> dict[str, Any]:
