@@ -379,6 +379,8 @@ SLOW = [
     ("gpt2/tokenizer.json", "tiktoken"),
     ("mistral", "tokenizers"),
     ("t5-small", "tokbin"),
+    ("roberta-base/tokenizer.json", "transformers"),
+    ("clip/tokenizer.json", "transformers"),
 ]
 
 

@@ -117,6 +117,23 @@ def test_transformers_does_it_when_asked(opened: Callable[..., Any], tmp_path: P
     assert document["source"]["template"] == document["target"]["template"]
 
 
+def test_tokens_that_take_white_space_behind_them_go_to_transformers_as_they_are(tmp_path: Path) -> None:
+    """As in Phi-3's file: special ones, and an end of the text that is none."""
+    transformers = pytest.importorskip("transformers")
+    document = json.loads(huggingface.byte_fallback())
+    flags = dict.fromkeys(("single_word", "lstrip", "normalized"), False) | {"rstrip": True}
+    following = max(document["model"]["vocab"].values()) + 1
+    for place, (text, is_special) in enumerate((("<|user|>", True), ("<|end|>", True), ("<|out|>", False))):
+        token = {"id": following + place, "content": text, **flags, "special": is_special}
+        document["added_tokens"].append(token)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    source = open_path(tmp_path / "tokenizer.json")
+    convert(source, to="transformers", out=tmp_path / "folder")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
+    text = "<|user|>\nthe cat<|end|> \n<|out|>  the"
+    assert tokenizer(text)["input_ids"] == source.encode(text, special=SpecialPolicy.ENCODE)
+
+
 def test_a_tokbin_has_the_template_and_the_flags(opened: Callable[..., Any], tmp_path: Path) -> None:
     source = opened(LLAMA, flags=("rstrip",), **CUT, **FILL)
     convert(source, to="tokbin", out=tmp_path / "out.tokbin")
