@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import tokenizers
 from support import huggingface
-from support.descriptions import trained
+from support.descriptions import running, trained
 from support.templates import BERT, ROBERTA, documented, template
 
 import tokbench
@@ -18,6 +18,7 @@ from tokbench.conversion import compare, convert
 from tokbench.errors import ConfigError, ProofError
 from tokbench.formats.disagreement import in_words
 from tokbench.formats.proof import prove
+from tokbench.models import ByteLevelBpe
 from tokbench.opening import open_path
 from tokbench.targets import tokenizers as to_tokenizers
 from tokbench.targets import transformers as to_transformers
@@ -39,7 +40,7 @@ FILL = {
         "pad_token": "</s>",
     }
 }
-TEXTS = ("the cat", " the <mask> cat", "<s> the\n\n1234 東京 </s>", "isn't it? " * 9)
+TEXTS = ("the", "the cat", " the <mask> cat", "<s> the\n\n1234 東京 </s>", "isn't it? " * 9)
 
 
 @pytest.fixture(autouse=True)
@@ -157,6 +158,24 @@ def test_what_a_format_cannot_hold_is_told(opened: Callable[..., Any], tmp_path:
         assert "tiktoken does not pad; the source does, to 16 tokens with '</s>'" in notes
         assert "'<mask>' takes the white space around it in the source, and tiktoken encodes it" in notes
         assert any("special tokens are not looked for" in limit for limit in result.proof.limits)
+
+
+def test_tokens_that_listed_merges_do_not_lead_to_are_taken_whole_there(tmp_path: Path) -> None:
+    """As in Llama 3's file: "he" merges first, so that "the" comes from no merge of "th" and "e"."""
+    made = [(0x68, 0x65, 256), (0x74, 0x68, 257), (257, 0x65, 258)]
+    source = running(
+        ByteLevelBpe(
+            tokens=(*(bytes([byte]) for byte in range(256)), b"he", b"th", b"the"),
+            merges=tuple(made),
+            pattern=None,
+            pattern_name="none",
+            whole_tokens_first=True,
+        )
+    )
+    assert (source.encode("the"), source.encode("xthe")) == ([258], [0x78, 0x74, 256])
+    convert(source, to="tokenizers", out=tmp_path / "out.json")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "out.json"))
+    assert theirs.encode("the").ids == [258]
 
 
 def test_a_template_that_writes_nothing_is_no_news(opened: Callable[..., Any], tmp_path: Path) -> None:

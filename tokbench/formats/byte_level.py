@@ -47,9 +47,15 @@ def listed_merges(description: ByteLevelBpe) -> list[Merge]:
 
 
 def needs_whole_tokens_first(description: ByteLevelBpe, merges: Sequence[Merge]) -> bool:
-    """Whether a token that no merge makes is to be taken whole all the same."""
+    """Whether some token is to be taken whole that its merges may not lead to.
+
+    Merges that were derived from ranks lead to every token that they make; listed ones need not, as
+    another merge may come first.
+    """
     if not description.whole_tokens_first:
         return False
+    if description.merges is not None:
+        return True
     made = {merge[2] for merge in merges}
     tokens = ordinary_tokens(description)
     return any(token is not None and len(token) > 1 and id not in made for id, token in enumerate(tokens))
