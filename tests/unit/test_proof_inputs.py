@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from tokbench.models import ByteLevelBpe
 from tokbench.opening import open_path
 from tokbench.targets import tokenizers as to_tokenizers
 from tokbench.targets import transformers as to_transformers
+from tokbench.targets.roles import model_config
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -248,7 +250,7 @@ def test_what_a_file_loses_is_found(  # noqa: PLR0917 -- fixtures and cases
     monkeypatch.setattr(
         to_tokenizers,
         "document_of",
-        lambda source: json.dumps({**json.loads(right(source)), part: value}).encode(),
+        lambda *given, **options: json.dumps({**json.loads(right(*given, **options)), part: value}).encode(),
     )
     with pytest.raises(ProofError) as failed:
         convert(opened(ROBERTA, **CUT, **FILL), to="tokenizers", out=tmp_path / "never.json")
@@ -268,7 +270,10 @@ def test_a_lost_flag_is_found(
     monkeypatch.setattr(
         to_transformers,
         "model_config",
-        lambda source: replace(model_config(source), added_tokens=()),
+        lambda source: replace(
+            model_config(source),
+            added_tokens=tuple(replace(token, lstrip=False) for token in model_config(source).added_tokens),
+        ),
     )
     with pytest.raises(ProofError) as failed:
         convert(opened(None, flags=("lstrip",)), to="transformers", out=tmp_path / "never")
@@ -281,8 +286,8 @@ def test_a_pair_that_differs_is_shown_in_its_smallest_form(
 ) -> None:
     right = to_tokenizers.document_of
 
-    def swapped(source: Any) -> bytes:
-        document = json.loads(right(source))
+    def swapped(*given: Any, **options: Any) -> bytes:
+        document = json.loads(right(*given, **options))
         document["post_processor"]["pair"][0]["SpecialToken"]["id"] = "</s>"
         return json.dumps(document).encode()
 
@@ -305,8 +310,8 @@ def test_a_library_that_panics_differs(
 ) -> None:
     right = to_tokenizers.document_of
 
-    def unknown(source: Any) -> bytes:
-        document = json.loads(right(source))
+    def unknown(*given: Any, **options: Any) -> bytes:
+        document = json.loads(right(*given, **options))
         document["post_processor"]["special_tokens"] = {}
         return json.dumps(document).encode()
 
@@ -315,6 +320,37 @@ def test_a_library_that_panics_differs(
         convert(opened(LLAMA), to="tokenizers", out=tmp_path / "never.json")
     assert failed.value.proof.disagreement is not None
     assert str(failed.value.proof.disagreement.found).startswith("error: ")
+
+
+def test_what_stands_beside_a_vocabulary_decides_of_the_padding(
+    opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    opened(ROBERTA, **CUT, **FILL)
+    beside = {"bos_token": "<s>", "pad_token": "<mask>", "padding_side": "right", "truncation_side": "left"}
+    beside |= {"model_max_length": 512}
+    (tmp_path / "source" / "tokenizer_config.json").write_text(json.dumps(beside))
+    source: Any = open_path(tmp_path / "source", engine="native")
+    convert(source, to="transformers", out=tmp_path / "folder")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
+    filled = tokenizer("the cat", padding="max_length", max_length=8)["input_ids"]
+    assert filled == [338, *source.encode("the cat"), 339, 340, 340, 340][:8]
+    assert tokenizer.model_max_length == 512
+
+
+def test_a_token_that_no_template_writes_is_told(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """transformers goes by the tokenizer.json where there is one, not by add_bos_token."""
+    transformers = pytest.importorskip("transformers")
+    opened(template([0, "</s>"], [0, 1]))
+    beside = {"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True, "add_eos_token": True}
+    (tmp_path / "source" / "tokenizer_config.json").write_text(json.dumps(beside))
+    source: Any = open_path(tmp_path / "source", engine="native")
+    result = convert(source, to="transformers", out=tmp_path / "folder")
+    told = [note for note in result.notes if "no template writes" in note]
+    assert len(told) == 1
+    assert told[0].startswith("add_bos_token is true beside the source")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
+    assert tokenizer("the")["input_ids"] == source.with_template("the") == [*source.encode("the"), 339]
 
 
 # --- special tokens as text -------------------------------------------------------------------

@@ -11,14 +11,14 @@ from tokbench.formats.post_processors import (
     parse_post_processing,
     spelled_template,
 )
-from tokbench.models import ByteLevelBpe, HuggingFaceModel, Template, TemplatePart, TokenFlags
+from tokbench.models import ByteLevelBpe, HuggingFaceModel, TokenFlags
 from tokbench.post_processing import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tokbench.formats.tokenizer_config import TokenizerConfig
-    from tokbench.models import Description, Padding, PostProcessing
+    from tokbench.models import Description, Padding, PostProcessing, Template
 
 
 def post_processing_of(description: Description | None) -> PostProcessing:
@@ -38,41 +38,38 @@ def post_processing_of(description: Description | None) -> PostProcessing:
 def as_configured(done: PostProcessing, config: TokenizerConfig) -> PostProcessing:
     """What transformers does where a `tokenizer_config.json` stands beside a `tokenizer.json` that asks for it.
 
-    add_bos_token and add_eos_token replace the template, whatever it is; the role pad and the sides come
-    before those of the file.
+    The role pad and the sides come before those of the file. The template is the file's, whatever
+    add_bos_token and add_eos_token say.
     """
-    ids = {token.content: token.id for token in config.added_tokens}
-    if config.add_bos_token is not None or config.add_eos_token is not None:
-        bos = config.roles.get("bos") if config.add_bos_token else None
-        eos = config.roles.get("eos") if config.add_eos_token else None
-        single, second = _parts(bos, 0, eos, ids), _parts(bos, 1, eos, ids)
-        done = replace(done, template=Template(single, (*single, *second)))
-    if done.truncation is not None and config.truncation_side is not None:
-        done = replace(
-            done, truncation=replace(done.truncation, direction=config.truncation_side.capitalize())
+    truncation, padding = done.truncation, done.padding
+    if truncation is not None and config.truncation_side is not None:
+        truncation = replace(truncation, direction=config.truncation_side.capitalize())
+    if padding is not None:
+        ids = {token.content: token.id for token in config.added_tokens}
+        pad = config.roles.get("pad", padding.pad_token)
+        side = config.padding_side or padding.direction
+        padding = replace(
+            padding, pad_token=pad, pad_id=ids.get(pad, padding.pad_id), direction=side.capitalize()
         )
-    if done.padding is not None:
-        pad = config.roles.get("pad", done.padding.pad_token)
-        side = config.padding_side or done.padding.direction
-        done = replace(
-            done,
-            padding=replace(
-                done.padding,
-                pad_token=pad,
-                pad_id=ids.get(pad, done.padding.pad_id),
-                direction=side.capitalize(),
-            ),
-        )
-    return done
+    return replace(done, truncation=truncation, padding=padding)
 
 
-def _parts(bos: str | None, text: int, eos: str | None, ids: Mapping[str, int]) -> tuple[TemplatePart, ...]:
-    def special(token: str | None) -> list[TemplatePart]:
-        if token is None or token not in ids:
-            return []
-        return [TemplatePart(None, (token,), (ids[token],), text)]
+def unwritten(done: PostProcessing, config: TokenizerConfig) -> tuple[str, ...]:
+    """Notes of what add_bos_token and add_eos_token say and no template does.
 
-    return (*special(bos), TemplatePart(text, type_id=text), *special(eos))
+    >>> from tokbench.formats.tokenizer_config import TokenizerConfig
+    >>> unwritten(NOTHING, TokenizerConfig(roles={"bos": "<s>"}, add_bos_token=True))
+    ('add_bos_token is true beside the source, but no template writes <s>: write it where a model wants it',)
+    """
+    parts = () if done.template is None else done.template.single
+    written = {token for part in parts for token in part.tokens}
+    asked = {"bos": config.add_bos_token, "eos": config.add_eos_token}
+    missing = {role: config.roles.get(role) for role, is_asked in asked.items() if is_asked}
+    return tuple(
+        f"add_{role}_token is true beside the source, but no template writes {token}: write it where a model wants it"
+        for role, token in missing.items()
+        if token is not None and token not in written
+    )
 
 
 def takes_white_space(flags: Mapping[str, TokenFlags]) -> list[str]:

@@ -12,7 +12,13 @@ from tokbench.formats.tokenizer_config_files import config_files
 from tokbench.models import HuggingFaceModel
 from tokbench.targets import Product, Source
 from tokbench.targets.config_proof import prove_config, proved_in_words
-from tokbench.targets.post_processing import as_configured, kept, padding_in_words, post_processing_of
+from tokbench.targets.post_processing import (
+    as_configured,
+    kept,
+    padding_in_words,
+    post_processing_of,
+    unwritten,
+)
 from tokbench.targets.roles import model_config
 from tokbench.targets.tokenizers import document_of, restricted, scores_of
 from tokbench.targets.transformers_calls import input_calls, quiet
@@ -47,7 +53,7 @@ def make(source: Source) -> Product:
             **config_files(config, token_types=types),
         },
         open=lambda path: rounding.tolerant(restricted(_opened(path, source, config, done), source)),
-        notes=tuple(_notes(source, config, asked, done)),
+        notes=tuple(_notes(source, config, done)),
         at_times=frozenset(["chat_template.jinja", "generation_config.json"]),
         limits=rounding.limits,
         rounding=rounding.accepted,
@@ -56,11 +62,16 @@ def make(source: Source) -> Product:
 
 
 def _with_limits(config: TokenizerConfig, source: Source, asked: PostProcessing) -> TokenizerConfig:
-    """The configuration with what the user asks for, and with the length at which the source cuts."""
+    """The configuration with what the user asks for, and with what the source cuts at and fills up with."""
     if source.special_as_text:
         config = replace(config, split_special_tokens=True)
     if config.model_max_length is None and asked.truncation is not None:
         config = replace(config, model_max_length=asked.truncation.max_length)
+    if asked.padding is not None and "pad" not in config.roles:
+        # transformers takes it for that in any case.
+        pad = asked.padding.pad_token
+        others = tuple(text for text in config.additional_special_tokens or () if text != pad)
+        config = replace(config, roles={**config.roles, "pad": pad}, additional_special_tokens=others)
     return config
 
 
@@ -75,14 +86,11 @@ def _has_token_types(description: Description | None, done: PostProcessing) -> b
     return model_type(parse_document(description.document, source="the tokenizer")) == "WordPiece"
 
 
-def _notes(
-    source: Source, config: TokenizerConfig, asked: PostProcessing, done: PostProcessing
-) -> Iterator[str]:
+def _notes(source: Source, config: TokenizerConfig, done: PostProcessing) -> Iterator[str]:
     if source.special_tokens:
         yield _TEXT_NOTE if config.split_special_tokens else _SPECIAL_NOTE
     yield from kept(replace(done, truncation=None, padding=None))
-    if done.template != asked.template:
-        yield "that is what tokenizer_config.json says; tokenizers writes what the tokenizer.json says"
+    yield from unwritten(done, config)
     if done.truncation is not None:
         yield (
             f"the source truncates at {done.truncation.max_length:,} tokens, and AutoTokenizer with "
