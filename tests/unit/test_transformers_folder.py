@@ -128,8 +128,8 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, name: str, change: Any) -> None:
     """Write another file than the source asks for."""
     before = target.config_files
 
-    def files(config: Any) -> dict[str, bytes]:
-        made = before(config)
+    def files(config: Any, **options: Any) -> dict[str, bytes]:
+        made = before(config, **options)
         if name.endswith(".json"):
             made[name] = json.dumps(change(json.loads(made[name]))).encode()
         else:
