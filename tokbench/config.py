@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 import types
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 _MAX_PRESET_BYTES = 1 << 20
 _PRESET_KEYS = ("backend", "description", "options")
+
+
+_WHOLE_NUMBER = re.compile(r"(-?)([0-9]{1,18})(?:\.([0-9]{1,6})(?=[km]))?([km]?)")
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: s
 def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str, Any]:
     """An option written as `key=value`, the value read by the option's type.
 
-    Whole numbers may be written with "_" or "k" (32_000, 32k); a list is written with commas, or by
+    Whole numbers may be written as `whole_number` reads them (32_000, 32k); a list is written with commas, or by
     giving the option several times; "none" is no value where the option may have none. What the
     backend does not know and its library might goes to the library as it is (`PassesOn`).
 
@@ -158,6 +163,27 @@ def parse_options(config_type: type[Any], texts: Iterable[str], *, where: str) -
     return options
 
 
+def whole_number(text: str) -> int:
+    """A whole number as people write it: plain, with "_" between digits, or with "k" or "M" behind it.
+
+    Raises:
+        ValueError: it is none, or has more than eighteen digits.
+
+    >>> whole_number("32k"), whole_number("1_000"), whole_number("1.5k"), whole_number("-1")
+    (32000, 1000, 1500, -1)
+    """
+    plain = text.strip().lower().replace("_", "")
+    found = _WHOLE_NUMBER.fullmatch(plain)
+    if found is None:
+        raise ValueError(f"{text!r:.40} is no whole number")
+    sign, whole, fraction, unit = found.groups(default="")
+    scale: int = 10 ** len(fraction)
+    number, rest = divmod(int(whole + fraction) * _UNITS[unit], scale)
+    if rest:
+        raise ValueError(f"{text!r} is no whole number")
+    return -number if sign else number
+
+
 def _read(value: str, hint: Any) -> Any:
     """A value as its type is written. Raises `ValueError`."""
     if get_origin(hint) in (Union, types.UnionType):
@@ -172,8 +198,7 @@ def _read(value: str, hint: Any) -> Any:
             raise ValueError(value)
         return value.lower() == "true"
     if hint is int:
-        thousands = 1000 if value[-1:] in ("k", "K") else 1
-        return int(value[:-1] if thousands > 1 else value) * thousands
+        return whole_number(value)
     return float(value) if hint is float else value
 
 

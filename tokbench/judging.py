@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tokbench.config import whole_number
 from tokbench.errors import ConfigError
 from tokbench.evaluation.comparison import Setting, compare_contestants, unique_names
 from tokbench.evaluation.contestants import BACKENDS, Contestant, train_contestants
@@ -286,9 +287,10 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 
 def _size(text: str) -> int:
-    digits = text.strip().lower().replace("_", "")
-    thousands = 1000 if digits.endswith("k") else 1
-    number = digits.removesuffix("k")
-    if not number.isascii() or not number.isdigit() or not 0 < int(number) * thousands <= _LARGEST_SIZE:
+    try:
+        size = whole_number(text)
+    except ValueError:
+        size = 0
+    if not 0 < size <= _LARGEST_SIZE:
         raise ConfigError(f"{text!r} is no vocabulary size", hint="write 32000 or 32k")
-    return int(number) * thousands
+    return size

@@ -177,7 +177,7 @@ def test_sizes_as_they_are_written(text: str, sizes: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "k", "1k:", ":4k", "0", "-5", "1.5k", "8k:1k", "1k,,2k", "٣", "1e9", "99999999"]
+    "text", ["", "k", "1k:", ":4k", "0", "-5", "1.5", "1.0005k", "8k:1k", "1k,,2k", "٣", "1e9", "99999999"]
 )
 def test_anything_else_is_no_size(text: str) -> None:
     with pytest.raises(ConfigError):

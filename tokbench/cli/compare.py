@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.numbers import tokens_option
 from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import AggregateChoice, MetricsOption, ProgressChoice, ProgressOption
@@ -34,9 +35,7 @@ def compare(
     ] = None,
     vocab_size: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=1, help="The size of those that are trained; by default one that fits."
-        ),
+        tokens_option(help="The size of those that are trained, as 32000 or 32k; by default one that fits."),
     ] = None,
     metrics: MetricsOption = None,
     baseline: Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.numbers import tokens_option
 from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import MetricsOption, ProgressChoice, ProgressOption, TokenizerOption
@@ -30,7 +31,7 @@ def report(
     layers: Annotated[int | None, typer.Option(metavar="N", min=1, help="Its attention layers.")] = None,
     kv_heads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Key-value heads of each.")] = None,
     head_dim: Annotated[int | None, typer.Option(metavar="N", min=1, help="The width of a head.")] = None,
-    context: Annotated[int | None, typer.Option(metavar="N", min=1, help="Tokens of its context.")] = None,
+    context: Annotated[int | None, tokens_option(help="Tokens of its context, as 8192 or 128k.")] = None,
     parameter_bytes: Annotated[
         float, typer.Option(metavar="N", min=0.125, help="Bytes of a parameter and of a cached value.")
     ] = 2.0,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tokbench.cli.corpora import DocumentUnit
+from tokbench.cli.numbers import tokens_option
 from tokbench.cli.opening import EngineOption, PatternOption, SpecialTokenOption, open_tokenizer
 from tokbench.cli.options import (
     ColorChoice,
@@ -75,7 +76,9 @@ EosOption = Annotated[
 ]
 ShardTokensOption = Annotated[
     int,
-    typer.Option(metavar="N", help="The most tokens of a shard; a longer document has one for itself."),
+    tokens_option(
+        help="The most tokens of a shard, as 100_000_000 or 100M; a longer document has one for itself."
+    ),
 ]
 DocumentsOption = Annotated[DocumentUnit, typer.Option(help="What a text file falls into, with --out.")]
 ThreadsOption = Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tokbench.cli.corpora import DocumentsOption, DocumentUnit, chosen_corpus
+from tokbench.cli.numbers import tokens_option
 from tokbench.cli.options import (
     MAX_DOCUMENT,
     ColorChoice,
@@ -38,7 +39,9 @@ def train(
     ] = None,
     vocab_size: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Entries, special tokens included. By default fitted to the text."),
+        tokens_option(
+            help="Entries, special tokens included, as 32000 or 32k. By default fitted to the text."
+        ),
     ] = None,
     pattern: Annotated[
         str | None,
