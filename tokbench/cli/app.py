@@ -25,10 +25,13 @@ from tokbench.cli import (
     sweep,
     training,
 )
+from tokbench.cli.command import Command
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+_WIDEST_HELP = 160
 
 app = typer.Typer(
     name="tokbench",
@@ -39,7 +42,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help: its panels leave too little room at 80 columns
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    # Help is as wide as the terminal, where click would stop at 80 columns.
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST_HELP},
 )
 
 
@@ -52,7 +56,7 @@ def _add(name: str, command: Callable[..., None], *, summary: str, examples: Seq
             command(*args, **options)
             sys.stdout.flush()
 
-    app.command(name, short_help=summary, epilog=f"\b\nExamples:\n{lines}")(guarded)
+    app.command(name, cls=Command, short_help=summary, epilog=f"\b\nExamples:\n{lines}")(guarded)
 
 
 @contextmanager
