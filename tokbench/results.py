@@ -169,6 +169,15 @@ class Count:
         """UTF-8 bytes over tokens; None where there are no tokens."""
         return self.num_bytes / self.tokens if self.tokens else None
 
+    def joined(self, other: Count) -> Count:
+        """This text and another one behind it."""
+        return Count(
+            self.source,
+            self.tokens + other.tokens,
+            self.num_bytes + other.num_bytes,
+            self.characters + other.characters,
+        )
+
     def document(self) -> dict[str, Any]:
         """As a part of `--json`."""
         return {

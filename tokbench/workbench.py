@@ -351,19 +351,47 @@ def decode(tokenizer: Tokenizer, ids: Sequence[int], *, errors: str = "replace")
 
 
 def count(
-    tokenizer: Tokenizer, inputs: Iterable[TextInput], *, special: SpecialPolicy = SpecialPolicy.TEXT
-) -> CountResult:
-    """How many tokens, bytes and characters each text has. Raises `SpecialTokenError`, `TextError`."""
-    counts = tuple(
-        Count(
-            source=item.source,
-            tokens=_num_tokens(tokenizer, item.text, special=special),
-            num_bytes=len(item.text.encode()),
-            characters=len(item.text),
-        )
-        for item in inputs
+    tokenizers: Sequence[Tokenizer],
+    inputs: Iterable[TextInput],
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    per_line: bool = False,
+) -> tuple[CountResult, ...]:
+    """How many tokens, bytes and characters each text has.
+
+    Args:
+        tokenizers: each counts every text, which is read once.
+        inputs: the texts; those that are parts of one file are counted together.
+        special: what the text of a special token becomes.
+        per_line: whether each line of a text, and each part of a file, is counted by itself.
+
+    Returns:
+        One for each tokenizer.
+
+    Raises:
+        SpecialTokenError, TextError: as `Tokenizer.encode`.
+    """
+    counts: list[list[Count]] = [[] for _ in tokenizers]
+    for item in _lines(inputs) if per_line else inputs:
+        size, characters = len(item.text.encode()), len(item.text)
+        joins = item.continues and not per_line
+        for tokenizer, found in zip(tokenizers, counts, strict=True):
+            tokens = _num_tokens(tokenizer, item.text, special=special)
+            one = Count(item.source if per_line else item.file, tokens, size, characters)
+            found.append(found.pop().joined(one) if joins else one)
+    return tuple(
+        CountResult(info=tokenizer.info, counts=tuple(found))
+        for tokenizer, found in zip(tokenizers, counts, strict=True)
     )
-    return CountResult(info=tokenizer.info, counts=counts)
+
+
+def _lines(inputs: Iterable[TextInput]) -> Iterator[TextInput]:
+    """Each line as a text, without its end; a text without a line end is one, as it is."""
+    for item in inputs:
+        lines = item.text.removesuffix("\n").split("\n")
+        for number, line in enumerate(lines, start=1):
+            source = item.source if len(lines) == 1 else f"{item.source}:{number}"
+            yield dataclasses.replace(item, source=source, text=line.removesuffix("\r"))
 
 
 def _num_tokens(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy) -> int:

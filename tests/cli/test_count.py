@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import re
 
@@ -115,6 +116,69 @@ def test_special_tokens(run, trained, policy, tokens):
     data = run("count", "-t", trained, "--special", policy, "--json", "a<|pad|>b").good().json
     assert data["total"]["tokens"] == (tokens or len(tokbench.load(trained).encode("a<|pad|>b")))
     run("count", "-t", trained, "--special", "raise", "a<|pad|>b").refused(1, "'<|pad|>' at bytes 1-8")
+
+
+# --- several tokenizers, lines, forms -----------------------------------------------------------
+
+
+def test_several_tokenizers_have_a_column_each(run, trained, files):
+    data = run("count", "-t", trained, "-t", "default", *files, "--json").good().json
+    assert list(data) == ["schema", "tokenizers"]
+    alone = [run("count", "-t", name, *files, "--json").good().json for name in (trained, "default")]
+    assert data["tokenizers"] == alone
+    lines = run("count", "-t", trained, "-t", "default", *files).good().lines
+    assert lines[1].split() == ["mine", "default", "bytes", "characters"]
+    [row] = [line.split() for line in lines if line.split()[:1] == ["total"]]
+    sizes = alone[0]["total"]
+    numbers = [sizes["tokens"], alone[1]["total"]["tokens"], sizes["bytes"], sizes["characters"]]
+    assert row[1:] == [f"{number:,}" for number in numbers]
+
+
+@pytest.fixture
+def lines(tmp_path):
+    (tmp_path / "a.log").write_bytes(b"one two\nthree\r\n\nfour")
+    (tmp_path / "b.jsonl").write_text('{"text": "five\\nsix"}\n{"text": "seven"}\n', encoding="utf-8")
+    return ["a.log", "b.jsonl"]
+
+
+def test_a_file_of_records_is_one_row(run, trained, lines):
+    data = run("count", "-t", trained, *lines, "--json").good().json
+    assert [entry["source"] for entry in data["files"]] == lines
+    tokenizer = tokbench.load(trained)
+    assert data["files"][1]["tokens"] == sum(len(tokenizer.encode(text)) for text in ("five\nsix", "seven"))
+
+
+def test_lines_and_records_are_rows_where_asked_for(run, trained, lines):
+    data = run("count", "-t", trained, *lines, "--per-line", "--json").good().json
+    sources = ["a.log:1", "a.log:2", "a.log:3", "a.log:4", "b.jsonl:1:1", "b.jsonl:1:2", "b.jsonl:2"]
+    assert [entry["source"] for entry in data["files"]] == sources
+    texts = ["one two", "three", "", "four", "five", "six", "seven"]
+    tokenizer = tokbench.load(trained)
+    assert [numbers(entry) for entry in data["files"]] == [computed(tokenizer, text) for text in texts]
+
+
+def test_csv_has_a_line_for_each_text_and_tokenizer(run, trained, lines):
+    done = run("count", "-t", trained, "-t", "default", *lines, "--csv").good()
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert [(row["tokenizer"], row["source"]) for row in rows] == [
+        (name, source) for name in ("mine", "default") for source in lines
+    ]
+    data = run("count", "-t", trained, *lines, "--json").json
+    assert [int(row["tokens"]) for row in rows[:2]] == [entry["tokens"] for entry in data["files"]]
+    run("count", *lines, "--csv", "--json").refused(2, "--json and --csv cannot both be meant")
+
+
+@pytest.mark.parametrize("command", ["count", "encode"])
+def test_stdin_is_read_where_nothing_is_named(run, trained, command):
+    named = run(command, "-t", trained, "-", stdin=b"from stdin").good()
+    assert run(command, "-t", trained, stdin=b"from stdin").good().out == named.out
+    assert named.out
+
+
+def test_an_option_that_takes_one_value_is_given_once(run, trained):
+    message = "'-t' / '--tokenizer': it is given more than once, and takes one value"
+    run("encode", "-t", trained, "-t", "default", "text").refused(2, message)
+    assert run("count", "--json", "--json", "text").good().json["total"]["characters"] == 4
 
 
 def test_a_text_is_never_markup(run):

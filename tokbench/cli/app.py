@@ -18,6 +18,7 @@ from tokbench.cli import (
     commands,
     compare,
     convert,
+    count,
     inspect,
     listings,
     report,
@@ -129,7 +130,7 @@ _add(
 )
 _add(
     "count",
-    commands.count,
+    count.count,
     summary="Count tokens, bytes and characters.",
     examples=["count README.md src/", 'count "a text" -t mine', "count corpus.jsonl --json"],
 )

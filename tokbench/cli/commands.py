@@ -1,4 +1,4 @@
-"""The commands that do something with text: encode, decode, count, viz."""
+"""The commands that do something with text: encode, decode, viz."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tokbench.cli.options import (
     TextFlag,
     TokenizerOption,
 )
-from tokbench.cli.texts import read_texts
+from tokbench.cli.texts import STDIN, TextsArgument, read_texts
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ class Layout(Enum):
 
 def encode(
     context: typer.Context,
-    inputs: Annotated[
-        list[str],
-        typer.Argument(metavar="TEXT", help="Texts, files, folders, patterns, or - for stdin."),
-    ],
+    inputs: TextsArgument = None,
     *,
     tokenizer: TokenizerOption = "default",
     pattern: PatternOption = None,
@@ -98,7 +95,7 @@ def encode(
     if out is not None:
         shards.encode_files(
             opened,
-            inputs,
+            inputs or [STDIN],
             out,
             reading=shards.Reading(
                 documents=documents,
@@ -182,49 +179,6 @@ def decode(
     if sys.stdout.isatty() and not result.data.endswith(b"\n"):
         sys.stdout.buffer.write(b"\n")
     sys.stdout.buffer.flush()
-
-
-def count(
-    inputs: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="Files, folders, patterns, texts, or - for stdin."),
-    ],
-    *,
-    tokenizer: TokenizerOption = "default",
-    pattern: PatternOption = None,
-    special_token: SpecialTokenOption = None,
-    engine: EngineOption = EngineChoice.auto,
-    special: SpecialOption = SpecialPolicy.TEXT,
-    text: TextFlag = False,
-    file: FileFlag = False,
-    text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.strict,
-    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
-    json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
-    progress: ProgressOption = ProgressChoice.bar,
-) -> None:
-    """Count tokens, bytes and characters of each text, and in total."""
-    from tokbench import workbench
-    from tokbench.render.console import make_console, print_json
-    from tokbench.render.tables import render_count
-
-    opened = open_tokenizer(
-        tokenizer, pattern=pattern, special_token=special_token, engine=engine, progress=progress
-    )
-    texts = read_texts(
-        inputs,
-        text=text,
-        file=file,
-        text_field=text_field,
-        errors=errors,
-        max_document_bytes=max_document_bytes,
-    )
-    result = workbench.count(opened, texts, special=special)
-    if json:
-        print_json(result.document())
-    else:
-        render_count(result, console=make_console(color=color.value))
 
 
 def viz(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tokbench.interfaces import BackendInfo
     from tokbench.listing_results import BackendsResult, CorpusResult, DoctorResult, ListResult
-    from tokbench.results import Count, CountResult, TrainResult
+    from tokbench.results import TrainResult
 
 
 def visible(text: str) -> str:
@@ -94,29 +94,6 @@ def _pieces(pieces: Iterable[bytes]) -> Text:
 def render_source(source: str, *, console: Console) -> None:
     """A line above what belongs to one of several texts."""
     console.print(Text(visible(source), style=_BOLD))
-
-
-def render_count(result: CountResult, *, console: Console) -> None:
-    """A line a text, and the total where there are several."""
-    table = plain_table(
-        "", ("tokens", "right"), ("bytes", "right"), ("characters", "right"), ("bytes/token", "right")
-    )
-    for count in result.counts:
-        table.add_row(Text(visible(count.source)), *_count_cells(count))
-    if len(result.counts) > 1:
-        table.add_section()
-        table.add_row(Text("total", style=_BOLD), *_count_cells(result.total))
-    print_table(table, console=console)
-    console.print(Text(f"by {result.info.name} ({result.info.vocab_size:,} entries)", style=_FAINT))
-
-
-def _count_cells(count: Count) -> list[str]:
-    return [
-        f"{count.tokens:,}",
-        f"{count.num_bytes:,}",
-        f"{count.characters:,}",
-        _decimal(count.bytes_per_token),
-    ]
 
 
 def render_corpus(result: CorpusResult, *, console: Console) -> None:
