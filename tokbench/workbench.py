@@ -202,17 +202,18 @@ def load(
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
 ) -> Tokenizer:
-    """Open a tokenizer by the path of its folder or file: one that was saved, or that of another tool.
+    """Open a tokenizer by its path or name: one that was saved, or that of another tool.
 
     Args:
         path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, `vocab.json` with
-            `merges.txt`, `vocab.txt`, GGUF, tokbin, or a folder with one of them; told by content.
+            `merges.txt`, `vocab.txt`, GGUF, tokbin, or a folder with one of them; told by content. A string may
+            be any name that `-t` takes: one below `tokenizers/`, "default", "tiktoken:NAME", "hf:ORG/MODEL".
         pattern: how text is split, a name or a regular expression, where the file does not say.
         special_tokens: text → id where the file does not say; None for the next free id.
         engine: "native", "library", or "auto": native where that is provably the same.
 
     Raises:
-        StoreError: there is nothing of that path.
+        StoreError: there is nothing of that path or name.
         ModelFormatError: it is damaged, or not a tokenizer.
         ConfigError: an option that cannot be used, or a pattern that is needed and not given; or
             an engine was demanded that cannot run it exactly.
@@ -221,6 +222,10 @@ def load(
 
         tokenizer = load("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
     """
+    if isinstance(path, str):
+        return open_tokenizer(path, pattern=pattern, special_tokens=special_tokens, engine=engine)
+    if not isinstance(path, Path):
+        raise ConfigError(f"a tokenizer is opened by a path or a name, not by {path!r:.60}")
     from tokbench.opening import open_path
 
     return open_path(path, pattern=pattern, special_tokens=special_tokens, engine=engine)
@@ -287,11 +292,25 @@ def _opened(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
         return open_found(recognise(Path(name)), request)
     if is_remote(name):
         return open_remote(name, request)
+    raise _no_tokenizer(name)
+
+
+def _no_tokenizer(name: str) -> StoreError:
+    """Nothing has the name: what it needs if it is a model's, else what was probably meant, and what there is."""
+    from tokbench.opening.known_models import nearest, where_to_get
+
+    if (found := where_to_get(name)) is not None:
+        tokenizer, hint = found
+        return StoreError(
+            f"there is no tokenizer {name!r} here: the model of that name has {tokenizer}", hint=hint
+        )
     saved = store.saved_tokenizers(TOKENIZERS)
     known = [*(one.directory.name for one in saved if one.error is None), DEFAULT_NAME]
-    raise StoreError(
+    close = nearest(name, known)
+    meant = "" if close is None else f"did you mean {close!r}? "
+    return StoreError(
         f"there is no tokenizer {name!r}",
-        hint=f"there are {', '.join(known)}; a path, tiktoken:NAME and hf:ORG/MODEL work too",
+        hint=f"{meant}there are {', '.join(known)}; a path, tiktoken:NAME and hf:ORG/MODEL work too",
     )
 
 

@@ -6,6 +6,7 @@ look into their caches first (TIKTOKEN_CACHE_DIR; HF_HOME, HF_HUB_OFFLINE).
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,9 @@ def _open_tiktoken(name: str, request: OpenRequest) -> Opened:
     request.takes_nothing(f"{TIKTOKEN}{name}")
     known = tiktoken.list_encoding_names()
     if name not in known:
-        raise StoreError(f"tiktoken has no {name!r}", hint=f"it has {', '.join(known)}")
+        close = difflib.get_close_matches(name, known, n=1)
+        meant = f"did you mean tiktoken:{close[0]}? " if close else ""
+        raise StoreError(f"tiktoken has no {name!r}", hint=f"{meant}it has {', '.join(known)}")
     try:
         encoding = tiktoken.get_encoding(name)
     except Exception as error:  # whatever its HTTP client raises
