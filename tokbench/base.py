@@ -54,6 +54,20 @@ class BaseTokenizer(ABC):
         self._special_bytes = {id: text.encode() for text, id in self._special_ids.items()}
         self._finder = SpecialTokenFinder(self._special_ids)
 
+    def __repr__(self) -> str:
+        """Short: what it is called, what it is, how large."""
+        info = self.info
+        return f"<{info.backend} tokenizer {info.name!r}, {info.vocab_size:,} entries, {info.kernel}>"
+
+    def __call__(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text; the same as `encode`."""
+        return self.encode(text, special=special)
+
+    @cached_property  # not a property: a tokenizer of another package may have an attribute of that name
+    def vocab_size(self) -> int:
+        """Entries, special tokens included."""
+        return self.info.vocab_size
+
     @abstractmethod
     def segment_ordinary(self, text: str) -> Iterable[Token]:
         """The tokens of a text in which nothing is a special token; spans count from its beginning."""
@@ -238,7 +252,9 @@ class BaseTokenizer(ABC):
 
 
 def utf8(text: str) -> bytes:
-    """The UTF-8 of a text. Raises `TextError` for a lone surrogate."""
+    """The UTF-8 of a text. Raises `TextError` for a lone surrogate, and for what is no text."""
+    if not isinstance(text, str):
+        raise TextError(f"a text is a str, and this is {type(text).__name__}", hint="give decoded text")
     try:
         return text.encode()
     except UnicodeEncodeError as error:

@@ -302,3 +302,18 @@ def test_a_folder_is_replaced_only_when_asked_to(trained: Tokenizer, tmp_path: P
     with pytest.raises(StoreError):
         trained.save(tmp_path / "mine")
     trained.save(tmp_path / "mine", overwrite=True)
+
+
+# What a user of Python expects
+
+
+def test_it_tells_what_it_is_in_a_line(tokenizer: Tokenizer) -> None:
+    shown = repr(tokenizer)
+    assert len(shown) < 100
+    assert tokenizer.info.name in shown
+    assert f"{tokenizer.info.vocab_size:,}" in shown
+    assert tokenizer.vocab_size == tokenizer.info.vocab_size  # type: ignore[attr-defined]
+
+
+def test_calling_it_encodes(tokenizer: Tokenizer) -> None:
+    assert tokenizer("some text") == tokenizer.encode("some text")  # type: ignore[operator]

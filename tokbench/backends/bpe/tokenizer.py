@@ -138,14 +138,14 @@ class BpeTokenizer(BaseTokenizer):
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
-        prepared = normalize(text, self.pattern.normalization)
         try:
+            prepared = normalize(text, self.pattern.normalization)
             if self.pattern.is_custom:
                 ends = split_offsets(self.pattern, prepared)
                 ids: list[int] = self._encoder.encode_split(prepared, ends).tolist()
                 return ids
             return self._encoder.encode(prepared)
-        except UnicodeEncodeError:
+        except (UnicodeEncodeError, TypeError):
             utf8(text)  # raises with the place in the text itself
             raise
 
