@@ -12,6 +12,7 @@ import pytest
 
 import tokbench
 from tokbench import SpecialPolicy, TokenKind
+from tokbench.conversion import convert
 from tokbench.errors import ConfigError, ConversionError, StoreError, UnknownIdError
 from tokbench.formats.tokenizer_json import dump_byte_level_bpe, to_byte_level
 from tokbench.models import ByteLevelBpe
@@ -185,6 +186,23 @@ def test_qwen2_needs_our_kernel_over_ranks(tmp_path: Path) -> None:
     assert tokenizer.encode("e\u0301") == tokenizer.encode("é")
     with pytest.raises(ConfigError, match="tiktoken has no normaliser"):
         tokbench.load(ranks(tmp_path), pattern="qwen2", engine="library")
+
+
+@pytest.mark.parametrize("engine", ["native", "library"])
+def test_an_empty_token_among_the_ranks_is_an_entry_that_no_text_becomes(tmp_path: Path, engine: str) -> None:
+    """As in Whisper's file, which spells it as a lone "="."""
+    path = tmp_path / "mine.tiktoken"
+    path.write_bytes(rank_file([*BYTES, b"lo"]) + b"= 257\n" + base64.b64encode(b"low") + b" 258\n")
+    tokenizer = tokbench.load(path, pattern="gpt2", engine=engine, special_tokens={"<|end|>": 259})
+    assert tokenizer.encode("low lo") == [258, 32, 256]
+    assert tokenizer.encode("") == []
+    assert tokenizer.token_bytes(257) == b""
+    assert tokenizer.decode_bytes([258, 257, 256]) == b"lowlo"
+    assert tokenizer.token_id(b"") == 257
+    out = tmp_path / "mine.tokbin"
+    convert(tokenizer, to="tokbin", out=out)
+    assert tokbench.load(out).decode_bytes([258, 257, 256]) == b"lowlo"
+    assert tokbench.load(out).encode("low<|end|>") == tokenizer.encode("low<|end|>")
 
 
 def test_a_description_is_what_was_opened(tmp_path: Path) -> None:

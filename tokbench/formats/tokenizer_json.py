@@ -166,8 +166,6 @@ def _pieces(tokens: Sequence[bytes | None]) -> list[str | None]:
     for position, token in enumerate(tokens):
         if token is None:
             continue
-        if not token:
-            raise ConversionError(f"token {position} is empty")
         if (first := positions.setdefault(token, position)) != position:
             raise ConversionError(
                 f"tokens {first} and {position} are both {token!r}, and tokenizer.json has one of each"

@@ -115,7 +115,7 @@ def open_rank_table(
     def library() -> TiktokenTokenizer:
         return TiktokenTokenizer.from_ranks(ranks, name=name, pattern=text, special_tokens=special_tokens)
 
-    against_native = _against_native(ranks, pattern_name)
+    against_native = _against_native(pattern_name)
     engine, reason = (
         "native",
         f"{pattern_name!r} is a pattern that our scanners know, and merging is tiktoken's",
@@ -166,12 +166,8 @@ def _native(description: ByteLevelBpe, *, name: str, library: object) -> Tokeniz
     return ExactBpe.build(description, name=name, kernel=kernel, agreement=agreement, library=library)  # type: ignore[arg-type]
 
 
-def _against_native(ranks: Sequence[tuple[bytes, int]], pattern_name: str) -> str | None:
-    if pattern_name == "custom":
-        return "its split pattern is none that our scanners know"
-    if any(not token for token, _ in ranks):
-        return "it has an empty token"
-    return None
+def _against_native(pattern_name: str) -> str | None:
+    return "its split pattern is none that our scanners know" if pattern_name == "custom" else None
 
 
 def _special_tokens(

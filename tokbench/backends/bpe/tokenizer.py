@@ -71,9 +71,9 @@ class BpeTokenizer(BaseTokenizer):
         self._kernel = kernel
         self._num_ordinary = len(encoder)
         self._description = description
-        self._gaps = frozenset(
-            () if description is None else (id for id, t in enumerate(description.tokens) if t is None)
-        )
+        described = () if description is None else description.tokens
+        self._gaps = frozenset(id for id, token in enumerate(described) if token is None)
+        self._unmade = frozenset(id for id, token in enumerate(described) if not token)
         info = TokenizerInfo(
             name=name,
             backend="bpe",
@@ -325,8 +325,6 @@ class BpeTokenizer(BaseTokenizer):
         """Of all ids together, but for special tokens whose ids are out of all proportion."""
         beyond = min(self.info.vocab_size, _MOST_DECODED) - self._num_ordinary
         entries = [*self._tokens, *[b""] * beyond]
-        for gap in self._gaps:
-            entries[gap] = b""
         for id, data in self._special_bytes.items():
             if id < len(entries):
                 entries[id] = data
@@ -334,7 +332,10 @@ class BpeTokenizer(BaseTokenizer):
 
     @cached_property
     def _tokens(self) -> list[bytes]:
-        return self._encoder.tokens()
+        tokens = self._encoder.tokens()
+        for id in self._unmade:
+            tokens[id] = b""
+        return tokens
 
     @cached_property
     def _piece_table(self) -> PieceTable:
@@ -436,8 +437,8 @@ def _encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) 
 
 
 def _token_or_filler(id: int, token: bytes | None) -> bytes:
-    """A token, or for a gap in the ranks bytes that no text has: 0xFF is in no UTF-8."""
-    return b"\xff\xff" + id.to_bytes(4, "big") if token is None else token
+    """A token; for a gap in the ranks, and for an empty token, bytes that no text has: 0xFF is in no UTF-8."""
+    return token or b"\xff\xff" + id.to_bytes(4, "big")
 
 
 def _as_ids(ids: Sequence[int]) -> NDArray[np.uint32]:
