@@ -6,15 +6,18 @@ else a document asks for that could change an id is a reason to leave it to its 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.adapters.huggingface_decoding import JoinedPieces
 from tokbench.errors import ModelFormatError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.tokenizer_json import from_byte_level
-from tokbench.models import ByteLevelBpe, TokenFlags
+from tokbench.models import ByteLevelBpe
+from tokbench.opening.document_tokens import AddedTokens, NotProvableError, added_tokens
 from tokbench.opening.patterns import known_pattern
 from tokbench.post_processing import template_size
+
+__all__ = ["DocumentBpe", "NotProvableError", "byte_level_bpe", "check_bpe", "document_bpe", "merge_pairs"]
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +26,17 @@ if TYPE_CHECKING:
     from tokbench.models import PostProcessing
 
 
-class NotProvableError(Exception):
-    """Why a document is left to its library."""
+@dataclass(frozen=True, slots=True)
+class DocumentBpe:
+    """A document as a byte-level BPE, whichever engine runs it.
+
+    Attributes:
+        bpe: it; its special tokens are all added ones.
+        added: which of them are special, and what the document says of how they are found.
+    """
+
+    bpe: ByteLevelBpe
+    added: AddedTokens
 
 
 def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLevelBpe:
@@ -38,26 +50,43 @@ def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLeve
         NotProvableError: it does something that our kernel does not, or not in provably the same way.
         ModelFormatError: its vocabulary and merges contradict one another.
     """
+    found = document_bpe(document, path=path)
+    found.added.check_found()
+    if found.bpe.pattern_name == "custom":
+        raise NotProvableError("its split pattern is none that our scanners know")
+    return found.bpe
+
+
+def document_bpe(document: Mapping[str, Any], *, path: Path | str) -> DocumentBpe:
+    """A document as a byte-level BPE, also where it has a pattern of its own or added tokens that are found otherwise.
+
+    Args:
+        document: a parsed `tokenizer.json`.
+        path: what error messages call it.
+
+    Raises:
+        NotProvableError: its ids are not those of splitting by one pattern and merging.
+        ModelFormatError: its vocabulary and merges contradict one another.
+    """
     model = document["model"]
     _check_model(model)
     pattern_name, pattern = _pattern(document.get("pre_tokenizer"))
     normalization = _normalization(document.get("normalizer"))
     _check_ends(document)
     post_processing = _post_processing(document)
-    added = document.get("added_tokens") or []
-    special_tokens = _special_tokens(added, model["vocab"], normalization)
-    tokens = _tokens(model["vocab"], special_tokens)
-    return ByteLevelBpe(
-        tokens=tokens,
-        merges=_merges(model, special_tokens, path=path),
+    added = added_tokens(document.get("added_tokens") or [], model["vocab"], normalization=normalization)
+    bpe = ByteLevelBpe(
+        tokens=_tokens(model["vocab"], added.all),
+        merges=_merges(model, added.all, path=path),
         pattern=pattern,
         pattern_name=pattern_name,
         normalization=normalization,
-        special_tokens=special_tokens,
+        special_tokens=added.all,
         whole_tokens_first=bool(model.get("ignore_merges")),
-        token_flags=_token_flags(added),
+        token_flags=added.flags,
         post_processing=post_processing,
     )
+    return DocumentBpe(bpe, added)
 
 
 def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> None:
@@ -110,7 +139,7 @@ def _check_model(model: Mapping[str, Any]) -> None:
         raise NotProvableError("it drops merges at random")
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
-            raise NotProvableError(f"its pieces carry a {key.replace('_', ' ')}")
+            raise NotProvableError(f"its pieces carry the {key.replace('_', ' ')} {model[key]!r}")
 
 
 def _pattern(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str, str | None]:
@@ -137,10 +166,10 @@ def _split_pattern(split: Mapping[str, Any]) -> tuple[str, str]:
     if behavior not in {("Isolated", False), ("Removed", True)}:
         raise NotProvableError(f"its split is {behavior[0]}{', inverted' if behavior[1] else ''}")
     text = (split.get("pattern") or {}).get("Regex")
-    name, known = known_pattern(text) if isinstance(text, str) else ("custom", None)
-    if name == "custom" or known is None:
-        raise NotProvableError("its split pattern is none that our scanners know")
-    return name, known
+    if not isinstance(text, str):
+        raise NotProvableError("it splits at a text, not by a pattern")
+    name, known = known_pattern(text)
+    return name, text if known is None else known
 
 
 def _normalization(normalizer: Mapping[str, Any] | None) -> str | None:
@@ -168,58 +197,6 @@ def _check_ends(document: Mapping[str, Any]) -> None:
     decoder = document.get("decoder")
     if decoder is None or decoder.get("type") != "ByteLevel":
         raise NotProvableError("its decoder does more, or less, than join bytes")
-
-
-def _token_flags(added: Sequence[Mapping[str, Any]]) -> dict[str, TokenFlags]:
-    """How each added token is found, where that is not the ordinary way."""
-    flags = {
-        token["content"]: TokenFlags(
-            lstrip=bool(token.get("lstrip")),
-            rstrip=bool(token.get("rstrip")),
-            normalized=bool(token.get("normalized")),
-        )
-        for token in added
-    }
-    strips = any(each.lstrip or each.rstrip for each in flags.values())
-    if strips and any(text != text.strip() for text in flags):
-        raise NotProvableError("one added token takes the white space with which another begins or ends")
-    return {text: each for text, each in flags.items() if each != TokenFlags()}
-
-
-def _special_tokens(
-    added: Sequence[Mapping[str, Any]], vocab: Mapping[str, int], normalization: str | None
-) -> dict[str, int]:
-    """The special tokens by the ids that the library gives them, which are not always the file's."""
-    specials: dict[str, int] = {}
-    if len({bool(token.get("normalized")) for token in added}) > 1:
-        raise NotProvableError("it looks for its added tokens in two passes")
-    for token in added:
-        content = token["content"]
-        if not token.get("special"):
-            raise NotProvableError(f"it finds the added token {content!r} in every text")
-        if token.get("single_word"):
-            raise NotProvableError(f"its added token {content!r} has the flag single_word")
-        if normalization is not None and token.get("normalized"):
-            raise NotProvableError(f"its added token {content!r} is looked for in the normalised text")
-        if content in specials or len(content) < 2:
-            raise NotProvableError(f"its added token {content!r} comes twice, or is a letter")
-        if JoinedPieces(byte_level=True).bytes_of(content) != content.encode():
-            raise NotProvableError(f"its added token {content!r} is decoded as other bytes")
-        given = _given_id(content, vocab, specials)
-        if token["id"] != given:
-            raise NotProvableError(
-                f"its added token {content!r} says the id {token['id']}, and the library gives it {given}"
-            )
-        specials[content] = given
-    return specials
-
-
-def _given_id(content: str, vocab: Mapping[str, int], specials: Mapping[str, int]) -> int:
-    """The id of an added token: its entry's, else the next one that the library counts to."""
-    if content in vocab:
-        return vocab[content]
-    highest = max(specials.values(), default=-1)
-    return highest + 1 if highest >= len(vocab) else len(vocab)
 
 
 def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[bytes | None, ...]:

@@ -1,0 +1,169 @@
+"""To tiktoken from what runs on another library: whatever is splitting by one pattern and merging bytes."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from support import huggingface
+from support.huggingface import added
+from support.sentencepiece_models import variant
+
+from tokbench import SpecialPolicy
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.conversion import convert
+from tokbench.errors import ConversionError
+from tokbench.formats.proof import prove
+from tokbench.formats.tiktoken import parse_ranks
+from tokbench.opening.document_tokens import overlapping
+from tokbench.targets import Source, target_named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def tokenizer_with(*tokens: dict[str, Any], **parts: Any) -> HuggingFaceTokenizer:
+    """GPT-2's kind of BPE with more added tokens, numbered from 600."""
+    document = json.loads(huggingface.byte_level())
+    document["added_tokens"] += [token | {"id": 600 + number} for number, token in enumerate(tokens)]
+    return HuggingFaceTokenizer(json.dumps(document | parts).encode(), name="mine", backend="bpe")
+
+
+def encoding_of(path: Path, notes: Sequence[str]) -> tiktoken.Encoding:
+    """The encoding, made from the file and from nothing but what the conversion's first note says."""
+    pattern, special = notes[0].split("pat_str=")[1].split(", special_tokens=")
+    return tiktoken.Encoding(
+        "converted",
+        pat_str=ast.literal_eval(pattern),
+        mergeable_ranks=dict(parse_ranks(path.read_bytes(), path=path)),
+        special_tokens=ast.literal_eval(special),
+    )
+
+
+def test_a_special_token_with_a_flag_does_not_make_it_another_kind_of_tokenizer(tmp_path: Path) -> None:
+    """RoBERTa's <mask> takes the space before it; ordinary text does not know."""
+    source = tokenizer_with(added("<mask>", 0, lstrip=True))
+    result = convert(source, to="tiktoken", out=tmp_path / "mine.tiktoken")
+    assert any("'<mask>' has the flag lstrip" in note for note in result.notes)
+    assert any(
+        "texts without '<mask>' where special tokens are found" in limit for limit in result.proof.limits
+    )
+    encoding = encoding_of(result.out, result.notes)
+    for text in ("a <mask> b", "the the </s>", ""):
+        assert encoding.encode_ordinary(text) == source.encode(text)
+    assert encoding.encode("<s>a", allowed_special="all") == source.encode(
+        "<s>a", special=SpecialPolicy.ENCODE
+    )
+
+
+def test_the_flag_is_what_the_proof_leaves_out_and_nothing_else(tmp_path: Path) -> None:
+    source = tokenizer_with(added("<mask>", 0, lstrip=True))
+    product = target_named("tiktoken").make(Source(tokenizer=source, description=source.description()))
+    path = tmp_path / "mine.tiktoken"
+    path.write_bytes(product.files[""])
+    peer = product.open(path)
+    assert peer.encode_special is not None
+    assert list(peer.encode_special("a <mask>")) != source.encode("a <mask>", special=SpecialPolicy.ENCODE)
+    assert prove(source, peer).agrees
+
+
+@given(
+    parts=st.lists(
+        st.sampled_from(["<|0.00|>", "<|0.02|>", "<s>", " the", "and", " ", "\n", "é", "<|0.", "|>"]),
+        max_size=8,
+    )
+)
+def test_added_tokens_that_are_not_special_are_named_to_tiktoken(
+    parts: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whisper's time stamps: they are looked for behind the others, which makes no difference to such texts."""
+    source = tokenizer_with(*TIMES)
+    encoding = encoding_of(*_timed(tmp_path_factory))
+    text = "".join(parts)
+    times = {token["content"] for token in TIMES}
+    assert encoding.encode(text, allowed_special=times, disallowed_special=()) == source.encode(text)
+
+
+TIMES = [added(f"<|0.0{digit}|>", 0, special=False, normalized=True) for digit in (0, 2, 4, 6)]
+_TIMED: list[tuple[Path, tuple[str, ...]]] = []
+
+
+def _timed(factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, ...]]:
+    """The converted file and its notes; made once."""
+    if not _TIMED:
+        result = convert(
+            tokenizer_with(*TIMES), to="tiktoken", out=factory.mktemp("timed") / "timed.tiktoken"
+        )
+        assert "'<|0.00|>', '<|0.02|>', '<|0.04|>' and 1 more) are found in every text" in result.notes[1]
+        _TIMED.append((result.out, result.notes))
+    return _TIMED[0]
+
+
+def test_a_pattern_of_its_own_goes_along(tmp_path: Path) -> None:
+    split = {
+        "type": "Split",
+        "pattern": {"Regex": r"\p{N}|[^\p{N}]+"},
+        "behavior": "Isolated",
+        "invert": False,
+    }
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    source = tokenizer_with(pre_tokenizer={"type": "Sequence", "pretokenizers": [split, byte_level]})
+    result = convert(source, to="tiktoken", out=tmp_path / "mine.tiktoken")
+    assert encoding_of(result.out, result.notes).encode_ordinary("the 12 the") == source.encode("the 12 the")
+
+
+REFUSED = [
+    (
+        [added("<x>", 0, special=False, lstrip=True)],
+        {},
+        "'<x>' is found in every text and has the flag lstrip",
+    ),
+    (
+        [added("  ", 0, special=False), added("    ", 0, special=False)],
+        {},
+        "'  ' and '    ' can overlap",
+    ),
+    ([], {"normalizer": {"type": "Lowercase"}}, r"it normalises the text \(Lowercase\)"),
+    (
+        [],
+        {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}},
+        "it puts a space before the text",
+    ),
+    ([], {"normalizer": {"type": "NFC"}}, "brought to NFC first"),
+]
+
+
+@pytest.mark.parametrize(("tokens", "parts", "reason"), REFUSED)
+def test_the_refusal_names_what_tiktoken_cannot_do(
+    tokens: list[dict[str, Any]], parts: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConversionError, match=reason) as refused:
+        convert(tokenizer_with(*tokens, **parts), to="tiktoken", out=tmp_path / "out")
+    assert "another kind" not in refused.value.message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("bpe as llama", "SentencePiece bpe model"), ("unigram as t5", "SentencePiece unigram model")],
+)
+def test_a_sentencepiece_model_is_called_one(name: str, kind: str, tmp_path: Path) -> None:
+    with pytest.raises(ConversionError, match=f"byte-level BPE alone, and this is a {kind}"):
+        convert(variant(name), to="tiktoken", out=tmp_path / "out")
+
+
+@given(texts=st.sets(st.text("ab<>", min_size=1, max_size=4), max_size=4))
+def test_texts_overlap_where_some_text_has_them_share_a_character(texts: set[str]) -> None:
+    def share(one: str, other: str) -> bool:
+        ends = range(1, min(len(one), len(other)) + 1)
+        return one != other and (one in other or any(one.endswith(other[:size]) for size in ends))
+
+    found = overlapping(sorted(texts))
+    assert (found is not None) == any(share(one, other) for one in texts for other in texts)
+    assert found is None or share(*found)
