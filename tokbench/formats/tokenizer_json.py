@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
 from tokbench.formats.post_processors import dump_post_processing
+from tokbench.formats.set_operations import set_operations, without_set_operations
 from tokbench.models import PostProcessing, TokenFlags
 
 if TYPE_CHECKING:
@@ -55,12 +56,17 @@ def for_oniguruma(pattern: str) -> str:
     r"""A split pattern for Oniguruma, which `tokenizers` splits with.
 
     Oniguruma reads `{1,3}+` as a repeated group. Where nothing can follow an interval it need
-    not be possessive, so plain `{1,3}` means the same.
+    not be possessive, so plain `{1,3}` means the same. A dot for every character is `(?m:.)` there, and of
+    the set operations in classes it knows `&&` alone.
 
     >>> print(for_oniguruma(r"\p{N}{1,3}+|."))
     \p{N}{1,3}|.
+    >>> print(for_oniguruma(r"[\w--\d]|."))
+    (?:(?![\d])[\w])|.
     """
-    return _POSSESSIVE_INTERVAL.sub(r"\1", pattern)
+    known = set_operations(pattern) <= {"&&", "["}
+    made = _POSSESSIVE_INTERVAL.sub(r"\1", pattern if known else without_set_operations(pattern))
+    return _DOT_FOR_ALL.sub("(?m", made)
 
 
 def dump_byte_level_bpe(
@@ -131,6 +137,7 @@ def dump_byte_level_bpe(
 
 
 _POSSESSIVE_INTERVAL = re.compile(r"(?<!\\)(\{\d+(?:,\d*)?\})\+")
+_DOT_FOR_ALL = re.compile(r"(?<!\\)\(\?s(?=[:)])")
 _WORDS_AND_SIGNS = re.compile(r"[^\W_][\W_]|[\W_][^\W_]")
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 

@@ -2,7 +2,8 @@
 
 A named pattern is known by its text, runs on the native scanners, and is saved with both
 its name and its text. Any other pattern is custom and runs on the `regex` package, which
-is also the definition that the scanners are tested against.
+is also the definition that the scanners are tested against; set operations in its classes mean
+what they mean to tiktoken.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.errors import ConfigError
+from tokbench.formats.set_operations import without_set_operations
 from tokbench.formats.tokenizer_json import for_oniguruma
 
 if TYPE_CHECKING:
@@ -175,7 +177,7 @@ def _gap(regex_text: str, text: str, position: int) -> ConfigError:
 def _compiled(regex_text: str) -> Any:
     import regex
 
-    return regex.compile(regex_text)
+    return regex.compile(without_set_operations(regex_text))
 
 
 def _check_custom(regex_text: str) -> None:
