@@ -240,7 +240,7 @@ def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokeni
                 if description.pattern_name == "custom"
                 else description.pattern_name
             )
-            if named.regex != description.pattern or named.normalization != description.normalization:
+            if named.regex != description.pattern:
                 raise ValueError(
                     f"the pattern {description.pattern_name!r} had another text when it was written"
                 )

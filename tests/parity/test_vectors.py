@@ -51,6 +51,7 @@ RECORDED = {
     "llama_cpp/bert-bge.jsonl": Recorded(("baai-bge-small-en/tokenizer.json", "baai-bge-small-en/vocab.txt")),
     "llama_cpp/falcon.jsonl": Recorded(("falcon/tokenizer.json",)),
     "llama_cpp/gpt-2.jsonl": Recorded(GPT2),
+    "llama_cpp/mpt.jsonl": Recorded(("gguf/ggml-vocab-mpt.gguf",)),
     "swift_transformers/bert_uncased_encoded.jsonl": Recorded(BERT, template=True),
     "swift_transformers/edge_distilgpt2.jsonl": Recorded(GPT2),
     "swift_transformers/edge_google-bert__bert-base-uncased.jsonl": Recorded(BERT, template=True),

@@ -12,6 +12,9 @@ from tokbench.formats.sentencepiece_model import PieceType
 from tokbench.opening.documents import open_document
 from tokbench.opening.files import first_repeated
 from tokbench.opening.gguf_config import gguf_config
+from tokbench.opening.gguf_pretokenizers import known_names, pre_tokenizer_named
+from tokbench.opening.gguf_types import token_types, with_one_unknown
+from tokbench.opening.patterns import checked_pattern
 from tokbench.opening.pieces import open_pieces
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.vocabularies import byte_level_document, dumped, word_piece_document
@@ -25,27 +28,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "tokenizer.ggml."
 
-_PATTERNS = {
-    "gpt-2": "gpt2",
-    "phi-2": "gpt2",
-    "olmo": "gpt2",
-    "llama-bpe": "llama3",
-    "llama3": "llama3",
-    "llama-v3": "llama3",
-    "qwen2": "qwen2",
-    "deepseek-r1-qwen": "qwen2",
-    "gpt-4o": "gpt4o",
-}
-"""The names of pre-tokenizers that mean one of our patterns."""
-
-_WHOLE_TOKENS_FIRST = {"llama-bpe", "llama3", "llama-v3", "gpt-4o"}
-
-_DIGITS_ONE_BY_ONE = [
-    {"type": "Digits", "individual_digits": True},
-    {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True},
-]
-_STEPS: dict[str, list[dict[str, Any]]] = {"starcoder": _DIGITS_ONE_BY_ONE, "refact": _DIGITS_ONE_BY_ONE}
-"""The names that mean several steps, which only the library takes."""
+_UNNAMED = "the file names no pre-tokenizer: text is split as llama.cpp does then, and perhaps not as the model needs"
 
 
 def open_gguf(source: Source, request: OpenRequest) -> Opened:
@@ -74,42 +57,56 @@ def open_gguf(source: Source, request: OpenRequest) -> Opened:
 def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
     path = source.files[0]
     pieces = _pieces(fields, path)
-    types = _types(fields, len(pieces), path)
+    types = token_types(fields, _strings(fields, "tokens", path), path)
     if request.special_tokens:
         raise ConfigError(
             "a GGUF file says itself which tokens are special", hint="leave --special-token out"
         )
-    pre = _text(fields.get("pre", b"default"), path)
-    pattern = request.pattern or _PATTERNS.get(pre)
-    if pattern is None and pre not in _STEPS:
-        raise ConfigError(
-            f"{path} names the pre-tokenizer {pre!r}, which is not known here",
-            hint="--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression",
-        )
+    expressions, whole_tokens_first = _splitting(fields, path, asked=request.pattern)
     vocab = {piece: id for id, piece in enumerate(pieces)}
     document = byte_level_document(
         vocab,
         [_merge(merge, number, path) for number, merge in enumerate(_strings(fields, "merges", path))],
         specials={pieces[id]: id for id, kind in enumerate(types) if kind == PieceType.CONTROL},
         others=[pieces[id] for id, kind in enumerate(types) if kind == PieceType.USER_DEFINED],
-        pattern=pattern or "none",
-        normalize_nfc=pattern == "qwen2",
-        whole_tokens_first=pre in _WHOLE_TOKENS_FIRST,
-        pre_tokenizers=None if pattern else _STEPS[pre],
+        patterns=expressions,
+        normalize_nfc=request.pattern == "qwen2",
+        whole_tokens_first=whole_tokens_first,
     )
-    return open_document(dumped(document), source=source, request=OpenRequest(engine=request.engine))
+    return open_document(
+        dumped(document),
+        source=source,
+        request=OpenRequest(engine=request.engine),
+        warnings=() if request.pattern or "pre" in fields else (_UNNAMED,),
+    )
+
+
+def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> tuple[tuple[str, ...], bool]:
+    """The expressions that split a text, and whether whole tokens come first. Raises `ConfigError`."""
+    name = _text(fields.get("pre", b"default"), path)
+    known = pre_tokenizer_named(name)
+    if asked is not None:
+        return (checked_pattern(asked),), known is not None and known.whole_tokens_first
+    if known is None:
+        raise ConfigError(
+            f"{path} names the pre-tokenizer {name!r}, which is not known here",
+            hint="--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression; known are "
+            + ", ".join(known_names()),
+        )
+    return known.expressions, known.whole_tokens_first
 
 
 def _open_word_piece(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
     """BERT's pieces, which GGUF spells with "▁" at the beginnings of words instead of "##" inside."""
     path = source.files[0]
-    types = _types(fields, len(_pieces(fields, path)), path)
+    types = token_types(fields, _strings(fields, "tokens", path), path)
     vocab: dict[str, int] = {}
     for id, (piece, kind) in enumerate(zip(_pieces(fields, path), types, strict=True)):
         if piece.startswith("▁"):
             spelled = piece[1:]
         else:
-            spelled = piece if kind != PieceType.NORMAL or piece.startswith("[") else f"##{piece}"
+            is_whole = kind != PieceType.NORMAL or (piece.startswith("[") and piece.endswith("]"))
+            spelled = piece if is_whole else f"##{piece}"
         if vocab.setdefault(spelled, id) != id:
             raise ModelFormatError(f"{path}, token {id}", "each piece once", f"{piece!a} again")
     lowercase = not any(word.lower() != word for word in vocab if not word.startswith("["))
@@ -121,7 +118,7 @@ def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: O
     """A SentencePiece model again: its pieces, scores and types are all there."""
     path = source.files[0]
     pieces = _strings(fields, "tokens", path)
-    types = _types(fields, len(pieces), path)
+    types = with_one_unknown(token_types(fields, pieces, path), fields.get("unknown_token_id", 0))
     scores = fields.get("scores")
     if not isinstance(scores, list) or len(scores) != len(pieces):
         raise ModelFormatError(path, f"{len(pieces):,} scores", "another number")
@@ -186,14 +183,6 @@ def _strings(fields: Mapping[str, Any], key: str, path: Path) -> list[bytes]:
     if isinstance(values, list) and values and isinstance(values[0], bytes):
         return values
     raise ModelFormatError(path, f"a list {_PREFIX}{key}", "none")
-
-
-def _types(fields: Mapping[str, Any], size: int, path: Path) -> list[int]:
-    types = fields.get("token_type", [int(PieceType.NORMAL)] * size)
-    known = {int(kind) for kind in PieceType}
-    if not isinstance(types, list) or len(types) != size or not known.issuperset(types):
-        raise ModelFormatError(path, f"{size:,} token types from 1 to 6", "others")
-    return types
 
 
 def _merge(merge: bytes, number: int, path: Path) -> list[str]:

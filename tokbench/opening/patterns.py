@@ -36,6 +36,15 @@ def known_pattern(pattern: str) -> tuple[str, str | None]:
     return (name, resolve_pattern(name).regex) if name else ("custom", pattern)
 
 
+def checked_pattern(pattern: str) -> str:
+    """A pattern as a user gives it. Raises `ConfigError` for one that is no name and leaves out parts of texts."""
+    from tokbench.backends.bpe.split import resolve_pattern
+
+    if known_pattern(pattern)[0] == "custom":
+        resolve_pattern(pattern)
+    return pattern
+
+
 @cache
 def _names() -> dict[str, str]:
     from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern

@@ -21,6 +21,7 @@ from tokbench.opening.merges import (
     parse_merges,
     superwords,
 )
+from tokbench.opening.patterns import checked_pattern
 from tokbench.opening.provable import check_bpe, merge_pairs
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.tokenizer_classes import (
@@ -64,9 +65,9 @@ def open_merged(source: Source, request: OpenRequest) -> Opened:
         made = class_document(its_class, vocab, merges, declared=declared, specials=specials)
     else:
         assert request.pattern is not None
-        is_nfc = request.pattern == "qwen2"
+        pattern = checked_pattern(request.pattern)
         made = byte_level_document(
-            vocab, merges, specials=specials, pattern=request.pattern, normalize_nfc=is_nfc
+            vocab, merges, specials=specials, patterns=[pattern], normalize_nfc=pattern == "qwen2"
         )
     source = dataclasses.replace(source, files=source.files[::-1])  # errors are about merges
     return open_document(dumped(made), source=source, request=_bare(request), warnings=warnings)

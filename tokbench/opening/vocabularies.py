@@ -28,11 +28,10 @@ def byte_level_document(
     merges: Sequence[Sequence[str]],
     *,
     specials: Mapping[str, int],
-    pattern: str,
+    patterns: Sequence[str],
     others: Iterable[str] = (),
     normalize_nfc: bool = False,
     whole_tokens_first: bool = False,
-    pre_tokenizers: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """The `tokenizer.json` of a byte-level BPE.
 
@@ -40,14 +39,12 @@ def byte_level_document(
         vocab: piece → id.
         merges: pairs of pieces in the order of their ranks.
         specials: text → id, entries of `vocab` or the ids that follow.
-        pattern: a name or a regular expression.
+        patterns: names or regular expressions; each splits the pieces that those before it leave.
         others: pieces of `vocab` that are found in every text.
         normalize_nfc: whether text is brought to NFC first.
         whole_tokens_first: whether a pre-token that is an entry becomes it without merging.
-        pre_tokenizers: all its steps, instead of `pattern`.
     """
-    if pre_tokenizers is None:
-        pre_tokenizers = _split_steps(pattern)
+    splits = [split for pattern in patterns for split in _split_step(pattern)]
     by_id = sorted({**specials, **{text: vocab[text] for text in others}}.items(), key=lambda item: item[1])
     return {
         "version": "1.0",
@@ -55,7 +52,7 @@ def byte_level_document(
         "padding": None,
         "added_tokens": [_added(text, id, special=text in specials) for text, id in by_id],
         "normalizer": {"type": "NFC"} if normalize_nfc else None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": list(pre_tokenizers)},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, _BYTE_LEVEL]},
         "post_processor": None,
         "decoder": _BYTE_LEVEL,
         "model": {
@@ -73,17 +70,15 @@ def byte_level_document(
     }
 
 
-def _split_steps(pattern: str) -> list[Mapping[str, Any]]:
-    from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
+def _split_step(pattern: str) -> list[Mapping[str, Any]]:
+    """The step of a pattern; none for one that leaves a text whole."""
+    from tokbench.backends.bpe.split import SplitPattern
 
     name, text = known_pattern(pattern)
-    if name == "custom":
-        text = resolve_pattern(pattern).regex
     spelled = SplitPattern(name=name, regex=text).oniguruma
     if spelled is None:
-        return [_BYTE_LEVEL]
-    split = {"type": "Split", "pattern": {"Regex": spelled}, "behavior": "Isolated", "invert": False}
-    return [split, _BYTE_LEVEL]
+        return []
+    return [{"type": "Split", "pattern": {"Regex": spelled}, "behavior": "Isolated", "invert": False}]
 
 
 def word_piece_document(vocab: Mapping[str, int], *, lowercase: bool) -> dict[str, Any]:

@@ -1,0 +1,153 @@
+"""The pre-tokenizers that GGUF files name: how llama.cpp, which runs the files, splits a text under each name.
+
+A name stands for expressions that are applied one after another, each to the pieces that those before it
+left: what an expression matches is a piece, and so is what stands between its matches. One expression that
+is a pattern of ours runs on our kernel. Of GPT-4o's pattern llama.cpp has an approximation, and here is the
+pattern itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from tokbench.opening.patterns import known_pattern
+
+_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_PUNCTUATION = r"[\p{P}\$\+<=>\^~\|`]+"
+_THREE_DIGITS = "[0-9][0-9][0-9]"
+_WORDS_BETWEEN_SIGNS = r" ?[^(\s|.,!?…。，、।۔،)]+"
+
+
+@dataclass(frozen=True, slots=True)
+class PreTokenizer:
+    """How a text falls into pre-tokens.
+
+    Attributes:
+        expressions: applied one after another.
+        whole_tokens_first: whether a pre-token that is an entry becomes it without merging.
+    """
+
+    expressions: tuple[str, ...]
+    whole_tokens_first: bool = False
+
+
+def pre_tokenizer_named(name: str) -> PreTokenizer | None:
+    r"""The pre-tokenizer of a name, or None where it is not known here.
+
+    >>> pre_tokenizer_named("starcoder").expressions[0] == r"\p{N}"
+    True
+    >>> pre_tokenizer_named("llama-bpe").whole_tokens_first
+    True
+    """
+    for names, found in _named():
+        if name in names:
+            return found
+    return None
+
+
+def known_names() -> list[str]:
+    """Every name that is known."""
+    return sorted({name for names, _ in _named() for name in names})
+
+
+@cache
+def _named() -> tuple[tuple[frozenset[str], PreTokenizer], ...]:
+    """Names, and what they stand for."""
+
+    def named(names: str, *expressions: str, whole: bool = False) -> tuple[frozenset[str], PreTokenizer]:
+        return frozenset(names.split()), PreTokenizer(expressions, whole_tokens_first=whole)
+
+    return (
+        named(
+            "gpt-2 phi-2 olmo mpt jais roberta-bpe jina-es jina-de jina-v1-en jina-v2-code jina-v2-es jina-v2-de "
+            "gigachat a.x-4.0 mellum modern-bert exaone4 trillion granite-docling",
+            _GPT2,
+        ),
+        named(
+            "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2",
+            r"\p{N}",
+            _GPT2,
+        ),
+        named("falcon", _PUNCTUATION, _GPT2, _THREE_DIGITS),
+        named("default", _PUNCTUATION.replace("`", ""), _GPT2, r"\p{N}+", _THREE_DIGITS),
+        named(
+            "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano glm4 glm5",
+            _llama3(r"\p{N}{1,3}"),
+            whole=True,
+        ),
+        named("gpt-4o", known_pattern("gpt4o")[1] or ""),
+        named("dbrx smaug-bpe chatglm-bpe", _llama3(r"\p{N}{1,3}")),
+        named(
+            "qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 hunyuan solar-open megrez grok-2",
+            _llama3(r"\p{N}"),
+        ),
+        named(
+            "qwen35",
+            rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}"
+            rf"| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{_SPACES}",
+        ),
+        named("ufakzeka", _llama3(r"\p{N}").removeprefix(f"{_CONTRACTIONS}|")),
+        named("minicpm5", r"\p{N}{1,3}", _llama3(r"\p{N}+"), whole=True),
+        named(
+            "seed-coder",
+            rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}\r\n]+|{_SPACES}",
+        ),
+        named(
+            "bailingmoe bailingmoe2 llada-moe",
+            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+        ),
+        named("bloom poro-chat gpt3-finnish", _WORDS_BETWEEN_SIGNS),
+        named("viking", _WORDS_BETWEEN_SIGNS, r"\p{N}"),
+        named(
+            "deepseek-llm",
+            r"[\r\n]",
+            rf"\s?[{_ranges(_CASED)}]+",
+            rf"\s?[{_ranges(_SIGNS)}]+",
+            r"\s+$",
+            f"[{_ranges(_EAST_ASIAN)}]+",
+            r"\p{N}+",
+        ),
+        named(
+            "deepseek-coder",
+            r"[\r\n]",
+            r"\s?\p{L}+",
+            r"\s?\p{P}+",
+            f"[{_ranges(_EAST_ASIAN)}]+",
+            r"\p{N}",
+        ),
+        named(
+            "deepseek-v3 hunyuan-dense joyai-llm hy_v4",
+            r"\p{N}{1,3}",
+            f"[{_ranges('4E00-9FA5 3040-309F 30A0-30FF')}]+",
+            r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+            rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_SPACES}",
+        ),
+    )
+
+
+def _llama3(digits: str) -> str:
+    return rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACES}"
+
+
+def _ranges(listed: str) -> str:
+    """The inside of a character class, from code points in hexadecimal."""
+    ends = (each.split("-") for each in listed.split())
+    return "".join("-".join(rf"\x{{{int(end, 16):04X}}}" for end in each) for each in ends)
+
+
+_EAST_ASIAN = "0800-4E00 4E00-9FA5 AC00-D7FF"
+_SIGNS = "21-2F 3A-7E 2018-201F 3000-3002 FF01-FF0F FF1A-FF5E"
+_CASED = (
+    "41-5A 61-7A B5 C0-D6 D8-F6 F8-1BA 1BC-1BF 1C4-293 295-2AF 370-373 376 377 37B-37D 37F 386 388-38A "
+    "38C 38E-3A1 3A3-3F5 3F7-481 48A-52F 531-556 10A0-10C5 13A0-13F5 13F8-13FD 1C90-1CBA 1CBD-1CBF "
+    "1D00-1D2B 1D6B-1D77 1D79-1D9A 1E00-1F15 1F18-1F1D 1F20-1F45 1F48-1F4D 1F50-1F57 1F59 1F5B 1F5D "
+    "1F5F-1F7D 1F80-1FB4 1FB6-1FBC 1FBE 1FC2-1FC4 1FC6-1FCC 1FD0-1FD3 1FD6-1FDB 1FE0-1FEC 1FF2-1FF4 "
+    "1FF6-1FFC 2102 2107 210A-2113 2115 2119-211D 2124 2126 2128 212A-212D 212F-2134 2139 213C-213F "
+    "2145-2149 214E 2183 2184 2C00-2C7B 2C7E-2CE4 2CEB-2CEE 2CF2 2CF3 A640-A66D A680-A69B A722-A76F "
+    "A771-A787 A78B-A78E AB70-ABBF FB00-FB06 FB13-FB17 FF21-FF3A FF41-FF5A 10400-1044F 104B0-104D3 "
+    "104D8-104FB 10C80-10CB2 10CC0-10CF2 118A0-118DF 1E900-1E943 "
+)
+"""The letters that DeepSeek LLM takes for letters with a case: those of some year's Unicode, with gaps."""
