@@ -17,12 +17,17 @@ from tokbench.targets.tokenizers import undecoded_ids
 from tokbench.tokens import ModelInput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tokbench.models import Template
 
 _MODEL = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+_WHITE_SPACE = "\t\v\f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What the library takes off the ends of lines; Python would take U+001C to U+001F too."""
+_NEVER_MADE = ("", "##")
 _SPECIAL = ("[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]")
 
 
@@ -63,7 +68,7 @@ def make(source: Source) -> Product:
     return Product(
         files={"": "".join(f"{piece}\n" for piece in pieces).encode()},
         open=opened,
-        notes=(*_notes(options), *_template_notes(done, written)),
+        notes=(*_notes(options, pieces), *_template_notes(done, written)),
         post_processing=PostProcessing(template=written),
     )
 
@@ -125,14 +130,33 @@ def _pieces(vocabulary: Mapping[str, int], document: Mapping[str, Any]) -> list[
     if sorted(by_id) != list(range(len(vocabulary))):
         raise ConversionError("the ids leave a gap, and a vocab.txt has a line for each")
     for piece in vocabulary:
-        if not piece or piece != piece.rstrip() or len(piece.splitlines()) != 1:
-            raise ConversionError(f"the piece {piece!r} is not a line")
+        _check_line(piece)
     for token in document.get("added_tokens", []):
         if token["content"] not in _SPECIAL or vocabulary.get(token["content"]) != token["id"]:
             raise ConversionError(f"a vocab.txt cannot say that {token['content']!r} is an added token")
     return [by_id[id] for id in range(len(by_id))]
 
 
-def _notes(options: Mapping[str, Any]) -> tuple[str, ...]:
+def _check_line(piece: str) -> None:
+    """Refuse a piece that whoever opens the file would take for another one.
+
+    A line ends at U+000A and at nothing else; the library strips the white space before it. What is left of
+    a piece that is white space alone is nothing, and no text becomes either: BERT splits at white space.
+    """
+    if not piece or "\n" in piece or "\r" in piece:
+        raise ConversionError(f"the piece {piece!r} {'holds a line end' if piece else 'is an empty line'}")
+    read = piece.rstrip(_WHITE_SPACE)
+    if read != piece and read not in _NEVER_MADE:
+        raise ConversionError(f"the piece {piece!r} ends in white space, and would be read as {read!r}")
+
+
+def _notes(options: Mapping[str, Any], pieces: Sequence[str]) -> tuple[str, ...]:
     given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    return (f"a vocab.txt holds pieces alone; open it with {given}",)
+    blank = [piece for piece in pieces if piece != piece.rstrip(_WHITE_SPACE)]
+    notes = [f"a vocab.txt holds pieces alone; open it with {given}"]
+    if blank:
+        listed = ", ".join(map(repr, blank))
+        notes.append(
+            f"of {listed}, which no text becomes, the library strips the white space when it reads them"
+        )
+    return tuple(notes)

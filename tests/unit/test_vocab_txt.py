@@ -1,0 +1,68 @@
+"""Pieces that hold what Python takes for the end of a line: a vocab.txt has one a line all the same."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from support import huggingface
+from support.huggingface import added
+from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
+
+import tokbench
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.conversion import convert
+from tokbench.errors import ConversionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINE_ENDS_TO_PYTHON = ["\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+
+
+def word_piece(*more: str) -> HuggingFaceTokenizer:
+    """A trained WordPiece with more pieces before its last one, so that a lost line would move an id."""
+    document = json.loads(huggingface.wordpiece())
+    vocab = document["model"]["vocab"]
+    last = max(vocab, key=vocab.__getitem__)
+    pieces = [*(piece for piece in sorted(vocab, key=vocab.__getitem__) if piece != last), *more, last]
+    document["model"]["vocab"] = {piece: id for id, piece in enumerate(pieces)}
+    document["added_tokens"] = [added(text, vocab[text]) for text in ("[PAD]", "[UNK]", "[CLS]", "[SEP]")]
+    return HuggingFaceTokenizer(json.dumps(document).encode(), name="bert", backend="wordpiece")
+
+
+@pytest.mark.parametrize("inside", ["{}", "##{}", "x{}y", "##{}z"])
+def test_a_piece_is_a_line_whatever_python_takes_for_one(inside: str, tmp_path: Path) -> None:
+    pieces = [inside.format(end) for end in LINE_ENDS_TO_PYTHON]
+    source = word_piece(*pieces)
+    result = convert(source, to="vocab.txt", out=tmp_path / "vocab.txt")
+    assert result.out.read_bytes().decode().split("\n")[source.info.vocab_size :] == [""]
+    opened = tokbench.load(result.out)
+    library = BertWordPieceTokenizer(str(result.out))
+    last = source.token_bytes(source.info.vocab_size - 1).decode()
+    for text in (f"{last} the", "the x\u2028y", "and\x85the\x1cand", "x\u2028"):
+        assert opened.encode(text) == source.encode(text)
+        assert library.encode(text, add_special_tokens=False).ids == source.encode(text)
+    for piece in pieces:
+        assert opened.token_bytes(source.token_id(piece.encode()) or 0) == source.token_bytes(
+            source.token_id(piece.encode()) or 0
+        )
+    stripped = inside in ("{}", "##{}")
+    assert any("strips the white space" in note for note in result.notes) == stripped
+
+
+@pytest.mark.parametrize(
+    ("piece", "reason"),
+    [
+        ("x\u2028", r"ends in white space, and would be read as 'x'"),
+        ("the\xa0", "would be read as 'the'"),
+        ("x\ny", "holds a line end"),
+        ("\r", "holds a line end"),
+        ("", "is an empty line"),
+    ],
+)
+def test_a_piece_that_would_be_read_as_another_is_refused(piece: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(ConversionError, match=reason):
+        convert(word_piece(piece), to="vocab.txt", out=tmp_path / "vocab.txt")
+    assert list(tmp_path.iterdir()) == []
