@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench.base import BaseTokenizer
-from tokbench.opening.recognition import Format, Source, recognise
+from tokbench.errors import ModelFormatError
+from tokbench.opening.recognition import Format, Source, recognise, recognise_without
 from tokbench.opening.request import ENGINES, Opened, OpenRequest
 
 if TYPE_CHECKING:
@@ -54,7 +55,15 @@ def open_path(
 
 
 def open_found(source: Source, request: OpenRequest) -> Opened:
-    """Open what was recognised. Raises as `open_path` does."""
+    """Open what was recognised, in a folder the first file that is whole. Raises as `open_path` does."""
+    try:
+        return _open_recognised(source, request)
+    except ModelFormatError as error:
+        other = recognise_without(source, error)
+    return open_found(other, request)
+
+
+def _open_recognised(source: Source, request: OpenRequest) -> Opened:
     from tokbench.opening.config_files import with_config
     from tokbench.opening.openers import opener_of
 
@@ -62,4 +71,5 @@ def open_found(source: Source, request: OpenRequest) -> Opened:
     config = opened.source.config
     if isinstance(opened.tokenizer, BaseTokenizer):
         opened.tokenizer.tokenizer_config = config
-    return replace(opened, warnings=(*opened.warnings, *config.problems))
+    passed_over = [f"damaged, and passed over: {error.message}" for error in source.damaged.values()]
+    return replace(opened, warnings=(*passed_over, *opened.warnings, *config.problems))

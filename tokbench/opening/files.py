@@ -5,32 +5,72 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError, StoreError
+from tokbench.opening.packed import compression_in, unpacked, unpacked_head
+from tokbench.opening.stand_ins import refuse_stand_in
 from tokbench.reading import decode_text, first_repeated, load_strict_json, open_regular, read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["MAX_FILE_BYTES", "decode_text", "first_repeated", "parse_json", "read_file", "read_head"]
+__all__ = [
+    "MAX_FILE_BYTES",
+    "decode_text",
+    "first_repeated",
+    "is_packed",
+    "parse_json",
+    "read_file",
+    "read_head",
+]
 
 MAX_FILE_BYTES = 128 * 2**20
 """The largest vocabularies in use are a quarter of this."""
 
+_MAGIC_BYTES = 16
+_HEAD_BYTES = 4096
+
 
 def read_file(path: Path, *, limit: int = MAX_FILE_BYTES) -> bytes:
-    """The bytes of a regular file.
+    """The bytes of a regular file; of a compressed one what is in it.
 
     Raises:
-        ModelFormatError: it is larger than `limit`, or no regular file.
+        ModelFormatError: it is larger than `limit`, packed or unpacked, or no regular file, or only stands for one
+            that was not downloaded.
         StoreError: it cannot be read.
     """
+    data = _read_file(path, limit=limit)
+    compression = compression_in(data[:_MAGIC_BYTES])
+    data = data if compression is None else unpacked(path, compression, limit=limit)
+    refuse_stand_in(path, data[:_HEAD_BYTES])
+    return data
+
+
+def _read_file(path: Path, *, limit: int) -> bytes:
     try:
         return read_regular(path, limit=limit)
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def read_head(path: Path, size: int = 4096) -> bytes:
-    """The first bytes of a regular file. Raises `ModelFormatError`, `StoreError`."""
+def read_head(path: Path, size: int = _HEAD_BYTES) -> bytes:
+    """The first bytes of a regular file; of a compressed one what it unpacks to.
+
+    Raises:
+        ModelFormatError: it is no regular file, only stands for one, or its compressed data is damaged.
+        StoreError: it cannot be read.
+    """
+    head = _read_head(path, size)
+    compression = compression_in(head)
+    head = head if compression is None else unpacked_head(path, compression, size=size)
+    refuse_stand_in(path, head)
+    return head
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is compressed. Raises as `read_head`."""
+    return compression_in(_read_head(path, _MAGIC_BYTES)) is not None
+
+
+def _read_head(path: Path, size: int) -> bytes:
     try:
         with open_regular(path) as stream:
             return stream.read(size)

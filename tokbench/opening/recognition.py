@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from tokbench import store
 from tokbench.errors import ModelFormatError, StoreError
 from tokbench.formats.tokenizer_config import TokenizerConfig
-from tokbench.opening.files import read_file, read_head
+from tokbench.opening.files import is_packed, read_file, read_head
+from tokbench.opening.packed import SUFFIXES, plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -39,12 +40,14 @@ class Source:
         path: what the user named.
         files: the files it is read from, in the order that the format gives them.
         config: what the files beside them say that it is to a model.
+        damaged: the files of a folder that were passed over before, with what is wrong with them.
     """
 
     format: Format
     path: Path
     files: tuple[Path, ...]
     config: TokenizerConfig = field(default_factory=TokenizerConfig)
+    damaged: Mapping[Path, ModelFormatError] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -72,23 +75,56 @@ def recognise(path: Path) -> Source:
     return _recognise_file(path)
 
 
-def _recognise_folder(folder: Path) -> Source:
+def recognise_without(source: Source, error: ModelFormatError) -> Source:
+    """What else is in a folder, when what was recognised there turned out to be damaged.
+
+    Raises:
+        ModelFormatError: nothing whole is left, and each damaged file is named; the error itself where
+            it was no folder, or where nothing else was in it.
+    """
+    if source.format is Format.SAVED or not source.path.is_dir():
+        raise error
+    return _recognise_folder(source.path, damaged={**source.damaged, source.files[-1]: error})
+
+
+def _recognise_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] | None = None) -> Source:
+    known = dict(damaged or {})
     for candidates in _candidates(folder):
-        if len(candidates) > 1:
-            names = ", ".join(candidate.name for candidate in candidates)
+        left = [candidate for candidate in candidates if candidate not in known]
+        if len(left) > 1:
+            names = ", ".join(candidate.name for candidate in left)
             raise ModelFormatError(folder, "one tokenizer", f"several: {names}", hint="name one of the files")
-        for candidate in candidates:
-            found = _recognise_file(candidate)
-            return Source(found.format, folder, found.files)
-    raise ModelFormatError(folder, "a folder with a tokenizer", "none of its files", hint=_KNOWN_FILES)
+        for candidate in left:
+            try:
+                found = _recognise_file(candidate)
+            except ModelFormatError as error:
+                known[candidate] = error
+            else:
+                return Source(found.format, folder, found.files, damaged=known)
+    if not known:
+        raise ModelFormatError(folder, "a folder with a tokenizer", "none of its files", hint=_KNOWN_FILES)
+    if len(known) == 1:
+        raise next(iter(known.values()))
+    wrong = "; ".join(error.message for error in known.values())
+    raise ModelFormatError(
+        folder, "a whole file of a tokenizer", f"none: {wrong}", hint="get the files again"
+    )
 
 
 def _candidates(folder: Path) -> Iterable[list[Path]]:
     """The files to look at, the ones that say most first; several of a kind are not chosen between."""
     for name in _FOLDER_NAMES:
-        yield [folder / name] if (folder / name).is_file() else []
+        yield [path for path in _packed_or_not(folder / name) if path.is_file()][:1]
     for pattern in ("*.tokbin", "*.tiktoken", "*.model", "*.model.v*", "*.gguf"):
-        yield sorted(path for path in folder.glob(pattern) if path.is_file())
+        found = sorted(path for path in folder.glob(pattern) if path.is_file())
+        yield found or sorted(
+            path for suffix in SUFFIXES for path in folder.glob(pattern + suffix) if path.is_file()
+        )
+
+
+def _packed_or_not(path: Path) -> list[Path]:
+    """A path, and the same with the endings of compressed files."""
+    return [path, *(path.with_name(path.name + suffix) for suffix in SUFFIXES)]
 
 
 def _recognise_file(path: Path) -> Source:
@@ -98,11 +134,18 @@ def _recognise_file(path: Path) -> Source:
         raise ModelFormatError(path, "a tokenizer", "an empty file")
     for found, tell in _by_first_bytes():
         if tell(head):
+            if found in (Format.TOKBIN, Format.GGUF) and is_packed(path):
+                raise ModelFormatError(
+                    path,
+                    f"{found.value} as it is",
+                    "a compressed file",
+                    hint="unpack it: such files are mapped",
+                )
             return Source(found, path, (path,))
     text = head.removeprefix(_MARK).lstrip()
     if text.startswith(b"{"):
         return _recognise_json(path)
-    if text.startswith(b"[") and path.suffix == ".json":
+    if text.startswith(b"[") and plain_name(path).suffix == ".json":
         raise ModelFormatError(path, "a JSON object", "a JSON array", hint=_KNOWN_FILES)
     return _recognise_lines(path, head)
 
@@ -120,13 +163,14 @@ def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
 
 def _recognise_lines(path: Path, head: bytes) -> Source:
     """Files of lines; their names tell only what a damaged one was meant to be."""
-    if _RANK_LINE.match(head) or path.suffix == ".tiktoken":
+    suffix = plain_name(path).suffix
+    if _RANK_LINE.match(head) or suffix == ".tiktoken":
         return Source(Format.RANKS, path, (path,))
     if head.startswith(CLIP_LIST):
         return Source(Format.VOCAB_AND_MERGES, path, (path,))
     if head.startswith(b"#version") or _MERGE_LINES.match(head):
         return Source(Format.VOCAB_AND_MERGES, path, (_sibling(path, _VOCAB_NAMES), path))
-    if path.suffix in (".model", ".spm"):
+    if suffix in (".model", ".spm"):
         raise ModelFormatError(path, "a SentencePiece model", f"a file that begins {head[:16]!r}")
     if _is_word_list(head):
         return Source(Format.WORDPIECE_VOCAB, path, (path,))
@@ -144,7 +188,7 @@ def _recognise_json(path: Path) -> Source:
             "a configuration that names Python code to run (auto_map)",
             hint="code that comes with a model is never run; name a vocabulary file of the folder instead",
         )
-    if path.name == "tokenizer_config.json":
+    if plain_name(path).name == "tokenizer_config.json":
         raise ModelFormatError(
             path, "a tokenizer", "only its configuration", hint="name the folder that it is in"
         )
@@ -158,8 +202,9 @@ def _recognise_json(path: Path) -> Source:
 def _sibling(path: Path, names: tuple[str, ...]) -> Path:
     """The other file of a pair, beside the one that was named."""
     for name in names:
-        if (path.parent / name).is_file():
-            return path.parent / name
+        for beside in _packed_or_not(path.parent / name):
+            if beside.is_file():
+                return beside
     raise ModelFormatError(
         path, f"{' or '.join(names)} beside it", "none", hint="put the two files into one folder"
     )

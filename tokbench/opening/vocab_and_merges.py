@@ -88,8 +88,8 @@ def _document_beside(vocab: Mapping[str, int], merges: Sequence[Sequence[str]], 
     path = folder / "tokenizer.json"
     if not path.is_file():
         return None
-    data = read_file(path)
     try:
+        data = read_file(path)
         model = parse_json(data, path=path).get("model")
         if not isinstance(model, dict) or model.get("vocab") != vocab:
             return None
