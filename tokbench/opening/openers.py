@@ -22,6 +22,7 @@ _OPENERS = {
     Format.VOCAB_AND_MERGES: "vocab_and_merges:open_merged",
     Format.WORDPIECE_VOCAB: "vocabularies:open_word_list",
     Format.GGUF: "gguf_models:open_gguf",
+    Format.LLAMA2C: "pieces:open_llama2c",
 }
 
 

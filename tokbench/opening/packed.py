@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokbench.errors import CorpusError, ModelFormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from pathlib import Path
 
     from tokbench.corpus.files import Compression
@@ -66,7 +66,7 @@ def plain_name(path: Path) -> Path:
     return path.with_suffix("") if path.suffix in SUFFIXES else path
 
 
-def _blocks(path: Path, compression: Compression) -> Iterator[bytes]:
+def _blocks(path: Path, compression: Compression) -> Generator[bytes, None, None]:
     from tokbench.corpus.bytes import read_blocks
     from tokbench.corpus.files import CorpusFile
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.errors import ModelFormatError
+from tokbench.formats.llama2c import DOMAIN
+from tokbench.formats.llama2c_model import model_of_llama2c
 from tokbench.formats.protobuf import fields
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.files import read_file
@@ -24,6 +26,13 @@ _TRAINER, _NORMALIZER = 2, 3
 def open_file(source: Source, request: OpenRequest) -> Opened:
     """A `.model` file. Raises as `open_pieces`."""
     return open_pieces(read_file(source.files[0]), source=source, request=request)
+
+
+def open_llama2c(source: Source, request: OpenRequest) -> Opened:
+    """A `tokenizer.bin` of llama2.c, as the model that it was written from. Raises as `open_pieces`."""
+    path = source.files[0]
+    proto = model_of_llama2c(read_file(path), path=path)
+    return open_pieces(proto, source=source, request=request, warnings=(f"as llama2.c encodes {DOMAIN}",))
 
 
 def open_pieces(

@@ -29,6 +29,7 @@ class Format(Enum):
     VOCAB_AND_MERGES = "vocabulary and merges"
     WORDPIECE_VOCAB = "WordPiece vocabulary"
     GGUF = "GGUF"
+    LLAMA2C = "llama2.c tokenizer.bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +154,14 @@ def _recognise_file(path: Path) -> Source:
 def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
     """Formats that their first bytes tell; their modules are not needed to open what tokbench saved."""
     from tokbench.formats.gguf import MAGIC
+    from tokbench.formats.llama2c_model import looks_like_llama2c
     from tokbench.formats.sentencepiece_model import looks_like_model
     from tokbench.formats.tokbin import is_tokbin
 
     yield Format.TOKBIN, is_tokbin
     yield Format.GGUF, lambda head: head.startswith(MAGIC)
     yield Format.SENTENCEPIECE, looks_like_model
+    yield Format.LLAMA2C, looks_like_llama2c
 
 
 def _recognise_lines(path: Path, head: bytes) -> Source:
@@ -252,6 +255,7 @@ _FOLDER_NAMES = (
     "sentencepiece.bpe.model",
     *_MERGES_NAMES,
     "vocab.txt",
+    "tokenizer.bin",
 )
 _NAMES_EVERY_MODEL_HAS = {
     name.partition(".")[0] for name in (*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json")
@@ -259,5 +263,5 @@ _NAMES_EVERY_MODEL_HAS = {
 """Without what stands behind the first dot: there is a tokenizer.model.v3 too."""
 _KNOWN_FILES = (
     "what opens: a saved folder, .tiktoken, tokenizer.json, a SentencePiece .model, vocab.json with merges.txt, "
-    "vocab.txt, .gguf, .tokbin"
+    "vocab.txt, .gguf, .tokbin, llama2.c's tokenizer.bin"
 )
