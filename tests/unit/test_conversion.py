@@ -54,11 +54,18 @@ def source_named(name: str) -> Any:
 
 REFUSED = [
     ("bpe", "sentencepiece", "knows no split pattern"),
-    ("bpe", "vocab.txt", "the pieces of a WordPiece tokenizer"),
-    ("bpe", "llama2c", "the scores of a SentencePiece BPE model"),
+    ("bpe", "vocab.txt", "the pieces of a WordPiece tokenizer, and this is a byte-level BPE"),
+    ("bpe", "llama2c", "the scores of a SentencePiece BPE model, and this is a byte-level BPE"),
     ("bpe with nfc", "tiktoken", "brought to NFC first, and tiktoken has no normaliser"),
     ("bpe as llama", "tiktoken", "byte-level BPE alone"),
-    ("bpe as llama", "vocab.txt", "the pieces of a WordPiece tokenizer"),
+    (
+        "bpe as llama",
+        "vocab.txt",
+        "the pieces of a WordPiece tokenizer, and this is a SentencePiece bpe model",
+    ),
+    ("char", "vocab.txt", "the backend 'char' does not describe its tokenizers"),
+    ("char", "llama2c", "the backend 'char' does not describe its tokenizers"),
+    ("char", "tiktoken", "the backend 'char' does not describe its tokenizers"),
     ("bpe with symbols", "tokenizers", "a user-defined symbol"),
     ("bpe, spaces behind", "tokenizers", "spaces at the end of words"),
     ("bpe folded", "llama2c", "normalises text, and llama2.c does not"),

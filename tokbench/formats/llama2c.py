@@ -138,12 +138,20 @@ def _check(model: SentencePieceFile) -> None:
         raise ConversionError(
             f"llama2.c merges by scores, as BPE does, and this is a {model.model_type.name.lower()} model"
         )
-    if options["precompiled_charsmap"] or options["remove_extra_whitespaces"]:
+    if options["precompiled_charsmap"]:
         raise ConversionError("the model normalises text, and llama2.c does not")
     if model.denormalizer["precompiled_charsmap"]:
         raise ConversionError("the model changes text when it decodes, and llama2.c does not")
-    if not options["add_dummy_prefix"] or not options["escape_whitespaces"]:
+    if options["remove_extra_whitespaces"]:
+        raise ConversionError("the model normalises text (it takes out extra spaces), and llama2.c does not")
+    if not options["add_dummy_prefix"]:
         raise ConversionError("llama2.c puts a space before every text, and this model does not")
+    if not options["escape_whitespaces"]:
+        raise ConversionError("llama2.c has spaces in its pieces, and this model does not write them as ▁")
+    if not trainer["byte_fallback"]:
+        raise ConversionError(
+            "llama2.c falls back to the 256 bytes, and this model has an unknown piece instead"
+        )
     if trainer["treat_whitespace_as_suffix"]:
         raise ConversionError("the model has spaces at the end of words, and llama2.c before them")
     kinds = [piece.type for piece in model.pieces]

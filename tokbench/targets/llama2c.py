@@ -9,7 +9,8 @@ from tokbench.formats.llama2c import DOMAIN, EXCLUDED, Llama2cTokenizer, dump_ll
 from tokbench.formats.proof import Peer
 from tokbench.formats.sentencepiece_model import parse_model
 from tokbench.models import HuggingFaceModel, SentencePieceModel
-from tokbench.targets import Product, Source
+from tokbench.targets import Product, Source, undescribed
+from tokbench.targets.kinds import kind_of
 from tokbench.targets.post_processing import lost, post_processing_of
 from tokbench.targets.sentencepiece import proto_of
 
@@ -21,8 +22,12 @@ _LONGEST = 400  # its greedy search is quadratic
 
 def make(source: Source) -> Product:
     """A `tokenizer.bin`. Raises `ConversionError`."""
+    if source.description is None:
+        raise undescribed(source)
     if not isinstance(source.description, SentencePieceModel | HuggingFaceModel):
-        raise ConversionError("llama2.c reads the scores of a SentencePiece BPE model, and this is none")
+        raise ConversionError(
+            f"llama2.c reads the scores of a SentencePiece BPE model, and this is {kind_of(source.description)}"
+        )
     data = dump_llama2c(parse_model(proto_of(source)))
 
     def opened(path: Path) -> Peer:

@@ -10,12 +10,12 @@ from tokbench.adapters.huggingface_document import model_type, parse_document
 from tokbench.errors import ConversionError
 from tokbench.formats.byte_level import ranks_of
 from tokbench.formats.proof import Peer
-from tokbench.formats.sentencepiece_model import parse_model
 from tokbench.formats.tiktoken import dump_ranked, parse_ranks, to_encoding
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.opening.document_tokens import AddedTokens, NotProvableError, overlapping
 from tokbench.opening.provable import document_bpe
 from tokbench.targets import Product, Source, undescribed
+from tokbench.targets.kinds import kind_of
 from tokbench.targets.post_processing import lost
 
 if TYPE_CHECKING:
@@ -77,11 +77,8 @@ def _ranked(source: Source) -> _Ranked:
             return _Ranked(description, added)
         case HuggingFaceModel(document=data):
             return _of_document(data, name=source.tokenizer.info.name)
-        case SentencePieceModel(proto=proto):
-            kind = parse_model(proto).model_type.name.lower()
-            raise ConversionError(
-                f"tiktoken runs byte-level BPE alone, and this is a SentencePiece {kind} model"
-            )
+        case SentencePieceModel() as description:
+            raise ConversionError(f"tiktoken runs byte-level BPE alone, and this is {kind_of(description)}")
         case None:
             raise undescribed(source)
 

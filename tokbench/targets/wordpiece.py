@@ -11,7 +11,8 @@ from tokbench.formats.post_processors import parse_post_processing, spelled_temp
 from tokbench.formats.proof import Peer
 from tokbench.formats.proof_inputs import InputCall
 from tokbench.models import HuggingFaceModel, PostProcessing
-from tokbench.targets import Product, Source
+from tokbench.targets import Product, Source, undescribed
+from tokbench.targets.kinds import kind_of
 from tokbench.targets.post_processing import kept, lost, post_processing_of
 from tokbench.targets.tokenizers import undecoded_ids
 from tokbench.tokens import ModelInput
@@ -33,8 +34,12 @@ _SPECIAL = ("[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]")
 
 def make(source: Source) -> Product:
     """A `vocab.txt`. Raises `ConversionError`."""
+    if source.description is None:
+        raise undescribed(source)
     if not isinstance(source.description, HuggingFaceModel):
-        raise ConversionError("a vocab.txt holds the pieces of a WordPiece tokenizer, and this is none")
+        raise ConversionError(
+            f"a vocab.txt holds the pieces of a WordPiece tokenizer, and this is {kind_of(source.description)}"
+        )
     document = parse_document(source.description.document, source=source.tokenizer.info.name)
     if model_type(document) != "WordPiece":
         raise ConversionError(
@@ -112,10 +117,15 @@ def _template_notes(done: PostProcessing, written: Template | None) -> tuple[str
 def _options(document: Mapping[str, Any]) -> dict[str, Any]:
     """What is said of the normaliser to whoever opens the vocabulary."""
     normalizer, splitter = document.get("normalizer") or {}, document.get("pre_tokenizer") or {}
-    if normalizer.get("type") != "BertNormalizer" or splitter.get("type") != "BertPreTokenizer":
-        raise ConversionError(
-            "who opens a vocab.txt prepares text as BERT does, and this tokenizer does something else"
-        )
+    for part, step, expected in (
+        ("normaliser", normalizer, "BertNormalizer"),
+        ("pre-tokenizer", splitter, "BertPreTokenizer"),
+    ):
+        if (found := step.get("type")) != expected:
+            raise ConversionError(
+                f"who opens a vocab.txt prepares text as BERT does, with a {expected}; this tokenizer has "
+                f"{f'the {part} {found}' if found else f'no {part}'}"
+            )
     return {
         "clean_text": bool(normalizer.get("clean_text", True)),
         "handle_chinese_chars": bool(normalizer.get("handle_chinese_chars", True)),
