@@ -82,7 +82,7 @@ def test_other_vocabularies_open_compressed(tmp_path: Path) -> None:
     _written(tmp_path / "d" / "vocab.json.gz", gzip.compress(json.dumps(vocab["vocab"]).encode()))
     merges = "".join(" ".join(pair) + "\n" for pair in vocab["merges"])
     _written(tmp_path / "d" / "merges.txt.gz", gzip.compress(merges.encode()))
-    assert tokbench.load(tmp_path / "d").encode("the the") == expected
+    assert tokbench.load(tmp_path / "d", pattern="gpt2").encode("the the") == expected
 
 
 def test_a_plain_file_comes_before_a_compressed_one(tmp_path: Path) -> None:
@@ -169,6 +169,16 @@ def test_a_damaged_file_alone_is_the_error_it_always_was(tmp_path: Path) -> None
             tokbench.load(named)
         messages.append(refused.value.message)
     assert messages[0] == messages[1]
+
+
+def test_a_choice_that_is_left_to_make_does_not_hide_the_damage(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(POINTER)
+    (tmp_path / "mine.tiktoken").write_bytes(RANKS)
+    with pytest.raises(
+        ConfigError, match=r"does not say how text is split.*passed over: .*a Git LFS pointer"
+    ):
+        tokbench.load(tmp_path)
+    assert tokbench.load(tmp_path, pattern="gpt4").encode("low") == [257]
 
 
 def test_an_option_that_cannot_be_is_no_damage(tmp_path: Path) -> None:

@@ -133,6 +133,12 @@ def _spelled(text: str, id: int) -> bytes:
 
 
 def _check(model: SentencePieceFile) -> None:
+    _check_options(model)
+    _check_kinds(model)
+    check_characters(model)
+
+
+def _check_options(model: SentencePieceFile) -> None:
     options, trainer = model.normalizer, model.trainer
     if model.model_type is not ModelType.BPE:
         raise ConversionError(
@@ -154,6 +160,9 @@ def _check(model: SentencePieceFile) -> None:
         )
     if trainer["treat_whitespace_as_suffix"]:
         raise ConversionError("the model has spaces at the end of words, and llama2.c before them")
+
+
+def _check_kinds(model: SentencePieceFile) -> None:
     kinds = [piece.type for piece in model.pieces]
     expected = [PieceType.UNKNOWN, PieceType.CONTROL, PieceType.CONTROL]
     if kinds[:_FIRST_BYTE] != expected:
@@ -170,7 +179,6 @@ def _check(model: SentencePieceFile) -> None:
             )
         if _byte_of(piece.text.encode()) is not None:
             raise ConversionError(f"llama2.c would decode the piece {piece.text!r} as a byte")
-    check_characters(model)
 
 
 def _check_entries(entries: Sequence[bytes], model: SentencePieceFile) -> None:

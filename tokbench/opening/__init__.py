@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench.base import BaseTokenizer
-from tokbench.errors import ModelFormatError
+from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.opening.recognition import Format, Source, recognise, recognise_without
 from tokbench.opening.request import ENGINES, Opened, OpenRequest
 
@@ -60,6 +60,11 @@ def open_found(source: Source, request: OpenRequest) -> Opened:
         return _open_recognised(source, request)
     except ModelFormatError as error:
         other = recognise_without(source, error)
+    except ConfigError as error:
+        if not source.damaged:
+            raise
+        wrong = "; ".join(damage.message for damage in source.damaged.values())
+        raise ConfigError(f"{error.message} (passed over: {wrong})", hint=error.hint) from None
     return open_found(other, request)
 
 

@@ -185,7 +185,8 @@ def _special_tokens(
     for text, id in made.items():
         others = [other for other, its in made.items() if its == id and other != text]
         if id in taken or others or not 0 <= id < most:
-            owner = f"of {others[0]!r}" if others else "of an ordinary token" if id in taken else "too large"
+            impossible = f"impossible: ids are from 0 to {most - 1:,} here"
+            owner = f"of {others[0]!r}" if others else "of an ordinary token" if id in taken else impossible
             raise ConfigError(
                 f"the special token {text!r} has the id {id}, which is {owner}",
                 hint="give it a free one, as --special-token 'TEXT=ID', or none at all",
