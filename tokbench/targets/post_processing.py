@@ -11,11 +11,11 @@ from tokbench.formats.post_processors import (
     parse_post_processing,
     spelled_template,
 )
-from tokbench.models import ByteLevelBpe, HuggingFaceModel, TokenFlags
+from tokbench.models import ByteLevelBpe, HuggingFaceModel
 from tokbench.post_processing import NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from tokbench.formats.tokenizer_config import TokenizerConfig
     from tokbench.models import Description, Padding, PostProcessing, Template
@@ -70,15 +70,6 @@ def unwritten(done: PostProcessing, config: TokenizerConfig) -> tuple[str, ...]:
         for role, token in missing.items()
         if token is not None and token not in written
     )
-
-
-def takes_white_space(flags: Mapping[str, TokenFlags]) -> list[str]:
-    """The special tokens that take the white space around them.
-
-    >>> takes_white_space({"<mask>": TokenFlags(lstrip=True), "<s>": TokenFlags(normalized=True)})
-    ['<mask>']
-    """
-    return [text for text, each in flags.items() if each.lstrip or each.rstrip]
 
 
 def kept(done: PostProcessing) -> tuple[str, ...]:
