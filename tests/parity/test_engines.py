@@ -24,10 +24,18 @@ from tokbench import SpecialPolicy
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConfigError
 from tokbench.opening import OpenRequest, open_found, recognise
-from tokbench.opening.agreement import CLASSES, CharacterAgreement, tiktoken_members, tokenizers_members
+from tokbench.opening.agreement import (
+    CLASSES,
+    CharacterAgreement,
+    classes_here,
+    is_settled,
+    tiktoken_members,
+    tokenizers_members,
+)
 from tokbench.opening.exact import ExactBpe
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tokbench.interfaces import Tokenizer
@@ -215,7 +223,7 @@ def test_nfc_is_the_librarys_for_every_code_point_before_and_behind_marks(
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_agreement_asks_once_and_never_about_ascii(name: str) -> None:
+def test_agreement_asks_once_and_never_about_what_is_settled(name: str) -> None:
     asked: list[str] = []
 
     def members(each: str, text: str) -> str:
@@ -223,20 +231,42 @@ def test_agreement_asks_once_and_never_about_ascii(name: str) -> None:
         return "".join(regex.findall(each, text))
 
     agreement = CharacterAgreement(members, kernel=kernel_named(name).name, nfc=False)
-    assert agreement.covers("plain ASCII")
+    assert agreement.covers("plain ASCII, wörld, 안녕, 你好, 🙂")
     assert asked == []
-    assert agreement.covers("wörld, wörld")
-    assert agreement.covers("wörld")
-    assert len(asked) == len(CLASSES)
+    assert agreement.covers("wörldª, wörldª")  # a letter of another kind since Unicode 6.1
+    assert agreement.covers("1ª")
+    assert asked == ["ª"] * len(CLASSES)
+
+
+@pytest.mark.parametrize("members", [tiktoken_members, tokenizers_members])
+def test_what_is_settled_is_so_to_the_installed_libraries(members: Callable[[str, str], str]) -> None:
+    kernel = kernel_named("native").name
+    every = {chr(point) for point in range(128, 0x110000) if not 0xD800 <= point < 0xE000}
+    classes = classes_here(every, kernel=kernel)
+    settled = "".join(sorted(one for one, number in classes.items() if is_settled(one, number)))
+    assert len(settled) > 200_000
+    for number, each in enumerate(CLASSES, start=1):
+        assert set(members(each, settled)) == {one for one in settled if classes[one] == number}
+
+
+def test_what_changed_or_may_change_is_not_settled() -> None:
+    for character, number in [
+        ("ª", 3),
+        ("\u10d0", 2),
+        ("\u0378", 0),
+        ("\x85", 6),
+        ("\u1cf2", 3),
+    ]:
+        assert not is_settled(character, number)
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_agreement_refuses_a_character_that_the_library_sees_otherwise(name: str) -> None:
     agreement = CharacterAgreement(lambda each, text: "", kernel=kernel_named(name).name, nfc=False)
     for _ in range(2):
-        assert not agreement.covers("é")
+        assert not agreement.covers("ª")
         assert agreement.covers("€")  # in none of the classes, to anybody
-        assert not agreement.covers("€" * 100 + "é")
+        assert not agreement.covers("€" * 100 + "ª")
         assert agreement.covers("a€" * 100)
     with pytest.raises(UnicodeEncodeError):
         agreement.covers("€\ud800")

@@ -1,9 +1,13 @@
 """On which characters a library and our kernel agree, so that "the same ids" is said of every text.
 
 Split patterns ask for letters, marks, digits and white space, and each library answers from the
-Unicode tables of the year it was built in; NFC has tables too. A character is asked about when it
-first comes up, from the library itself, and remembered. A text with one on which they disagree is
+Unicode tables of the year it was built in; NFC has tables too. The library is asked about a character
+when it first comes up, and the answer remembered. A text with a character on which they disagree is
 left to the library.
+
+Most are not asked about: an assigned character that Unicode 3.2 of 2002 and the kernel's tables put into
+the same class has been in no other one in between, and every library is from in between. (Python has the
+tables of 3.2; `tests/parity` asks the installed libraries about every such character.)
 """
 
 from __future__ import annotations
@@ -11,8 +15,6 @@ from __future__ import annotations
 import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +24,13 @@ if TYPE_CHECKING:
 
 CLASSES = (r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"\s")
 """The classes that the named patterns are written with, in the order of the kernel's numbers from 1."""
+
+_CLASS_OF_CATEGORY = {
+    category: number
+    for number, categories in enumerate(("Lu Lt", "Ll", "Lm Lo", "Mn Mc Me", "Nd Nl No", "Zs Zl Zp"), start=1)
+    for category in categories.split()
+}
+"""White space is more than the last three: a control character that is counts as unsettled."""
 
 _NUM_CODE_POINTS = 0x110000
 
@@ -39,20 +48,25 @@ class CharacterAgreement:
         self._members = members
         self._kernel = kernel
         self._nfc = nfc
-        # Two arrays, so that the kernel can go through a text by marks alone.
-        self._agreed = np.zeros(_NUM_CODE_POINTS, np.uint8)
-        self._agreed[:128] = 1  # there the tables have never changed
-        self._is_known = self._agreed.astype(np.bool_)
+        # A byte a code point, so that the kernel can go through a text by marks alone.
+        self._agreed = bytearray(_NUM_CODE_POINTS)
+        self._agreed[:128] = b"\1" * 128  # there the tables have never changed
+        self._disputed: set[str] = set()
 
     def covers(self, text: str) -> bool:
         """Whether no character of a text is disputed. Raises `UnicodeEncodeError` for lone surrogates."""
         if text.isascii() or self._all_agreed(text):
             return True
-        code_points = np.frombuffer(text.encode("utf-32-le"), "<u4")
-        is_known = self._is_known[code_points]
-        if not is_known.all():
-            self._ask(np.unique(code_points[~is_known]).tolist())
-        return bool(self._agreed[code_points].all())
+        text.encode()  # raises for lone surrogates
+        characters = set(text)
+        if characters & self._disputed:
+            return False
+        unknown = {character for character in characters if not self._agreed[ord(character)]}
+        disputed = self._disputed_among(unknown)
+        self._disputed |= disputed
+        for character in unknown - disputed:
+            self._agreed[ord(character)] = 1
+        return not disputed
 
     def _all_agreed(self, text: str) -> bool:
         """Whether that is known of a text without looking closer."""
@@ -62,28 +76,44 @@ class CharacterAgreement:
 
         return _native.all_marked(text, self._agreed)
 
-    def _ask(self, code_points: list[int]) -> None:
-        characters = "".join(map(chr, code_points))
+    def _disputed_among(self, characters: set[str]) -> set[str]:
+        """Those of some characters that the library and the kernel put into different classes."""
+        classes = classes_here(characters, kernel=self._kernel)
+        asked = "".join(sorted(one for one, number in classes.items() if not is_settled(one, number)))
         disputed: set[str] = set()
-        for number, each in enumerate(CLASSES, start=1):
-            ours = _members_here(each, number, characters, kernel=self._kernel)
-            disputed |= ours ^ set(self._members(each, characters))
+        for number, each in enumerate(CLASSES if asked else (), start=1):
+            ours = {character for character in asked if classes[character] == number}
+            disputed |= ours ^ set(self._members(each, asked))
         if self._nfc:
             disputed |= {character for character in characters if not _is_settled_in_nfc(character)}
-        for code_point in code_points:
-            self._agreed[code_point] = chr(code_point) not in disputed
-            self._is_known[code_point] = True
+        return disputed
 
 
-def _members_here(each: str, number: int, characters: str, *, kernel: str) -> set[str]:
-    """The characters that the kernel that runs finds in a class."""
+def classes_here(characters: set[str], *, kernel: str) -> dict[str, int]:
+    """The class of each character to the kernel that runs; 0 for none of them."""
     if kernel == "native":
         from tokbench.backends.bpe import _native
 
-        return {character for character in characters if _native.class_of(ord(character)) == number}
+        return {character: _native.class_of(ord(character)) for character in characters}
     import regex
 
-    return set(regex.findall(each, characters))
+    found = {
+        character: number
+        for number, each in enumerate(CLASSES, start=1)
+        for character in regex.findall(each, "".join(characters))
+    }
+    return {character: found.get(character, 0) for character in characters}
+
+
+def is_settled(character: str, number: int) -> bool:
+    r"""Whether a character is in the class of a number, or in none for 0, in the tables of every year.
+
+    >>> [is_settled(*one) for one in [("字", 3), ("字", 2), ("€", 0), ("͸", 0)]]  # the last is unassigned
+    [True, False, True, False]
+    """
+    if number != _CLASS_OF_CATEGORY.get(unicodedata.ucd_3_2_0.category(character), 0):
+        return False
+    return number != 0 or unicodedata.category(character) != "Cn"
 
 
 def _is_settled_in_nfc(character: str) -> bool:

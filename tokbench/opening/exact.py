@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.base import BaseTokenizer, surrogate_error
-from tokbench.spans import divided, divided_ids, encode_spans
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -75,6 +74,8 @@ class ExactBpe(BpeTokenizer):
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
             TextError: a text holds a lone surrogate.
         """
+        from tokbench.spans import divided_ids
+
         return divided_ids(
             texts,
             where=self._covers,
@@ -92,6 +93,8 @@ class ExactBpe(BpeTokenizer):
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        from tokbench.spans import divided, encode_spans
+
         return divided(
             texts,
             where=self._covers,
