@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class ByteLevelBpe:
         post_processing: what is done to the ids of a text before a model gets them.
     """
 
-    tokens: tuple[bytes | None, ...]
+    tokens: Sequence[bytes | None]
     merges: tuple[tuple[int, int, int], ...] | None
     pattern: str | None
     pattern_name: str

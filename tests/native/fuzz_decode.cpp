@@ -32,7 +32,7 @@ std::vector<std::string> entries_of(const Vocabulary& vocabulary) {
 
 // Any text in a vocabulary comes back.
 void check_text(const Encoder& encoder, Bytes text) {
-  const std::vector<std::string> entries = entries_of(encoder.vocabulary());
+  const std::vector<std::string> entries = entries_of(*encoder.vocabulary());
   CHECK(decoded(Decoder(fuzz::views_of(entries)), encoder.encode(text).view()) == naive::to_string(text));
 }
 

@@ -111,6 +111,7 @@ void check_batch(const Encoder& encoder, Bytes text, Random& random) {
 }
 
 void check(const Encoder& encoder, Pattern pattern, Bytes text, const Word& expected, Random& random) {
+  if (random.one_in(2)) encoder.complete();
   if (random.one_in(2)) check_batch(encoder, text, random);  // threads meet words that are new to all
   CHECK(word_of(encoder.encode(text)) == expected);
   CHECK(word_of(encoder.encode(text)) == expected);  // now out of the cache

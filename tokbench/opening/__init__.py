@@ -77,4 +77,4 @@ def _open_recognised(source: Source, request: OpenRequest) -> Opened:
     if isinstance(opened.tokenizer, BaseTokenizer):
         opened.tokenizer.tokenizer_config = config
     passed_over = [f"damaged, and passed over: {error.message}" for error in source.damaged.values()]
-    return replace(opened, warnings=(*passed_over, *opened.warnings, *config.problems))
+    return replace(opened, find_warnings=lambda: (*passed_over, *opened.warnings, *config.problems))

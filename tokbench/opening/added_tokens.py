@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.formats.sentencepiece_model import ModelPiece
+    from tokbench.token_table import TokenTable
 
 
 def completed(data: bytes, config: TokenizerConfig) -> tuple[bytes, tuple[str, ...]]:
@@ -73,18 +74,17 @@ def _piece(token: AddedToken) -> bytes:
 
 
 def beside_ranks(
-    config: TokenizerConfig, ranks: Sequence[tuple[bytes, int]]
+    config: TokenizerConfig, tokens: TokenTable
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """The special tokens that stand beside a rank file, which has none itself.
 
     Returns:
         Text → id; and what cannot be, a sentence each.
     """
-    taken = {rank for _, rank in ranks}
     specials: dict[str, int] = {}
     problems: list[str] = []
     for token in config.added_tokens:
-        if token.id in taken:
+        if tokens.holds(token.id):
             problems.append(
                 f"the added token {token.content!r} cannot get the id {token.id} of an ordinary token"
             )

@@ -69,7 +69,7 @@ def open_document(
             t["content"]: t["id"] for t in document.get("added_tokens") or [] if not t.get("special")
         },
         pattern=None if description is None else (description.pattern_name, description.pattern),
-        warnings=(*warnings, *contradictions, *_warnings(document, kind)),
+        find_warnings=lambda: (*warnings, *contradictions, *_warnings(document, kind)),
     )
 
 

@@ -77,7 +77,7 @@ def open_pieces(
         engine="library",
         reason=reason,
         parts={"normalizer": ", ".join(steps)},
-        warnings=(*warnings, *contradictions),
+        find_warnings=lambda: (*warnings, *contradictions),
     )
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tokbench.adapters.tiktoken import TiktokenTokenizer
 from tokbench.errors import ConfigError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
 from tokbench.ids import check_largest_id, ids_held
@@ -18,6 +17,7 @@ from tokbench.opening.known_ranks import KNOWN_BY_SHA256, likely_pattern
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.request import Opened
 from tokbench.special_tokens import check_special_tokens
+from tokbench.token_table import TokenTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import tiktoken
 
     from tokbench.formats.tokenizer_config import TokenizerConfig
+    from tokbench.adapters.tiktoken import TiktokenTokenizer
     from tokbench.interfaces import Tokenizer
     from tokbench.opening.known_ranks import KnownRanks
     from tokbench.opening.recognition import Source
@@ -41,29 +42,45 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
     """
     path = source.files[0]
     data = read_file(path)
-    ranks = parse_ranks(data, path=path)
-    check_byte_tokens(ranks, path=path)
-    largest = max(rank for _, rank in ranks)
-    check_largest_id(largest, num_entries=len(ranks), path=path)
+    tokens = read_table(data, path=path)
     known = KNOWN_BY_SHA256.get(hashlib.sha256(data).hexdigest())
     pattern = request.pattern or (known.pattern if known else None)
     if pattern is None:
-        raise _no_pattern(path, len(ranks))
-    beside, warnings = beside_ranks(source.config, ranks)
+        raise _no_pattern(path, len(tokens) - len(tokens.gaps))
+    beside, warnings = beside_ranks(source.config, tokens)
     if known and not beside:
         says, source = known.special_tokens, replace(source, config=_with_known(source.config, known))
         warnings = (*warnings, *([known.note] if known.note else []))
     else:
         says = beside
     opened = open_rank_table(
-        ranks,
+        tokens,
         source=source,
         request=request,
         name=known.name if known else source.name,
         pattern=pattern,
-        special_tokens=_special_tokens(request.special_tokens, says, ranks),
+        special_tokens=_special_tokens(request.special_tokens, says, tokens),
     )
-    return replace(opened, warnings=(*opened.warnings, *warnings))
+    return replace(opened, find_warnings=lambda: (*opened.warnings, *warnings))
+
+
+def read_table(data: bytes, *, path: Path) -> TokenTable:
+    """The tokens of a rank file by their ranks.
+
+    Raises:
+        ModelFormatError: a damaged line, a byte without a token, a rank too large to hold.
+    """
+    from tokbench.backends.bpe.kernel import current_kernel
+    from tokbench.backends.bpe.rank_file import table_of_ranks
+
+    block = current_kernel().read_ranks(data, ids_held(data.count(b"\n") + 1))
+    if block is not None:
+        return TokenTable(block[0], memoryview(block[1]).cast("I"), block[2], has_empty_token=False)
+    ranks = parse_ranks(data, path=path)
+    check_byte_tokens(ranks, path=path)
+    largest = max(rank for _, rank in ranks)
+    check_largest_id(largest, num_entries=len(ranks), path=path)
+    return table_of_ranks(ranks)
 
 
 def _with_known(config: TokenizerConfig, known: KnownRanks) -> TokenizerConfig:
@@ -77,7 +94,7 @@ def _with_known(config: TokenizerConfig, known: KnownRanks) -> TokenizerConfig:
 
 
 def open_rank_table(
-    ranks: Sequence[tuple[bytes, int]],
+    tokens: TokenTable,
     *,
     source: Source,
     request: OpenRequest,
@@ -85,7 +102,7 @@ def open_rank_table(
     pattern: str,
     special_tokens: Mapping[str, int],
 ) -> Opened:
-    """The tokenizer of tokens with their ranks, on our kernel where the pattern is one of ours.
+    """The tokenizer of tokens by their ranks, on our kernel where the pattern is one of ours.
 
     Raises:
         ConfigError: the pattern does not compile; or
@@ -97,13 +114,8 @@ def open_rank_table(
     if pattern_name == "custom":
         text = resolve_pattern(pattern).regex  # checks it
     normalization = "nfc" if pattern == "qwen2" else None
-    table: list[bytes | None] = [None] * (
-        max([rank for _, rank in ranks] + list(special_tokens.values())) + 1
-    )
-    for token, rank in ranks:
-        table[rank] = token
     description = ByteLevelBpe(
-        tokens=tuple(table),
+        tokens=tokens.extended(max(len(tokens), *(id + 1 for id in special_tokens.values()), 0)),
         merges=None,
         pattern=text,
         pattern_name=pattern_name,
@@ -113,7 +125,11 @@ def open_rank_table(
     )
 
     def library() -> TiktokenTokenizer:
-        return TiktokenTokenizer.from_ranks(ranks, name=name, pattern=text, special_tokens=special_tokens)
+        from tokbench.adapters.tiktoken import TiktokenTokenizer
+
+        return TiktokenTokenizer.from_ranks(
+            tokens.ranks(), name=name, pattern=text, special_tokens=special_tokens
+        )
 
     against_native = _against_native(pattern_name)
     engine, reason = (
@@ -136,15 +152,16 @@ def open_rank_table(
         reason=reason,
         parts={"normalizer": normalization.upper() if normalization else None},
         pattern=(pattern_name, text),
-        warnings=_warnings(ranks),
+        find_warnings=lambda: _warnings(tokens.ranks()),
     )
 
 
 def open_encoding(encoding: tiktoken.Encoding, *, source: Source, request: OpenRequest) -> Opened:
     """A `tiktoken.Encoding` that the library made itself."""
-    ranks = sorted(encoding._mergeable_ranks.items(), key=lambda item: item[1])
+    from tokbench.backends.bpe.rank_file import table_of_ranks
+
     return open_rank_table(
-        ranks,
+        table_of_ranks(list(encoding._mergeable_ranks.items())),
         source=source,
         request=request,
         name=encoding.name,
@@ -171,22 +188,23 @@ def _against_native(pattern_name: str) -> str | None:
 
 
 def _special_tokens(
-    asked: Mapping[str, int | None], known: Mapping[str, int], ranks: Sequence[tuple[bytes, int]]
+    asked: Mapping[str, int | None], known: Mapping[str, int], tokens: TokenTable
 ) -> dict[str, int]:
     """The known special tokens and those asked for, the latter's missing ids filled in."""
     check_special_tokens(list(asked))
-    taken, most = {rank for _, rank in ranks}, ids_held(len(ranks))
+    most = ids_held(len(tokens) - len(tokens.gaps))
     made = {text: id for text, id in known.items() if text not in asked}
     made |= {text: id for text, id in asked.items() if id is not None}
-    free = count(max([*taken, *made.values()]) + 1)
+    free = count(max([len(tokens) - 1, *made.values()]) + 1)
     for text, id in asked.items():
         if id is None:
             made[text] = next(free)
     for text, id in made.items():
         others = [other for other, its in made.items() if its == id and other != text]
-        if id in taken or others or not 0 <= id < most:
+        is_taken = tokens.holds(id)
+        if is_taken or others or not 0 <= id < most:
             impossible = f"impossible: ids are from 0 to {most - 1:,} here"
-            owner = f"of {others[0]!r}" if others else "of an ordinary token" if id in taken else impossible
+            owner = f"of {others[0]!r}" if others else "of an ordinary token" if is_taken else impossible
             raise ConfigError(
                 f"the special token {text!r} has the id {id}, which is {owner}",
                 hint="give it a free one, as --special-token 'TEXT=ID', or none at all",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tokbench.interfaces import Tokenizer
     from tokbench.opening.recognition import Source
@@ -76,7 +76,7 @@ class Opened:
         merges: how many merges are listed; None where there are none to list.
         added_tokens: text → id of the added tokens that are not special.
         pattern: name and text of the split pattern, where it is known.
-        warnings: what a user should know of.
+        find_warnings: finds out what a user should know of: for `tokbench inspect`, as it takes its time.
     """
 
     tokenizer: Tokenizer
@@ -88,4 +88,9 @@ class Opened:
     merges: int | None = None
     added_tokens: Mapping[str, int] = field(default_factory=dict)
     pattern: tuple[str, str | None] | None = None
-    warnings: tuple[str, ...] = ()
+    find_warnings: Callable[[], tuple[str, ...]] = tuple
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know of."""
+        return self.find_warnings()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tokbench.backends.bpe import reference
+from tokbench.backends.bpe.rank_file import read_ranks
 from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split_offsets
 from tokbench.backends.bpe.split import split as split_text
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.reference import Pair
     from tokbench.backends.bpe.split import SplitPattern
+
+__all__ = ["Decoder", "Encoder", "PretokenCounter", "read_ranks", "split", "train"]
 
 _REPORT_EVERY = 64
 
@@ -260,11 +263,38 @@ class Encoder:
     @classmethod
     def from_ranks(cls, tokens: list[bytes], pattern: str | None) -> Encoder:
         """Two neighbours merge when their bytes together are a token, the smallest rank first."""
+        if b"" in tokens:
+            raise ValueError(f"token {tokens.index(b'')} is empty")
+        return cls._of_ranks(tokens, pattern)
+
+    @classmethod
+    def from_ranked_block(
+        cls, block: bytes, starts: memoryview, gaps: list[int], pattern: str | None
+    ) -> Encoder:
+        """The same of tokens in a block of bytes, with gaps among the ranks."""
+        return cls._of_ranks(_tokens_in(block, starts, gaps), pattern)
+
+    @classmethod
+    def from_merged_block(
+        cls,
+        block: bytes,
+        starts: memoryview,
+        gaps: list[int],
+        merges: memoryview,
+        *,
+        whole_tokens_first: bool,
+        pattern: str | None,
+    ) -> Encoder:
+        """As `from_parts`, of tokens in a block of bytes and of merges behind one another."""
+        rows = np.asarray(merges).reshape(-1, 3)
+        tokens = _tokens_in(block, starts, gaps)
+        return cls.from_parts(tokens, rows, whole_tokens_first=whole_tokens_first, pattern=pattern)
+
+    @classmethod
+    def _of_ranks(cls, tokens: list[bytes], pattern: str | None) -> Encoder:
         ids: dict[bytes, int] = {}
         for id, token in enumerate(tokens):
-            if not token:
-                raise ValueError(f"token {id} is empty")
-            if ids.setdefault(token, id) != id:
+            if token and ids.setdefault(token, id) != id:
                 raise ValueError(f"token {id} occurs twice")
         pairs = {
             (ids[token[:cut]], ids[token[cut:]]): id
@@ -352,6 +382,9 @@ class Encoder:
         ids = [id for start, end in pairwise([0, *ends]) for id in self._merge(data[start:end])]
         return np.array(ids, dtype=np.uint32)
 
+    def complete(self) -> None:
+        """There are no tables to be made later."""
+
     def tokens(self) -> list[bytes]:
         return list(self._tokens)
 
@@ -409,6 +442,20 @@ class Decoder:
         except KeyError:
             position, id = next((i, id) for i, id in enumerate(ids.tolist()) if id not in self._known)
             raise ValueError(f"id {id} at position {position} is not in the vocabulary") from None
+
+
+def _tokens_in(block: bytes, starts: memoryview, gaps: list[int]) -> list[bytes]:
+    """The tokens in a block of bytes, empty for a gap."""
+    if not len(starts):
+        raise ValueError("there must be a start for each token and one more")
+    if any(start > stop for start, stop in pairwise(starts)) or starts[-1] > len(block):
+        raise ValueError("starts must be ascending and inside the block")
+    tokens = [bytes(block[start:stop]) for start, stop in pairwise(starts)]
+    for gap in gaps:
+        if gap >= len(tokens):
+            raise ValueError("a gap is beyond the last token")
+        tokens[gap] = b""
+    return tokens
 
 
 def _byte_ids(ids: Mapping[bytes, int]) -> list[int]:

@@ -1,6 +1,6 @@
 """Which kernel runs: the compiled one, or its twin in Python.
 
-Both offer the same four things: a counter of pre-tokens, `train`, an encoder, `split`;
+Both offer the same things: a counter of pre-tokens, `train`, an encoder, a decoder, `split`, `read_ranks`;
 `tokbench.compiled` chooses. TOKBENCH_SIMD names the tier in which the compiled one reads text,
 "scalar", "swar", "avx2" or "avx512", all of the same results; unset, it is the best.
 """
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from tokbench.backends.bpe.rank_file import RankBlock
 
 _COMPILED = "tokbench.backends.bpe._native"
 
@@ -81,6 +83,9 @@ class PretokenCounter(Protocol):
 class Encoder(Protocol):
     """Turns text into ids; knows no special tokens."""
 
+    def complete(self) -> None:
+        """Make ready for much text, as it is by itself once there has been some."""
+
     def encode(self, text: str) -> list[int]:
         """The ids of a text. Raises UnicodeEncodeError for lone surrogates."""
 
@@ -123,6 +128,10 @@ class Kernel:
         encoder_from_parts: token bytes by id (empty for a gap), uint32[n, 3] merges (left, right, made) in
             the order of their ranks, and keyword arguments whole_tokens_first, pattern (a name, or None)
             → an encoder that merges as tokenizers does.
+        encoder_from_ranked_block, encoder_from_merged_block: the same two of the block, starts and gaps of a
+            `tokbench.token_table.TokenTable` instead of token bytes; merges are three numbers each, one after
+            another.
+        read_ranks: the bytes of a rank file and a limit of ranks → what `rank_file.read_ranks` says.
         decoder: the bytes of each id (none for a gap) → a decoder.
         split: a pattern name and UTF-8 bytes → int64 ends of the pre-tokens.
     """
@@ -133,6 +142,9 @@ class Kernel:
     encoder_from_merges: Callable[[NDArray[np.uint32] | memoryview, str | None], Encoder]
     encoder_from_ranks: Callable[[list[bytes], str | None], Encoder]
     encoder_from_parts: Callable[..., Encoder]
+    encoder_from_ranked_block: Callable[[bytes, memoryview, list[int], str | None], Encoder]
+    encoder_from_merged_block: Callable[..., Encoder]
+    read_ranks: Callable[[bytes, int], RankBlock | None]
     decoder: Callable[[list[bytes]], Decoder]
     split: Callable[[str, bytes], NDArray[np.int64]]
 
@@ -172,6 +184,9 @@ def _kernel(name: str, module: ModuleType) -> Kernel:
         encoder_from_merges=module.Encoder,
         encoder_from_ranks=module.Encoder.from_ranks,
         encoder_from_parts=module.Encoder.from_parts,
+        encoder_from_ranked_block=module.Encoder.from_ranked_block,
+        encoder_from_merged_block=module.Encoder.from_merged_block,
+        read_ranks=module.read_ranks,
         decoder=module.Decoder,
         split=module.split,
     )

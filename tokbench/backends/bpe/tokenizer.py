@@ -7,7 +7,7 @@ from array import array
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from tokbench.backends.bpe.normalization import NfcAlignment, normalize
 from tokbench.backends.bpe.reference import NUM_BYTES
@@ -17,6 +17,7 @@ from tokbench.errors import ConfigError, ConversionError
 from tokbench.interfaces import Decoding, Encoded, TokenizerInfo
 from tokbench.post_processing import NOTHING, model_input
 from tokbench.special_tokens import SpecialTokenFinder
+from tokbench.token_table import TokenTable
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _MOST_DECODED = 1 << 24
 """Ids from there on are decoded one by one: there is a table of all below."""
 _IDS_FOR_THREADS = 1 << 16
+_FEW_IDS = 1 << 12
 
 
 class BpeTokenizer(BaseTokenizer):
@@ -72,8 +74,8 @@ class BpeTokenizer(BaseTokenizer):
         self._num_ordinary = len(encoder)
         self._description = description
         described = () if description is None else description.tokens
-        self._gaps = frozenset(id for id, token in enumerate(described) if token is None)
-        self._unmade = frozenset(id for id, token in enumerate(described) if not token)
+        self._gaps = _gaps_of(described)
+        self._unmade = _unmade_of(described)
         info = TokenizerInfo(
             name=name,
             backend="bpe",
@@ -219,8 +221,10 @@ class BpeTokenizer(BaseTokenizer):
         prepared = normalize(text, self.pattern.normalization)
         alignment = None if prepared == text else NfcAlignment(text)
         start = 0
-        for id in self.encode_ordinary(text):
-            piece = self._tokens[id]
+        ids = self.encode_ordinary(text)
+        tokens = cast("Sequence[bytes]", self._tokens_for(len(ids)))  # no id that is encoded is a gap
+        for id in ids:
+            piece = tokens[id]
             span = Span(start, start + len(piece))
             start = span.stop
             yield Token(id, piece, span if alignment is None else alignment.original(span), TokenKind.NORMAL)
@@ -301,7 +305,7 @@ class BpeTokenizer(BaseTokenizer):
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
-        return self._tokens[id] if id < self._num_ordinary and id not in self._gaps else None
+        return self._tokens_for(1)[id] if id < self._num_ordinary and id not in self._gaps else None
 
     def token_id(self, piece: bytes) -> int | None:
         """The id of an entry, or None; special tokens are found by the bytes of their text."""
@@ -336,6 +340,13 @@ class BpeTokenizer(BaseTokenizer):
         for id in self._unmade:
             tokens[id] = b""
         return tokens
+
+    def _tokens_for(self, num_ids: int) -> Sequence[bytes | None]:
+        """The bytes of each id: those of a few ids are cut out of the block that holds them all."""
+        table = None if self._description is None else self._description.tokens
+        if num_ids < _FEW_IDS and isinstance(table, TokenTable) and "_tokens" not in self.__dict__:
+            return table
+        return self._tokens
 
     @cached_property
     def _piece_table(self) -> PieceTable:
@@ -421,19 +432,34 @@ def _named_surrogates(texts: Sequence[str]) -> Iterator[None]:
 
 def _encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) -> Encoder:
     """The encoder of a description; it has an entry for each id, gaps included."""
-    import numpy as np
-
     tokens = description.tokens
+    if isinstance(tokens, TokenTable) and description.merges is None:
+        return kernel.encoder_from_ranked_block(tokens.block, tokens.starts, sorted(tokens.gaps), pattern)
     if description.merges is None:
         return kernel.encoder_from_ranks(
             [_token_or_filler(id, token) for id, token in enumerate(tokens)], pattern
         )
+    import numpy as np
+
     return kernel.encoder_from_parts(
         [token or b"" for token in tokens],
         np.array(description.merges, dtype=np.uint32).reshape(-1, 3),
         whole_tokens_first=description.whole_tokens_first,
         pattern=pattern,
     )
+
+
+def _gaps_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
+    if isinstance(tokens, TokenTable):
+        return tokens.gaps
+    return frozenset(id for id, token in enumerate(tokens) if token is None)
+
+
+def _unmade_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
+    """The ids that no text becomes: gaps, and tokens of no bytes."""
+    if isinstance(tokens, TokenTable) and not tokens.has_empty_token:
+        return tokens.gaps
+    return frozenset(id for id, token in enumerate(tokens) if not token)
 
 
 def _token_or_filler(id: int, token: bytes | None) -> bytes:

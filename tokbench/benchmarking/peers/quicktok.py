@@ -28,7 +28,7 @@ def prepare(source: Source, folder: Path) -> None:
     if (
         not merges
         or not is_in_order
-        or description.tokens[:_NUM_BYTES] != tuple(bytes([byte]) for byte in range(_NUM_BYTES))
+        or tuple(description.tokens[:_NUM_BYTES]) != tuple(bytes([byte]) for byte in range(_NUM_BYTES))
     ):
         raise ConversionError("it numbers the bytes first and then the merges, and here the ids are others")
     lines = "".join(f"{left} {right}\n" for left, right, _ in merges)

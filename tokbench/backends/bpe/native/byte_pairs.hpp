@@ -27,6 +27,8 @@ struct BytePair {
 
 class BytePairs {
  public:
+  BytePairs() : pairs_(kNumPairs) {}
+
   // `token` gives the bytes of an id, `made` the id that a rank makes.
   template <class Token, class Made>
   void fill(std::span<const PairRank> pairs, std::span<const Id, 256> byte_ids, std::size_t num_ids, Token token, Made made) {

@@ -16,11 +16,19 @@ namespace tokbench {
 class Encoder {
  public:
   Encoder(Vocabulary vocabulary, Pattern pattern)
-      : vocabulary_(std::move(vocabulary)), pattern_(pattern), collect_(collect_of(pattern)) {
-    simplify(vocabulary_);
+      : vocabulary_(std::make_shared<const Vocabulary>(std::move(vocabulary))), pattern_(pattern), collect_(collect_of(pattern)) {}
+
+  // The entries, and what merges them: whichever is in use.
+  std::shared_ptr<const Vocabulary> vocabulary() const {
+    const std::lock_guard lock(mutex_);
+    return vocabulary_;
   }
 
-  const Vocabulary& vocabulary() const { return vocabulary_; }
+  // Makes ready for much text: by itself that happens once there has been some.
+  void complete() const {
+    const std::lock_guard lock(mutex_);
+    complete_locked();
+  }
 
   // The ids of a text of any bytes. Throws LoneSurrogate, as all that takes a Text does.
   Ids encode(const Text& text) const {
@@ -35,7 +43,7 @@ class Encoder {
   // The ids of a text that was split elsewhere: ends[i] is where pre-token i ends.
   Ids encode_split(Bytes text, std::span<const std::size_t> ends) const {
     Ids ids;
-    const Borrowed worker(*this, 0);
+    const Borrowed worker(*this, text.size());
     std::size_t start = 0;
     for (const std::size_t end : ends) {
       if (end <= start || end > text.size()) throw std::invalid_argument("pre-tokens must be ascending and inside the text");
@@ -103,20 +111,12 @@ class Encoder {
   // A worker of the encoder's, given back at the end of the scope: as many exist as threads ever met here.
   class Borrowed {
    public:
-    Borrowed(const Encoder& encoder, std::size_t num_units) : encoder_(encoder) {
-      const std::lock_guard lock(encoder_.mutex_);
-      if (encoder_.idle_.empty()) {
-        worker_ = std::make_unique<Worker>(encoder_.vocabulary_, encoder_.words_);
-      } else {
-        worker_ = std::move(encoder_.idle_.back());
-        encoder_.idle_.pop_back();
-      }
+    Borrowed(const Encoder& encoder, std::size_t num_units) : encoder_(encoder), worker_(encoder.worker_for(num_units)) {
       worker_->begin(num_units);
     }
     ~Borrowed() {
       worker_->end();
-      const std::lock_guard lock(encoder_.mutex_);
-      encoder_.idle_.push_back(std::move(worker_));
+      encoder_.give_back(std::move(worker_));
     }
     Borrowed(const Borrowed&) = delete;
     Borrowed& operator=(const Borrowed&) = delete;
@@ -127,6 +127,28 @@ class Encoder {
     const Encoder& encoder_;
     std::unique_ptr<Worker> worker_;
   };
+
+  std::unique_ptr<Worker> worker_for(std::size_t num_units) const {
+    const std::lock_guard lock(mutex_);
+    if (!is_complete_ && (num_units_ += num_units) >= kUnitsBeforeTables) complete_locked();
+    if (idle_.empty()) return std::make_unique<Worker>(vocabulary_, words_);
+    std::unique_ptr<Worker> worker = std::move(idle_.back());
+    idle_.pop_back();
+    return worker;
+  }
+
+  void give_back(std::unique_ptr<Worker> worker) const {
+    const std::lock_guard lock(mutex_);
+    if (worker->works_with(*vocabulary_)) idle_.push_back(std::move(worker));
+  }
+
+  // Other threads wait for it meanwhile: what they have to do goes faster behind it.
+  void complete_locked() const {
+    if (is_complete_) return;
+    vocabulary_ = std::make_shared<const Vocabulary>(completed(*vocabulary_));
+    is_complete_ = true;
+    idle_.clear();
+  }
 
   static std::size_t units_of(std::span<const Text> texts) {
     return std::accumulate(texts.begin(), texts.end(), std::size_t{0}, [](std::size_t sum, const Text& text) { return sum + text.size; });
@@ -144,11 +166,16 @@ class Encoder {
     });
   }
 
-  Vocabulary vocabulary_;
+  // Encoding so much text takes a few hundredths of a second longer without the tables, and making them a few tenths.
+  static constexpr std::size_t kUnitsBeforeTables = std::size_t{1} << 20;
+
+  mutable std::mutex mutex_;  // guards the vocabulary, what is known of it, and idle_
+  mutable std::shared_ptr<const Vocabulary> vocabulary_;
+  mutable bool is_complete_ = false;
+  mutable std::size_t num_units_ = 0;  // that were encoded before it was complete
   Pattern pattern_;
   Collect collect_;
   mutable SharedWords words_;
-  mutable std::mutex mutex_;  // guards idle_
   mutable std::vector<std::unique_ptr<Worker>> idle_;
 };
 

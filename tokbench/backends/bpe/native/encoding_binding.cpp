@@ -3,6 +3,7 @@
 #include "decoder.hpp"
 #include "encoder.hpp"
 #include "python_texts.hpp"
+#include "rank_file.hpp"
 
 namespace tokbench {
 
@@ -28,8 +29,35 @@ std::vector<std::string_view> views_of(const nb::list& tokens) {
   return views;
 }
 
+// Views into a block of tokens: token i is the bytes from starts[i] to starts[i + 1], and empty for a gap.
+std::vector<std::string_view> views_of(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts,
+                                       const std::vector<Id>& gaps) {
+  if (starts.size() == 0) throw std::invalid_argument("there must be a start for each token and one more");
+  std::vector<std::string_view> views;
+  views.reserve(starts.size() - 1);
+  const char* const data = reinterpret_cast<const char*>(block.data());
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+    const std::uint32_t start = starts.data()[i], stop = starts.data()[i + 1];
+    if (start > stop || stop > block.size()) throw std::invalid_argument("starts must be ascending and inside the block");
+    views.emplace_back(data + start, stop - start);
+  }
+  for (const Id gap : gaps) {
+    if (gap >= views.size()) throw std::invalid_argument("a gap is beyond the last token");
+    views[gap] = {};
+  }
+  return views;
+}
+
 Encoder* encoder_from_ranks(const nb::list& tokens, const std::optional<std::string>& pattern) {
-  return new Encoder(Vocabulary::from_ranks(views_of(tokens)), pattern_or_none(pattern));
+  const std::vector<std::string_view> views = views_of(tokens);
+  const auto empty = std::ranges::find_if(views, [](std::string_view token) { return token.empty(); });
+  if (empty != views.end()) throw std::invalid_argument("token " + std::to_string(empty - views.begin()) + " is empty");
+  return new Encoder(Vocabulary::from_ranks(views), pattern_or_none(pattern));
+}
+
+Encoder* encoder_from_ranked_block(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts, const std::vector<Id>& gaps,
+                                   const std::optional<std::string>& pattern) {
+  return new Encoder(Vocabulary::from_ranks(views_of(block, starts, gaps)), pattern_or_none(pattern));
 }
 
 Encoder* encoder_from_parts(const nb::list& tokens, const nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>& merges,
@@ -37,6 +65,29 @@ Encoder* encoder_from_parts(const nb::list& tokens, const nb::ndarray<const Id, 
   const auto* const rows = reinterpret_cast<const std::array<Id, 3>*>(merges.data());
   return new Encoder(Vocabulary::from_parts(views_of(tokens), {rows, merges.shape(0)}, whole_tokens_first),
                      pattern_or_none(pattern));
+}
+
+Encoder* encoder_from_merged_block(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts, const std::vector<Id>& gaps,
+                                   const InputArray<Id>& merges, bool whole_tokens_first,
+                                   const std::optional<std::string>& pattern) {
+  if (merges.size() % 3 != 0) throw std::invalid_argument("a merge is three ids");
+  const auto* const rows = reinterpret_cast<const std::array<Id, 3>*>(merges.data());
+  return new Encoder(Vocabulary::from_parts(views_of(block, starts, gaps), {rows, merges.size() / 3}, whole_tokens_first),
+                     pattern_or_none(pattern));
+}
+
+template <class T>
+nb::bytes bytes_of(const std::vector<T>& values) {
+  return nb::bytes(values.data(), values.size() * sizeof(T));
+}
+
+nb::object read_ranks(const nb::bytes& data, Id limit) {
+  const std::optional<RankFile> file = [&] {
+    const nb::gil_scoped_release unlocked;
+    return parse_ranks(view(data), limit);
+  }();
+  if (!file) return nb::none();
+  return nb::make_tuple(bytes_of(file->bytes), bytes_of(file->starts), file->gaps);
 }
 
 void construct_decoder(Decoder* self, const nb::list& entries) { new (self) Decoder(views_of(entries)); }
@@ -110,8 +161,9 @@ nb::bytes decode_ids(const Decoder& decoder, const InputArray<Id>& ids, unsigned
 
 nb::list token_list(const Encoder& encoder) {
   nb::list tokens;
-  for (Id id = 0; id < encoder.vocabulary().size(); ++id) {
-    const Bytes token = encoder.vocabulary().token(id);
+  const std::shared_ptr<const Vocabulary> vocabulary = encoder.vocabulary();
+  for (Id id = 0; id < vocabulary->size(); ++id) {
+    const Bytes token = vocabulary->token(id);
     tokens.append(nb::bytes(reinterpret_cast<const char*>(token.data()), token.size()));
   }
   return tokens;
@@ -120,18 +172,26 @@ nb::list token_list(const Encoder& encoder) {
 }  // namespace
 
 void bind_encoding(nb::module_& module) {
+  module.def("read_ranks", &read_ranks, "data"_a, "limit"_a,
+             "(block, starts as uint32, gaps) of a regular rank file; None for any other, and for ranks from the limit on.");
   nb::class_<Encoder>(module, "Encoder")
       .def("__init__", &construct_from_merges, "merges"_a.noconvert(), "pattern"_a.none())
       .def_static("from_ranks", &encoder_from_ranks, "tokens"_a, "pattern"_a.none())
       .def_static("from_parts", &encoder_from_parts, "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a,
                   "pattern"_a.none())
+      .def_static("from_ranked_block", &encoder_from_ranked_block, "block"_a.noconvert(), "starts"_a.noconvert(), "gaps"_a,
+                  "pattern"_a.none(), "Token i is block[starts[i]:starts[i + 1]], and its rank is i.")
+      .def_static("from_merged_block", &encoder_from_merged_block, "block"_a.noconvert(), "starts"_a.noconvert(), "gaps"_a,
+                  "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a, "pattern"_a.none())
+      .def("complete", &Encoder::complete, nb::call_guard<nb::gil_scoped_release>(),
+           "Make ready for much text, as it is by itself once there has been some.")
       .def("encode", &encode, "text"_a)
       .def("encode_bytes", &encode_bytes, "text"_a, "The ids of any bytes, UTF-8 or not.")
       .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
       .def("count_batch", &count_batch, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].")
       .def("encode_split", &encode_split, "text"_a, "ends"_a, "The ids of a text that was split elsewhere: uint32[N].")
       .def("tokens", &token_list, "The bytes of each id.")
-      .def("__len__", [](const Encoder& self) { return self.vocabulary().size(); });
+      .def("__len__", [](const Encoder& self) { return self.vocabulary()->size(); });
   nb::class_<Decoder>(module, "Decoder")
       .def("__init__", &construct_decoder, "entries"_a, "The bytes of each id, none where there is no such entry.")
       .def("decode", &decode_ids, "ids"_a.noconvert(), "threads"_a = 1);

@@ -1,12 +1,16 @@
 // What each id stands for, which pairs merge, in which order and into which id.
+//
+// A vocabulary is ready at once, and `completed` in reachable.hpp makes one of the same results from it that is faster:
+// ranks alone merge by the bytes of the tokens until then, for a table of their pairs takes longer to make than many
+// a text takes to encode.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "byte_pairs.hpp"
@@ -42,6 +46,7 @@ class Vocabulary {
       made.add_token(joined);
       made.add_merge(pairs, left, right, id);
     }
+    made.bytes_.insert(made.bytes_.end(), kPadding, 0);
     made.finish(pairs);
     return made;
   }
@@ -52,19 +57,16 @@ class Vocabulary {
   static Vocabulary from_parts(std::span<const std::string_view> tokens, std::span<const std::array<Id, 3>> merges,
                                bool whole_tokens_first) {
     Vocabulary made;
-    std::unordered_map<std::string_view, Id> ids;
-    for (const std::string_view token : tokens) {
-      if (!token.empty()) ids.emplace(token, static_cast<Id>(made.size()));
-      made.add_token({reinterpret_cast<const Byte*>(token.data()), token.size()});
-    }
-    made.find_bytes(ids);
+    made.add_tokens(tokens);
     std::vector<PairRank> pairs;
     pairs.reserve(merges.size());
     for (const auto& [left, right, id] : merges) {
       if (left >= tokens.size() || right >= tokens.size() || id >= tokens.size()) {
         throw std::invalid_argument("merge " + std::to_string(made.made_.size()) + " refers to an id that does not exist");
       }
-      if (std::string(tokens[left]).append(tokens[right]) != tokens[id]) {
+      const std::string_view token = tokens[id];
+      if (token.size() != tokens[left].size() + tokens[right].size() || !token.starts_with(tokens[left]) ||
+          !token.ends_with(tokens[right])) {
         throw std::invalid_argument("merge " + std::to_string(made.made_.size()) + " does not make its token");
       }
       made.add_merge(pairs, left, right, id);
@@ -74,34 +76,17 @@ class Vocabulary {
     return made;
   }
 
-  // Tokens by rank, as tiktoken reads them: a pre-token that is a token becomes that token; else two
-  // neighbours merge when their bytes together are a token, the smallest rank first. So each token is
-  // entered under every way to cut it into two tokens.
+  // Tokens by rank (empty for a gap), as tiktoken reads them: a pre-token that is a token becomes that token; else two
+  // neighbours merge when their bytes together are a token, the smallest rank first.
   static Vocabulary from_ranks(std::span<const std::string_view> tokens) {
     Vocabulary made;
-    std::unordered_map<std::string_view, Id> ids;
-    ids.reserve(tokens.size());
-    for (const std::string_view token : tokens) {
-      const Id id = static_cast<Id>(made.size());
-      if (token.empty()) throw std::invalid_argument("token " + std::to_string(id) + " is empty");
-      if (!ids.emplace(token, id).second) throw std::invalid_argument("token " + std::to_string(id) + " occurs twice");
-      made.add_token({reinterpret_cast<const Byte*>(token.data()), token.size()});
-    }
-    made.find_bytes(ids);
-    std::vector<PairRank> pairs;
-    pairs.reserve(tokens.size() * 2);
-    for (Id id = 0; id < tokens.size(); ++id) {
-      const std::string_view token = tokens[id];
-      made.made_.push_back(id);  // the rank of a token is its id
-      for (std::size_t cut = 1; cut < token.size(); ++cut) {
-        const auto left = ids.find(token.substr(0, cut));
-        if (left == ids.end()) continue;
-        const auto right = ids.find(token.substr(cut));
-        if (right != ids.end()) pairs.push_back({left->second, right->second, id});
-      }
-    }
+    made.add_tokens(tokens);
+    made.num_ranks_ = tokens.size();
     made.whole_tokens_first_ = true;
-    made.finish(pairs);
+    made.merges_by_bytes_ = true;
+    if (const auto repeated = made.enter_whole_tokens()) {
+      throw std::invalid_argument("token " + std::to_string(*repeated) + " occurs twice");
+    }
     return made;
   }
 
@@ -111,9 +96,12 @@ class Vocabulary {
   Id byte_id(Byte byte) const { return byte_ids_[byte]; }
 
   // The rank of the merge of a pair, or kNoRank.
-  Rank rank(Id left, Id right) const { return pairs_.find(left, right); }
+  Rank rank(Id left, Id right) const {
+    if (merges_by_bytes_) [[unlikely]] return rank_by_bytes(left, right);
+    return pairs_.find(left, right);
+  }
   const BytePair& byte_pair(Byte left, Byte right) const { return byte_pairs_(left, right); }
-  std::size_t num_ranks() const { return made_.size(); }
+  std::size_t num_ranks() const { return num_ranks_; }
 
   // The id that the merge of a rank makes.
   Id made(Rank rank) const { return made_in_order_ ? rank + first_made_ : made_[rank]; }
@@ -122,6 +110,7 @@ class Vocabulary {
   void simplify(std::span<const PairRank> pairs, std::span<const Id> tokens, std::span<const Id> ids) {
     set_pairs(pairs);
     if (!whole_tokens_first_) set_whole_tokens(tokens, ids);
+    merges_by_bytes_ = false;
   }
 
   // The entry that a whole pre-token becomes, where it is known to; `hash` is hash_of() it.
@@ -134,14 +123,27 @@ class Vocabulary {
 
  private:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+  static constexpr std::size_t kMostJoined = 256;
 
-  void find_bytes(const std::unordered_map<std::string_view, Id>& ids) {
-    for (std::size_t value = 0; value < kNumBytes; ++value) {
-      const char byte = static_cast<char>(value);
-      const auto found = ids.find(std::string_view(&byte, 1));
-      if (found == ids.end()) throw std::invalid_argument("no token for the byte " + std::to_string(value));
-      byte_ids_[value] = found->second;
+  void add_tokens(std::span<const std::string_view> tokens) {
+    std::size_t num_bytes = kPadding;
+    for (const std::string_view token : tokens) num_bytes += std::min(token.size(), kMostBytes);
+    bytes_.reserve(std::min(num_bytes, kMostBytes + kPadding));
+    starts_.reserve(tokens.size() + 1);
+    std::array<bool, kNumBytes> is_there{};
+    for (const std::string_view token : tokens) {
+      const Bytes bytes{reinterpret_cast<const Byte*>(token.data()), token.size()};
+      if (bytes.size() == 1 && !is_there[bytes.front()]) {
+        is_there[bytes.front()] = true;
+        byte_ids_[bytes.front()] = static_cast<Id>(size());
+      }
+      add_token(bytes);
     }
+    const auto missing = std::find(is_there.begin(), is_there.end(), false);
+    if (missing != is_there.end()) {
+      throw std::invalid_argument("no token for the byte " + std::to_string(missing - is_there.begin()));
+    }
+    bytes_.insert(bytes_.end(), kPadding, 0);
   }
 
   void add_merge(std::vector<PairRank>& pairs, Id left, Id right, Id id) {
@@ -157,29 +159,54 @@ class Vocabulary {
   }
 
   void finish(std::span<const PairRank> pairs) {
-    bytes_.insert(bytes_.end(), kPadding, 0);
-    std::vector<Id> all;
-    for (Id id = 0; whole_tokens_first_ && id < size(); ++id) {
-      if (token_length(id) != 0) all.push_back(id);
-    }
-    set_whole_tokens(all, all);
-    set_pairs(pairs);
+    if (whole_tokens_first_) enter_whole_tokens();
+    num_ranks_ = made_.size();
     first_made_ = made_.empty() ? 0 : made_.front();
-    made_in_order_ = true;
     for (Rank rank = 0; rank < made_.size(); ++rank) made_in_order_ &= made_[rank] == rank + first_made_;
+    set_pairs(pairs);
   }
 
   void set_pairs(std::span<const PairRank> pairs) {
     pairs_ = PairRanks(pairs);
-    byte_pairs_.fill(pairs, byte_ids_, size(), [this](Id id) { return token(id); }, [this](Rank rank) { return made_[rank]; });
+    byte_pairs_.fill(pairs, byte_ids_, size(), [this](Id id) { return token(id); }, [this](Rank rank) { return made(rank); });
   }
 
   // The bytes of tokens[i] become ids[i].
   void set_whole_tokens(std::span<const Id> tokens, std::span<const Id> ids) {
     whole_tokens_ = WholeTokens(tokens.size());
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      whole_tokens_.insert(token(tokens[i]), ids[i], [this](Id id) { return token(id); });
+      whole_tokens_.insert(token(tokens[i]), hash_of_padded(token(tokens[i])), ids[i], [this](Id id) { return token(id); });
     }
+  }
+
+  // Has the bytes of each token become it; returns the first one whose bytes another one before it has.
+  std::optional<Id> enter_whole_tokens() {
+    whole_tokens_ = WholeTokens(size());
+    std::optional<Id> repeated;
+    for (Id id = 0; id < size(); ++id) {
+      const Bytes bytes = token(id);
+      if (bytes.empty()) continue;
+      const bool is_first = whole_tokens_.insert(bytes, hash_of_padded(bytes), id, [this](Id other) { return token(other); });
+      if (!is_first && !repeated) repeated = id;
+      longest_ = std::max(longest_, bytes.size());
+    }
+    return repeated;
+  }
+
+  // The rank of ranks: the id of what the bytes of two neighbours are together.
+  Rank rank_by_bytes(Id left, Id right) const {
+    const std::size_t size = token_length(left) + token_length(right);
+    if (size > longest_) return kNoRank;
+    if (size > kMostJoined) return rank_of_joined(left, right, std::vector<Byte>(size).data());
+    Byte joined[kMostJoined];
+    return rank_of_joined(left, right, joined);
+  }
+
+  Rank rank_of_joined(Id left, Id right, Byte* joined) const {
+    const Bytes first = token(left), second = token(right);
+    const Bytes bytes{joined, first.size() + second.size()};
+    std::ranges::copy(second, std::ranges::copy(first, joined).out);
+    return whole_token(bytes, hash_of(bytes)).value_or(kNoRank);
   }
 
   std::vector<Byte> bytes_;
@@ -187,10 +214,13 @@ class Vocabulary {
   std::array<Id, kNumBytes> byte_ids_{};
   PairRanks pairs_;
   BytePairs byte_pairs_;
+  std::size_t num_ranks_ = 0;
   std::vector<Id> made_;
-  bool made_in_order_ = false;  // as a rule they are, and need not be looked up
+  bool made_in_order_ = true;  // as a rule they are, and need not be looked up
   Id first_made_ = 0;
   bool whole_tokens_first_ = false;
+  bool merges_by_bytes_ = false;
+  std::size_t longest_ = 0;  // bytes of a token, where they merge by bytes
   WholeTokens whole_tokens_;
 };
 

@@ -24,21 +24,26 @@ inline std::uint64_t hash_of(Bytes bytes) {
   return hash_of(short_key(padded, bytes.size()));
 }
 
+// The same of bytes behind which kKeyPadding more are readable.
+inline std::uint64_t hash_of_padded(Bytes bytes) {
+  return bytes.size() > kShortWord ? hash_of_long(bytes) : hash_of(short_key(bytes.data(), bytes.size()));
+}
+
 // `TextOf` gives the bytes of an id: the table holds none itself.
 class WholeTokens {
  public:
   WholeTokens() = default;
   explicit WholeTokens(std::size_t expected) : slots_(std::bit_ceil(std::max<std::size_t>(expected * 2, 2))) {}
 
-  // At most as many as expected. Of two entries with the same bytes the first one stays.
+  // At most as many as expected. Of two entries with the same bytes the first one stays; returns whether it is this one.
   template <class TextOf>
-  void insert(Bytes text, Id id, TextOf text_of) {
-    const std::uint64_t hash = hash_of(text);
+  bool insert(Bytes text, std::uint64_t hash, Id id, TextOf text_of) {
     std::size_t i = place(hash);
     for (; slots_[i].next_id != 0; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].tag == tag(hash) && std::ranges::equal(text_of(slots_[i].next_id - 1), text)) return;
+      if (slots_[i].tag == tag(hash) && std::ranges::equal(text_of(slots_[i].next_id - 1), text)) return false;
     }
     slots_[i] = {tag(hash), id + 1};
+    return true;
   }
 
   template <class TextOf>

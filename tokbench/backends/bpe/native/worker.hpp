@@ -13,7 +13,10 @@ namespace tokbench {
 
 class Worker {
  public:
-  Worker(const Vocabulary& vocabulary, SharedWords& shared) : vocabulary_(vocabulary), shared_(shared), merger_(vocabulary) {}
+  Worker(std::shared_ptr<const Vocabulary> vocabulary, SharedWords& shared)
+      : kept_(std::move(vocabulary)), vocabulary_(*kept_), shared_(shared), merger_(vocabulary_) {}
+
+  bool works_with(const Vocabulary& vocabulary) const { return &vocabulary_ == &vocabulary; }
 
   // Work is done between these two: an idle worker keeps no store alive.
   void begin(std::size_t num_units) { lease_ = shared_.lease(num_units); }
@@ -169,6 +172,7 @@ class Worker {
     return scratch_.data();
   }
 
+  std::shared_ptr<const Vocabulary> kept_;
   const Vocabulary& vocabulary_;
   SharedWords& shared_;
   Merger merger_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -25,6 +26,13 @@ class ZeroedTable {
     first_ = reinterpret_cast<T*>((address + alignment - 1) / alignment * alignment);
     prefer_large_pages(first_, size * sizeof(T));
   }
+  ZeroedTable(const ZeroedTable& other)
+    requires std::is_trivially_copyable_v<T>
+      : ZeroedTable(other.size_) {
+    if (size_ != 0) std::memcpy(first_, other.first_, size_ * sizeof(T));
+  }
+  ZeroedTable(ZeroedTable&&) noexcept = default;
+  ZeroedTable& operator=(ZeroedTable&&) noexcept = default;
 
   std::size_t size() const { return size_; }
   T& operator[](std::size_t i) { return first_[i]; }

@@ -1,0 +1,103 @@
+"""The bytes of each id in one block: objects are made of them only where they are asked for."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+class TokenTable(Sequence["bytes | None"]):
+    """The bytes of each id, None for a gap: an id that no token has.
+
+    A vocabulary of 200,000 entries is opened without as many objects of Python.
+
+    Attributes:
+        block: the bytes of all ids, one after another.
+        starts: uint32, one an id and one more: id i has block[starts[i] : starts[i + 1]].
+        gaps: the ids that no token has, whatever is in the block there.
+
+    >>> table = TokenTable.of([b"a", None, b"bc"])
+    >>> table[2], table[1], len(table)
+    (b'bc', None, 3)
+    """
+
+    def __init__(
+        self,
+        block: bytes,
+        starts: memoryview,
+        gaps: Iterable[int] = (),
+        *,
+        has_empty_token: bool | None = None,
+    ) -> None:
+        """A table of what is known to fit together; None for `has_empty_token` where that is to be found out."""
+        self.block = block
+        self.starts = starts
+        self.gaps = frozenset(gaps)
+        self._has_empty_token = has_empty_token
+
+    @classmethod
+    def of(cls, tokens: Iterable[bytes | None]) -> TokenTable:
+        """The table of tokens in the order of their ids, None for a gap."""
+        listed = list(tokens)
+        lengths = (0 if token is None else len(token) for token in listed)
+        return cls(
+            b"".join(token for token in listed if token is not None),
+            memoryview(array("I", accumulate(lengths, initial=0))),
+            (id for id, token in enumerate(listed) if token is None),
+        )
+
+    def extended(self, size: int) -> TokenTable:
+        """The same with gaps up to a size, which is at least its own."""
+        if size == len(self):
+            return self
+        starts = array("I", self.starts)
+        starts.extend([len(self.block)] * (size - len(self)))
+        gaps = self.gaps.union(range(len(self), size))
+        return TokenTable(self.block, memoryview(starts), gaps, has_empty_token=self._has_empty_token)
+
+    def holds(self, id: int) -> bool:
+        """Whether a token has an id, which any number may be."""
+        return 0 <= id < len(self) and id not in self.gaps
+
+    def ranks(self) -> list[tuple[bytes, int]]:
+        """The tokens with their ids."""
+        return [(token, id) for id, token in enumerate(self) if token is not None]
+
+    @property
+    def has_empty_token(self) -> bool:
+        """Whether there is a token of no bytes, which is another thing than a gap."""
+        if self._has_empty_token is None:
+            self._has_empty_token = any(token == b"" for token in self)
+        return self._has_empty_token
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @overload
+    def __getitem__(self, id: int) -> bytes | None: ...
+    @overload
+    def __getitem__(self, id: slice) -> tuple[bytes | None, ...]: ...
+    def __getitem__(self, id: int | slice) -> bytes | tuple[bytes | None, ...] | None:
+        if isinstance(id, slice):
+            return tuple(self[one] for one in range(*id.indices(len(self))))
+        if not -len(self) <= id < len(self):
+            raise IndexError(id)
+        id %= len(self)
+        return None if id in self.gaps else self.block[self.starts[id] : self.starts[id + 1]]
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        tokens = (self.block[start:stop] for start, stop in pairwise(self.starts))
+        if not self.gaps:
+            return tokens
+        return (None if id in self.gaps else token for id, token in enumerate(tokens))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TokenTable | tuple) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
