@@ -27,6 +27,7 @@ from tokbench.cli import (
     training,
 )
 from tokbench.cli.command import Command
+from tokbench.cli.plain_values import PlainGroup
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _WIDEST_HELP = 160
 
 app = typer.Typer(
     name="tokbench",
+    cls=PlainGroup,
     help="""A workbench for tokenizers: train one, see what it does, measure it, ship it.
 
     Everything works offline. Text on stdout is data; progress and messages go to stderr.

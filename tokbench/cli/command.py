@@ -6,13 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand
+
+from tokbench.cli.plain_values import PlainCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Command(TyperCommand):
+class Command(PlainCommand):
     """Refuses an option that is given twice where one value is taken: the last one would win, and nobody would know."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

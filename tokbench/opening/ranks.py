@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     import tiktoken
 
-    from tokbench.formats.tokenizer_config import TokenizerConfig
     from tokbench.adapters.tiktoken import TiktokenTokenizer
+    from tokbench.formats.tokenizer_config import TokenizerConfig
     from tokbench.interfaces import Tokenizer
     from tokbench.opening.known_ranks import KnownRanks
     from tokbench.opening.recognition import Source

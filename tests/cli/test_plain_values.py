@@ -1,0 +1,96 @@
+"""Arguments that need no conversion go around typer's, and come out as they would from it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from enum import Enum
+from pathlib import Path  # noqa: TC003 -- typer reads it
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tokbench.cli.app import app
+from tokbench.cli.plain_values import PlainCommand, PlainGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Colour(Enum):
+    """Any choice."""
+
+    red = "red"
+    blue = "blue"
+
+
+def called(cls: Callable[..., Any] | None, group: Callable[..., Any] | None, arguments: list[str]) -> Any:
+    """What a command is called with, or what is said of its arguments."""
+    made = typer.Typer(cls=group, rich_markup_mode=None) if group else typer.Typer(rich_markup_mode=None)
+    given: list[Any] = []
+
+    @made.callback()
+    def root(*, loud: bool = False) -> None:
+        given.append(loud)
+
+    @made.command(**({"cls": cls} if cls else {}))
+    def command(
+        text: str,
+        more: Annotated[list[str] | None, typer.Argument()] = None,
+        *,
+        name: str | None = None,
+        names: list[str] | None = None,
+        size: int = 7,
+        some: Annotated[int, typer.Option(min=1)] = 3,
+        share: float | None = None,
+        colour: Colour = Colour.red,
+        path: Path | None = None,
+        flag: bool = False,
+    ) -> None:
+        given.append([text, more, name, names, size, some, share, colour, path, flag])
+
+    result = CliRunner().invoke(made, arguments)
+    return given, result.exit_code, result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["command", "a"],
+        ["command", "a", "b", "c"],
+        ["command", ""],
+        ["--loud", "command", "7", "--size", "8", "--flag"],
+        ["command", "a", "--names", "x", "--names", "y", "--name", "z"],
+        ["command", "a", "--colour", "blue", "--path", "p", "--share", "0.5", "--some", "4"],
+        ["command", "a", "--size", "many"],
+        ["command", "a", "--some", "0"],
+        ["command", "a", "--colour", "green"],
+        ["command"],
+        ["command", "--help"],
+        ["--help"],
+        [],
+    ],
+)
+def test_a_command_is_called_as_by_typer_itself(arguments: list[str]) -> None:
+    assert called(PlainCommand, PlainGroup, arguments) == called(None, None, arguments)
+
+
+@pytest.mark.parametrize("arguments", [["encode", "two words"], ["count", "two words"], ["encode", "--help"]])
+def test_a_plain_command_loads_neither_pydantic_nor_numpy(tmp_path: Path, arguments: list[str]) -> None:
+    program = (
+        "import sys; from tokbench.cli.app import main\n"
+        "try: main()\n"
+        "finally: print(*sorted({'pydantic', 'numpy', 'tiktoken'} & set(sys.modules)), file=sys.stderr)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stderr.strip()) == (0, "")
+
+
+def test_every_command_of_tokbench_is_such_a_command() -> None:
+    group = typer.main.get_group(app)
+    assert isinstance(group, PlainGroup)
+    assert {type(command) for command in group.commands.values()} == {PlainCommand}

@@ -1,0 +1,70 @@
+"""Commands whose arguments are not converted where there is nothing to convert.
+
+Newer versions of typer convert every value of a command by pydantic, those that are not given too. Importing it
+takes longer than opening a tokenizer and encoding a short text, so a value that is already what its parameter is
+annotated with goes around it. Versions without `get_runtime_param` convert by themselves and are left alone.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class PlainCommand(TyperCommand):
+    """A command that converts what needs it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its parameters, the option of help included."""
+        return _sparing(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands that converts what needs it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its parameters, the option of help included."""
+        return _sparing(super().get_params(ctx))
+
+
+class PlainFirst:
+    """Stands where typer's own conversion of a parameter does.
+
+    Args:
+        converting: makes the conversion of typer, which loads pydantic.
+    """
+
+    def __init__(self, converting: Callable[[], Any]) -> None:
+        self._converting = converting
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """What the command is called with."""
+        is_list = param.multiple or param.nargs == -1
+        if value is None:
+            return () if is_list else None
+        annotation = param.type_descriptor.annotation
+        if annotation == list[str] and isinstance(value, list | tuple) and {*map(type, value)} <= {str}:
+            return list(value)
+        if not is_list and not param.type_descriptor.is_ranged and _is_already(value, annotation):
+            return value
+        return self._converting().coerce(value, param=param, ctx=ctx)
+
+
+def _is_already(value: object, annotation: Any) -> bool:
+    if annotation in (str, int, float, bool):
+        return type(value) is annotation
+    return isinstance(annotation, type) and issubclass(annotation, Enum) and isinstance(value, annotation)
+
+
+def _sparing(params: list[Any]) -> list[Any]:
+    for param in params:
+        own = getattr(param, "get_runtime_param", None)
+        if own is not None and not isinstance(own, partial):
+            param.get_runtime_param = partial(PlainFirst, own)
+    return params
