@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokbench.corpus import MAX_DOCUMENT_BYTES, ErrorPolicy, open_corpus
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tokbench.corpus import Corpus
+    from tokbench.corpus import Corpus, ErrorPolicy
 
 InputKind = Literal["auto", "text", "file"]
 
@@ -45,7 +44,7 @@ def read_inputs(
     kind: InputKind = "auto",
     text_field: str = "text",
     errors: ErrorPolicy = "strict",
-    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    max_document_bytes: int | None = None,
     tell: Callable[[Corpus], None] = lambda _: None,
 ) -> Iterator[TextInput]:
     """The texts of a command's arguments, one after another.
@@ -59,7 +58,7 @@ def read_inputs(
         kind: "text" takes every argument as it is, "file" takes every one as a path.
         text_field: as `open_corpus` takes it.
         errors: as `open_corpus` takes it.
-        max_document_bytes: as `open_corpus` takes it.
+        max_document_bytes: as `open_corpus` takes it; None for what that takes by default.
         tell: called with every corpus that was read, to tell its problems.
 
     Raises:
@@ -68,6 +67,7 @@ def read_inputs(
     >>> next(read_inputs(["two words"])).text
     'two words'
     """
+    bound = {} if max_document_bytes is None else {"max_document_bytes": max_document_bytes}
     if kind != "text" and arguments.count("-") > 1:
         raise CorpusError("standard input can be read only once", hint="name - once")
     for argument in arguments:
@@ -76,13 +76,7 @@ def read_inputs(
             source = _shortened(text)
             yield TextInput(source, text, file=source)
         else:
-            corpus = _open(
-                argument,
-                kind=kind,
-                text_field=text_field,
-                errors=errors,
-                max_document_bytes=max_document_bytes,
-            )
+            corpus = _open(argument, kind=kind, text_field=text_field, errors=errors, **bound)
             yield from _read(corpus)
             tell(corpus)
 
@@ -118,6 +112,8 @@ def _utf8(argument: str) -> str:
 
 
 def _open(argument: str, *, kind: InputKind, **options: Any) -> Corpus:
+    from tokbench.corpus import open_corpus
+
     try:
         return open_corpus(argument, **options)
     except CorpusError as error:

@@ -135,7 +135,7 @@ class ByteLevelBpe:
     """
 
     tokens: Sequence[bytes | None]
-    merges: tuple[tuple[int, int, int], ...] | None
+    merges: Sequence[tuple[int, int, int]] | None
     pattern: str | None
     pattern_name: str
     normalization: str | None = None

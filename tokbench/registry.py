@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 from tokbench.errors import BackendUnavailableError, UnknownBackendError
@@ -64,4 +63,6 @@ def get_backend(name: str) -> Backend:
 
 
 def _installed() -> dict[str, str]:
+    from importlib.metadata import entry_points
+
     return {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}

@@ -203,14 +203,10 @@ class TokbinTokenizer:
 
     def _byte_level_bpe(self) -> ByteLevelBpe:
         file = self.file
-        special = set(file.special_tokens.values())
-        tokens = [None if id in special else token for id, token in enumerate(file.tokens())]
-        while tokens and tokens[-1] is None:
-            tokens.pop()
         token_flags, post_processing = file.input()
         return ByteLevelBpe(
-            tokens=tuple(tokens),
-            merges=None if file.model is Model.RANKS else tuple(map(tuple, file.merges.tolist())),
+            tokens=file.tokens().without(file.special_tokens.values()),
+            merges=None if file.model is Model.RANKS else file.merges,
             pattern=file.texts.pattern,
             pattern_name=file.texts.pattern_name or "custom",
             normalization=file.texts.normalization,

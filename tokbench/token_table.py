@@ -1,4 +1,4 @@
-"""The bytes of each id in one block: objects are made of them only where they are asked for."""
+"""What a vocabulary is made of, in blocks: objects are made of it only where they are asked for."""
 
 from __future__ import annotations
 
@@ -64,6 +64,13 @@ class TokenTable(Sequence["bytes | None"]):
         """Whether a token has an id, which any number may be."""
         return 0 <= id < len(self) and id not in self.gaps
 
+    def without(self, ids: Iterable[int]) -> TokenTable:
+        """The same with gaps for some ids, and none at the end."""
+        gaps, size = self.gaps.union(ids), len(self)
+        while size and size - 1 in gaps:
+            size -= 1
+        return TokenTable(self.block, self.starts[: size + 1], (id for id in gaps if id < size))
+
     def ranks(self) -> list[tuple[bytes, int]]:
         """The tokens with their ids."""
         return [(token, id) for id, token in enumerate(self) if token is not None]
@@ -98,6 +105,43 @@ class TokenTable(Sequence["bytes | None"]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TokenTable | tuple) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+class MergeTable(Sequence[tuple[int, int, int]]):
+    """Merges in the order of their ranks: the left, right and made id of each.
+
+    Attributes:
+        numbers: uint32, three a merge.
+
+    >>> list(MergeTable(memoryview(array("I", [97, 98, 256, 256, 99, 257]))))
+    [(97, 98, 256), (256, 99, 257)]
+    """
+
+    def __init__(self, numbers: memoryview) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers) // 3
+
+    @overload
+    def __getitem__(self, rank: int) -> tuple[int, int, int]: ...
+    @overload
+    def __getitem__(self, rank: slice) -> tuple[tuple[int, int, int], ...]: ...
+    def __getitem__(self, rank: int | slice) -> tuple[int, int, int] | tuple[tuple[int, int, int], ...]:
+        if isinstance(rank, slice):
+            return tuple(self[one] for one in range(*rank.indices(len(self))))
+        first = 3 * range(len(self))[rank]
+        return self.numbers[first], self.numbers[first + 1], self.numbers[first + 2]
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        numbers = iter(self.numbers)
+        return zip(numbers, numbers, numbers, strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MergeTable | tuple) and tuple(self) == tuple(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self))

@@ -73,9 +73,7 @@ def _piece(token: AddedToken) -> bytes:
     )
 
 
-def beside_ranks(
-    config: TokenizerConfig, tokens: TokenTable
-) -> tuple[dict[str, int], tuple[str, ...]]:
+def beside_ranks(config: TokenizerConfig, tokens: TokenTable) -> tuple[dict[str, int], tuple[str, ...]]:
     """The special tokens that stand beside a rank file, which has none itself.
 
     Returns:

@@ -17,7 +17,7 @@ from tokbench.errors import ConfigError, ConversionError
 from tokbench.interfaces import Decoding, Encoded, TokenizerInfo
 from tokbench.post_processing import NOTHING, model_input
 from tokbench.special_tokens import SpecialTokenFinder
-from tokbench.token_table import TokenTable
+from tokbench.token_table import MergeTable, TokenTable
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
@@ -435,6 +435,15 @@ def _encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) 
     tokens = description.tokens
     if isinstance(tokens, TokenTable) and description.merges is None:
         return kernel.encoder_from_ranked_block(tokens.block, tokens.starts, sorted(tokens.gaps), pattern)
+    if isinstance(tokens, TokenTable) and isinstance(description.merges, MergeTable):
+        return kernel.encoder_from_merged_block(
+            tokens.block,
+            tokens.starts,
+            sorted(tokens.gaps),
+            description.merges.numbers,
+            whole_tokens_first=description.whole_tokens_first,
+            pattern=pattern,
+        )
     if description.merges is None:
         return kernel.encoder_from_ranks(
             [_token_or_filler(id, token) for id, token in enumerate(tokens)], pattern

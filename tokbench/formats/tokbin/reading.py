@@ -5,9 +5,10 @@ from __future__ import annotations
 import mmap
 import os
 import stat
+import sys
 import zlib
+from array import array
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,23 +35,22 @@ from tokbench.formats.tokbin.layout import (
 from tokbench.formats.tokenizer_config import TokenizerConfig
 from tokbench.formats.tokenizer_config_files import load_config
 from tokbench.post_processing import NOTHING
+from tokbench.token_table import MergeTable, TokenTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from tokbench.models import PostProcessing, TokenFlags
 
 _NO_ID = int(Kind.NONE)  # an enumeration takes its time over each look at it
 _RESTORE = "the file is damaged: convert again, or restore it"
 _ALL_FLAGS = int(Flag.LOSSLESS | Flag.WHOLE_TOKENS_FIRST | Flag.CONFIG | Flag.INPUT)
-_DTYPES = {
-    Section.KINDS: ("u1", 1),
-    Section.OFFSETS: ("<u4", 4),
-    Section.SCORES: ("<f4", 4),
-    Section.MERGES: ("<u4", 12),
+_ENTRY_BYTES = {Section.KINDS: 1, Section.OFFSETS: 4, Section.SCORES: 4, Section.MERGES: 12}
+_NUMBERS: dict[Section, Any] = {  # their format in Python
+    Section.KINDS: "B",
+    Section.OFFSETS: "I",
+    Section.SCORES: "f",
+    Section.MERGES: "I",
 }
 
 
@@ -91,7 +91,7 @@ class TokbinFile:
         self.path = path
         self._data = data
         self._checked: set[Section] = set()
-        self._arrays: dict[Section, NDArray[Any]] = {}
+        self._views: dict[Section, memoryview] = {}
         self._read_header()
         self._places = self._read_table()
         self.texts = self._read_texts()
@@ -115,35 +115,33 @@ class TokbinFile:
         if not 0 <= id < self.num_ids or self.kinds[id] == _NO_ID:
             return None
         offsets, start = self._byte_places
-        return self._data[start + int(offsets[id]) : start + int(offsets[id + 1])]
+        return self._data[start + offsets[id] : start + offsets[id + 1]]
 
-    def tokens(self) -> list[bytes | None]:
-        """The bytes of every id."""
-        offsets, start = self._byte_places
-        places = [start + offset for offset in offsets.tolist()]
-        return [
-            None if kind == _NO_ID else self._data[first:stop]
-            for kind, (first, stop) in zip(self.kinds.tolist(), pairwise(places), strict=True)
-        ]
+    def tokens(self) -> TokenTable:
+        """The bytes of every id, special tokens included."""
+        kinds = self.kinds.tobytes()
+        gaps, id = [], kinds.find(_NO_ID)
+        while id >= 0:
+            gaps.append(id)
+            id = kinds.find(_NO_ID, id + 1)
+        return TokenTable(self._section(Section.BYTES), self._view(Section.OFFSETS), gaps)
 
     @cached_property
-    def kinds(self) -> NDArray[np.uint8]:
+    def kinds(self) -> memoryview:
         """uint8[num_ids]: a `Kind` each."""
-        return self._array(Section.KINDS)
+        return self._view(Section.KINDS)
 
     @property
-    def scores(self) -> NDArray[np.float32]:
+    def scores(self) -> memoryview:
         """float32[num_ids]; see `tokbench.formats.tokbin.layout`."""
-        return self._array(Section.SCORES)
+        return self._view(Section.SCORES)
 
     @property
-    def merges(self) -> NDArray[np.uint32]:
-        """uint32[num_merges, 3]: left, right and made id, in the order of the ranks; empty where none are listed."""
-        import numpy as np
-
+    def merges(self) -> MergeTable:
+        """Left, right and made id of each merge, in the order of the ranks; empty where none are listed."""
         if Section.MERGES not in self._places:
-            return np.empty((0, 3), np.uint32)
-        return self._array(Section.MERGES)
+            return MergeTable(memoryview(b"").cast("I"))
+        return MergeTable(self._view(Section.MERGES))
 
     def payload(self) -> bytes:
         """What the library opens, unpacked; empty where the tables are all. Raises `ModelFormatError`."""
@@ -187,9 +185,9 @@ class TokbinFile:
         """Check every section now, rather than each when it is first used. Raises `ModelFormatError`."""
         for section in self._places:
             self._check(section)
-        for array in (Section.KINDS, Section.OFFSETS, Section.SCORES):
-            self._array(array)
-        _ = self.merges
+        for section in _NUMBERS:
+            if section in self._places:
+                self._view(section)
         self.payload()
         self.config()
         self.input()
@@ -266,7 +264,7 @@ class TokbinFile:
         if self.num_merges and Section.MERGES not in places:
             raise self._wrong("no merges", f"{self.num_merges}")
         for section, count in counts.items():
-            if section in places and places[section].length != count * _DTYPES[section][1]:
+            if section in places and places[section].length != count * _ENTRY_BYTES[section]:
                 raise self._wrong(f"{count} entries in section {section}", f"{places[section].length} bytes")
 
     # --- sections -----------------------------------------------------------------------------
@@ -288,40 +286,45 @@ class TokbinFile:
         place = self._check(section)
         return self._data[place.start : place.start + place.length]
 
-    def _array(self, section: Section) -> NDArray[Any]:
-        """A section as an array in the mapped memory, its values checked."""
-        if section not in self._arrays:
-            import numpy as np
+    def _view(self, section: Section) -> memoryview:
+        """A section as numbers in the mapped memory, checked."""
+        if section not in self._views:
+            place, format = self._check(section), _NUMBERS[section]
+            view = memoryview(self._data)[place.start : place.start + place.length].cast(format)
+            if sys.byteorder == "big" and view.itemsize > 1:
+                numbers = array(format, view)
+                numbers.byteswap()
+                view = memoryview(numbers)
+            self._check_values(section, view)
+            self._views[section] = view
+        return self._views[section]
 
-            place = self._check(section)
-            dtype = np.dtype(_DTYPES[section][0])
-            array = np.frombuffer(self._data, dtype, place.length // dtype.itemsize, place.start)
-            self._check_values(section, array)
-            self._arrays[section] = array.reshape(-1, 3) if section is Section.MERGES else array
-        return self._arrays[section]
-
-    def _check_values(self, section: Section, array: NDArray[Any]) -> None:
+    def _check_values(self, section: Section, view: memoryview) -> None:
         match section:
             case Section.OFFSETS:
-                ascending = bool((array[1:] >= array[:-1]).all())
-                if array[0] != 0 or array[-1] != self._places[Section.BYTES].length or not ascending:
+                offsets = view.tolist()
+                stop = self._places[Section.BYTES].length
+                if offsets[0] != 0 or offsets[-1] != stop or sorted(offsets) != offsets:
                     raise self._wrong("ascending offsets up to the end of the bytes", "others")
             case Section.KINDS:
-                special = sorted(self.special_tokens.values())
-                if len(array) and int(array.max()) > max(Kind):
-                    raise self._wrong("kinds that are known", f"kind {int(array.max())}")
-                if (array == Kind.SPECIAL).nonzero()[0].tolist() != special:
+                kinds, special = view.tobytes(), self.special_tokens.values()
+                if unknown := kinds.translate(None, bytes(Kind)):
+                    raise self._wrong("kinds that are known", f"kind {max(unknown)}")
+                if kinds.count(Kind.SPECIAL) != len(special) or any(
+                    kinds[id] != Kind.SPECIAL for id in special
+                ):
                     raise self._wrong("the special tokens among the kinds", "others")
             case Section.MERGES:
-                if array.size and int(array.max()) >= self.num_ids:
-                    raise self._wrong(f"merges of ids below {self.num_ids}", f"id {int(array.max())}")
+                largest = max(view.tolist(), default=-1)
+                if largest >= self.num_ids:
+                    raise self._wrong(f"merges of ids below {self.num_ids}", f"id {largest}")
             case _:
                 pass
 
     @cached_property
-    def _byte_places(self) -> tuple[NDArray[np.uint32], int]:
+    def _byte_places(self) -> tuple[memoryview, int]:
         """The checked offsets, and where the checked bytes begin in the file."""
-        return self._array(Section.OFFSETS), self._check(Section.BYTES).start
+        return self._view(Section.OFFSETS), self._check(Section.BYTES).start
 
     def _read_texts(self) -> Texts:
         data = self._section(Section.TEXT)
