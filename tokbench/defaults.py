@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench import __version__
-from tokbench.config import build_config
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 from tokbench.interfaces import no_progress
-from tokbench.registry import get_backend
-from tokbench.resources import corpora_directory
 
 if TYPE_CHECKING:
     from tokbench.interfaces import Progress, Tokenizer
@@ -24,7 +19,11 @@ DEFAULT_OPTIONS = {"vocab_size": 8192, "pattern": "gpt4", "special_tokens": ["<|
 
 def default_directory() -> Path:
     """Where the default tokenizer of this version and these texts is kept."""
+    import hashlib
+
     import platformdirs
+
+    from tokbench.resources import corpora_directory
 
     manifest = (corpora_directory() / "MANIFEST.toml").read_bytes()
     key = hashlib.sha256(
@@ -35,13 +34,18 @@ def default_directory() -> Path:
 
 def default_tokenizer(*, progress: Progress = no_progress) -> Tokenizer:
     """The default tokenizer, trained at its first use; where the cache cannot be written, at each use."""
+    from tokbench.registry import get_backend
+
     directory = default_directory()
     backend = get_backend(DEFAULT_BACKEND)
     if directory.is_dir():
         try:
             return backend.load(directory)
         except (ModelFormatError, StoreError):
+            import shutil
+
             shutil.rmtree(directory, ignore_errors=True)  # damaged: it is ours, and made anew
+    from tokbench.config import build_config
     from tokbench.corpus import bundled_corpus
 
     config = build_config(backend.config_type, DEFAULT_OPTIONS, where="the default tokenizer")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.config import build_config, load_preset, parse_options
 from tokbench.defaults import DEFAULT_NAME, default_directory, default_tokenizer
 from tokbench.errors import ConfigError, StoreError
 from tokbench.formats.tokenizer_roles import check_roles, with_roles
@@ -18,16 +17,6 @@ from tokbench.interfaces import (
     SupportsCounts,
     TrainingRecord,
     no_progress,
-)
-from tokbench.registry import get_backend
-from tokbench.results import (
-    Count,
-    CountResult,
-    DecodeResult,
-    EncodeResult,
-    TrainResult,
-    VizResult,
-    VizTokenizer,
 )
 from tokbench.sampling import sample_ids, sample_segmentation
 from tokbench.tokens import SpecialPolicy
@@ -40,6 +29,7 @@ if TYPE_CHECKING:
     from tokbench.inspection import InspectResult
     from tokbench.interfaces import Backend, Progress, Tokenizer
     from tokbench.opening import Opened, OpenRequest
+    from tokbench.results import CountResult, DecodeResult, EncodeResult, TrainResult, VizResult
     from tokbench.sampling import Sampling
     from tokbench.tokens import Segmentation
 
@@ -117,6 +107,8 @@ def train_and_save(
         ConfigError: also for a role that there is not, or one of a text that is no special token.
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
+    from tokbench.results import TrainResult
+
     chosen, config = _configured(backend, preset, options)
     check_roles(roles or {})
     if directory is not None:
@@ -174,11 +166,17 @@ def parsed_options(
     >>> parsed_options(["vocab_size=32k"], backend="bpe")
     {'vocab_size': 32000}
     """
+    from tokbench.config import load_preset, parse_options
+    from tokbench.registry import get_backend
+
     name = backend or (load_preset(preset).backend if preset is not None else DEFAULT_BACKEND)
     return parse_options(get_backend(name).config_type, texts, where=f"the backend {name!r}")
 
 
 def _configured(backend: str | None, preset: str | None, options: Mapping[str, Any]) -> tuple[Backend, Any]:
+    from tokbench.config import build_config, load_preset
+    from tokbench.registry import get_backend
+
     base: Mapping[str, Any] = {}
     if preset is not None:
         found = load_preset(preset)
@@ -330,6 +328,8 @@ def encode(
         SpecialTokenError, TextError: as `Tokenizer.segment`.
         ConfigError: the tokenizer cannot sample.
     """
+    from tokbench.results import EncodeResult
+
     for item in inputs:
         segmentation = _segment(tokenizer, item.text, special=special, sampling=sampling)
         yield EncodeResult(source=item.source, info=tokenizer.info, segmentation=segmentation)
@@ -363,6 +363,8 @@ def decode(tokenizer: Tokenizer, ids: Sequence[int], *, errors: str = "replace")
         UnknownIdError: an id that the vocabulary does not have.
         DecodeError: bytes that are no whole characters, under "strict".
     """
+    from tokbench.results import DecodeResult
+
     data = (
         tokenizer.decode(ids, errors="strict").encode() if errors == "strict" else tokenizer.decode_bytes(ids)
     )
@@ -390,6 +392,8 @@ def count(
     Raises:
         SpecialTokenError, TextError: as `Tokenizer.encode`.
     """
+    from tokbench.results import Count, CountResult
+
     counts: list[list[Count]] = [[] for _ in tokenizers]
     for item in _lines(inputs) if per_line else inputs:
         size, characters = len(item.text.encode()), len(item.text)
@@ -430,6 +434,8 @@ def viz(
     sampling: Sampling | None = None,
 ) -> VizResult:
     """A text as each tokenizer sees it, at random where a `sampling` says how; raises as `encode`."""
+    from tokbench.results import VizResult, VizTokenizer
+
     views = (
         VizTokenizer(
             info=tokenizer.info,

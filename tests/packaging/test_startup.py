@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 import typer.main
+from support.processor_time import TOKBENCH, seconds
 
 from tokbench.cli.app import app
 
@@ -20,7 +18,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.quiet]
 
 COMMANDS = sorted(typer.main.get_group(app).commands)
 
-OURS = "from tokbench.cli.app import main; main()"
 OPEN_DEFAULT = "from tokbench.defaults import default_tokenizer; default_tokenizer()"
 BARE_SCRIPT = """if True:
     import rich.console
@@ -40,21 +37,6 @@ BARE_SCRIPT = """if True:
 """
 
 
-def seconds(program: str, *arguments: str, cwd: Path) -> float:
-    """Processor time that a program takes; time on the clock would measure what else the machine does."""
-    resource = pytest.importorskip("resource", reason="nothing tells it here")
-    settings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    settings.setdefault(
-        "PYTHONPYCACHEPREFIX", str(cwd / "bytecode")
-    )  # as after an installation, which compiles
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, "-c", program, *arguments], cwd=cwd, env=settings, capture_output=True, check=True
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One for all that is timed, as what a program imports is compiled into it the first time."""
@@ -63,12 +45,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_help_comes_in_less_than_twice_the_time_of_a_bare_script(folder: Path) -> None:
     seconds(BARE_SCRIPT, "hello", "--help", cwd=folder)
-    seconds(OURS, COMMANDS[0], "--help", cwd=folder)
+    seconds(TOKBENCH, COMMANDS[0], "--help", cwd=folder)
     bare = statistics.median(seconds(BARE_SCRIPT, "hello", "--help", cwd=folder) for _ in range(3))
     for command in COMMANDS:
-        ours = seconds(OURS, command, "--help", cwd=folder)
+        ours = seconds(TOKBENCH, command, "--help", cwd=folder)
         if ours >= 2 * bare:  # once more, as something else may have been in the way
-            ours = statistics.median(seconds(OURS, command, "--help", cwd=folder) for _ in range(3))
+            ours = statistics.median(seconds(TOKBENCH, command, "--help", cwd=folder) for _ in range(3))
         assert ours < 2 * bare, f"tokbench {command} --help: {ours:.3f} s, a bare script: {bare:.3f} s"
 
 
@@ -79,13 +61,13 @@ def test_the_first_help_and_a_short_count_take_little_more_than_a_bare_script(fo
     """
     (folder / "short.txt").write_text("The quick brown fox.\n", encoding="utf-8")
     seconds(BARE_SCRIPT, "hello", "you", cwd=folder)
-    seconds(OURS, "count", "short.txt", cwd=folder)  # trains the default tokenizer, where it has to
+    seconds(TOKBENCH, "count", "short.txt", cwd=folder)  # trains the default tokenizer, where it has to
     helped, counted = [], []
     for _ in range(5):
         bare_help = seconds(BARE_SCRIPT, "--help", cwd=folder)
         bare = seconds(BARE_SCRIPT, "hello", "you", cwd=folder)
-        helped.append(seconds(OURS, "--help", cwd=folder) / bare_help)
+        helped.append(seconds(TOKBENCH, "--help", cwd=folder) / bare_help)
         loading = seconds(OPEN_DEFAULT, cwd=folder) - seconds("pass", cwd=folder)
-        counted.append((seconds(OURS, "count", "short.txt", cwd=folder) - max(loading, 0.0)) / bare)
+        counted.append((seconds(TOKBENCH, "count", "short.txt", cwd=folder) - max(loading, 0.0)) / bare)
     assert statistics.median(helped) < 1.6
     assert statistics.median(counted) < 1.6

@@ -152,15 +152,18 @@ def _recognise_file(path: Path) -> Source:
 
 
 def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
-    """Formats that their first bytes tell; their modules are not needed to open what tokbench saved."""
-    from tokbench.formats.gguf import MAGIC
-    from tokbench.formats.llama2c_model import looks_like_llama2c
-    from tokbench.formats.sentencepiece_model import looks_like_model
+    """Formats that their first bytes tell; the module of each is imported when its turn comes."""
     from tokbench.formats.tokbin import is_tokbin
 
     yield Format.TOKBIN, is_tokbin
+    from tokbench.formats.gguf import MAGIC
+
     yield Format.GGUF, lambda head: head.startswith(MAGIC)
+    from tokbench.formats.sentencepiece_model import looks_like_model
+
     yield Format.SENTENCEPIECE, looks_like_model
+    from tokbench.formats.llama2c_model import looks_like_llama2c
+
     yield Format.LLAMA2C, looks_like_llama2c
 
 

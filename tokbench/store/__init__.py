@@ -7,7 +7,6 @@ all, and what is read is what was written, or an error.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from dataclasses import dataclass, replace
@@ -307,4 +306,6 @@ def _opened(directory: Path, name: str, *, limit: int, read: Callable[[Path], _C
 
 
 def _sha256(contents: bytes | memoryview) -> str:
+    import hashlib
+
     return hashlib.sha256(contents).hexdigest()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,6 +64,8 @@ def write_folder(directory: Path, files: Mapping[str, bytes], *, replace: bool) 
     [('b.txt', b'two')]
     """
     target = Path(os.path.realpath(directory))
+    import secrets
+
     staging = target.with_name(f".{target.name[:40]}.tmp-{secrets.token_hex(6)}")
     try:
         _make_parents(target.parent)

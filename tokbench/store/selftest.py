@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 from tokbench.errors import SelfTestError, TokbenchError
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Sequence
     from pathlib import Path
 
@@ -58,6 +58,8 @@ def self_test_texts(*, seed: int) -> tuple[str, ...]:
     >>> self_test_texts(seed=1) == self_test_texts(seed=1) != self_test_texts(seed=2)
     True
     """
+    import random
+
     source = random.Random(seed)  # noqa: S311 -- test texts, not secrets
     return _FIXED_TEXTS + tuple(_generated_text(source) for _ in range(_GENERATED_TEXTS))
 

@@ -1,0 +1,116 @@
+"""How long it takes from the start of a process to the first token, against a script of tiktoken and against --help."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from typing import TYPE_CHECKING
+
+import pytest
+from support.processor_time import TOKBENCH, seconds
+
+import tokbench
+from tokbench.backends.bpe.split import resolve_pattern
+from tokbench.formats.tiktoken import dump_ranks
+from tokbench.opening.known_ranks import KNOWN_BY_SHA256
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.slow, pytest.mark.quiet]
+
+ENTRIES = 200_000
+ROUNDS = 7
+ASCII, OTHERS = "Hello, world", "Hello, wörld! 안녕"
+
+LIBRARY = "import sys, tokbench; tokbench.load(sys.argv[1], pattern=sys.argv[2] or None).encode(sys.argv[3])"
+TIKTOKEN = """if True:
+    import sys
+    import tiktoken
+    from tiktoken.load import load_tiktoken_bpe
+
+    path, pattern, text = sys.argv[1:]
+    ranks = load_tiktoken_bpe(path)
+    encoding = tiktoken.Encoding("it", pat_str=pattern, mergeable_ranks=ranks, special_tokens={"<|end|>": 1 << 20})
+    encoding.encode(text)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all that is timed, as what a program imports is compiled into it the first time."""
+    return tmp_path_factory.mktemp("timed")
+
+
+@pytest.fixture(scope="module")
+def ranks(folder: Path) -> Path:
+    """A rank file of the size of o200k's: each token is two of those before it."""
+    source = random.Random(1)
+    tokens = [bytes([byte]) for byte in range(256)]
+    seen = set(tokens)
+    while len(tokens) < ENTRIES:
+        made = tokens[source.randrange(min(len(tokens), 4000))] + tokens[source.randrange(256)]
+        if made not in seen:
+            seen.add(made)
+            tokens.append(made)
+    path = folder / "ranks.tiktoken"
+    path.write_bytes(dump_ranks(tokens))
+    return path
+
+
+@pytest.fixture(scope="module")
+def tokbin(ranks: Path, folder: Path) -> Path:
+    from tokbench.targets import Source
+    from tokbench.targets.tokbin import make
+
+    tokenizer = tokbench.load(ranks, pattern="gpt4o")
+    path = folder / "ranks.tokbin"
+    path.write_bytes(make(Source(tokenizer=tokenizer, description=tokenizer.description())).files[""])
+    return path
+
+
+@pytest.mark.parametrize("text", [ASCII, OTHERS])
+def test_the_first_token_from_a_rank_file_comes_before_that_of_tiktoken(
+    ranks: Path, folder: Path, text: str
+) -> None:
+    """In turns, so that whatever else the machine does strikes all of them; of the ratios the median."""
+    pattern = resolve_pattern("gpt4o").regex
+    assert pattern is not None
+    by_command, by_library = [], []
+    for turn in range(ROUNDS + 1):
+        peer = seconds(TIKTOKEN, str(ranks), pattern, text, cwd=folder)
+        command = seconds(TOKBENCH, "encode", "-t", str(ranks), "--pattern", "gpt4o", text, cwd=folder)
+        library = seconds(LIBRARY, str(ranks), "gpt4o", text, cwd=folder)
+        if turn:  # the first one compiles what is imported
+            by_command.append(command / peer)
+            by_library.append(library / peer)
+    assert statistics.median(by_command) < 1
+    assert statistics.median(by_library) < 1
+
+
+@pytest.mark.real
+def test_the_same_of_half_as_many_ranks_that_are_known(shared: Path, folder: Path) -> None:
+    path = shared / "vocab" / "openai" / "cl100k_base.tiktoken"
+    known = next(known for known in KNOWN_BY_SHA256.values() if known.name == "cl100k_base")
+    pattern = resolve_pattern(known.pattern).regex
+    assert pattern is not None
+    ratios = []
+    for turn in range(ROUNDS + 1):
+        peer = seconds(TIKTOKEN, str(path), pattern, OTHERS, cwd=folder)
+        ours = seconds(LIBRARY, str(path), "", OTHERS, cwd=folder)
+        if turn:
+            ratios.append(ours / peer)
+    assert statistics.median(ratios) < 1
+
+
+@pytest.mark.parametrize("text", [ASCII, OTHERS])
+def test_the_first_token_from_a_tokbin_file_takes_a_tenth_of_a_second_more_than_help(
+    tokbin: Path, folder: Path, text: str
+) -> None:
+    more = []
+    for turn in range(ROUNDS + 1):
+        helped = seconds(TOKBENCH, "--help", cwd=folder)
+        encoded = seconds(TOKBENCH, "encode", "-t", str(tokbin), text, cwd=folder)
+        if turn:
+            more.append(encoded - helped)
+    assert statistics.median(more) < 0.1
