@@ -166,8 +166,8 @@ class Encoder {
     });
   }
 
-  // Encoding so much text takes a few hundredths of a second longer without the tables, and making them a few tenths.
-  static constexpr std::size_t kUnitsBeforeTables = std::size_t{1} << 20;
+  // Encoding so much text takes a hundredth of a second longer without the tables, and making them a tenth.
+  static constexpr std::size_t kUnitsBeforeTables = std::size_t{1} << 18;
 
   mutable std::mutex mutex_;  // guards the vocabulary, what is known of it, and idle_
   mutable std::shared_ptr<const Vocabulary> vocabulary_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "byte_pairs.hpp"
+#include "compiler.hpp"
 #include "pair_ranks.hpp"
 #include "utf8.hpp"
 #include "whole_tokens.hpp"
@@ -84,6 +85,7 @@ class Vocabulary {
     made.num_ranks_ = tokens.size();
     made.whole_tokens_first_ = true;
     made.merges_by_bytes_ = true;
+    made.pairs_ = PairRanks::none();
     if (const auto repeated = made.enter_whole_tokens()) {
       throw std::invalid_argument("token " + std::to_string(*repeated) + " occurs twice");
     }
@@ -95,10 +97,10 @@ class Vocabulary {
   std::size_t token_length(Id id) const { return starts_[id + 1] - starts_[id]; }
   Id byte_id(Byte byte) const { return byte_ids_[byte]; }
 
-  // The rank of the merge of a pair, or kNoRank.
-  Rank rank(Id left, Id right) const {
-    if (merges_by_bytes_) [[unlikely]] return rank_by_bytes(left, right);
-    return pairs_.find(left, right);
+  // The rank of the merge of a pair, or kNoRank. (A call: in the loops that ask, the compiler has no registers for it.)
+  TOKBENCH_NEVER_INLINE Rank rank(Id left, Id right) const {
+    if (pairs_.is_narrow()) [[likely]] return pairs_.find_narrow(left, right);
+    return merges_by_bytes_ ? rank_by_bytes(left, right) : pairs_.find_wide(left, right);
   }
   const BytePair& byte_pair(Byte left, Byte right) const { return byte_pairs_(left, right); }
   std::size_t num_ranks() const { return num_ranks_; }
@@ -106,11 +108,20 @@ class Vocabulary {
   // The id that the merge of a rank makes.
   Id made(Rank rank) const { return made_in_order_ ? rank + first_made_ : made_[rank]; }
 
+  // Whether two neighbours merge if their bytes together are a token, for want of a table of pairs.
+  bool merges_by_bytes() const { return merges_by_bytes_; }
+
+  // Begins a table of pairs in their place, without any, and adds one.
+  void begin_pairs() {
+    pairs_ = PairRanks::of_ids(size(), size());
+    merges_by_bytes_ = false;
+  }
+  void add_pair(const PairRank& pair) { pairs_.insert(pair); }
+
   // Leaves out all pairs but these, and has the bytes of tokens[i] become ids[i] at once: both must change nothing.
   void simplify(std::span<const PairRank> pairs, std::span<const Id> tokens, std::span<const Id> ids) {
     set_pairs(pairs);
     if (!whole_tokens_first_) set_whole_tokens(tokens, ids);
-    merges_by_bytes_ = false;
   }
 
   // The entry that a whole pre-token becomes, where it is known to; `hash` is hash_of() it.
@@ -194,7 +205,7 @@ class Vocabulary {
   }
 
   // The rank of ranks: the id of what the bytes of two neighbours are together.
-  Rank rank_by_bytes(Id left, Id right) const {
+  TOKBENCH_NEVER_INLINE Rank rank_by_bytes(Id left, Id right) const {
     const std::size_t size = token_length(left) + token_length(right);
     if (size > longest_) return kNoRank;
     if (size > kMostJoined) return rank_of_joined(left, right, std::vector<Byte>(size).data());
