@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.config import whole_number
 from tokbench.errors import ConfigError
+from tokbench.evaluation.alignment import align, lines_of
 from tokbench.evaluation.comparison import Setting, compare_contestants, unique_names
 from tokbench.evaluation.contestants import BACKENDS, Contestant, train_contestants
-from tokbench.evaluation.fairness import align, lines_of
 from tokbench.evaluation.gates import check_gates, gates_from, text_of
 from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.report import report_on
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from tokbench.corpus import Corpus
     from tokbench.evaluation.aggregation import Aggregation
+    from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.comparison import Comparison
-    from tokbench.evaluation.fairness import Alignment
     from tokbench.evaluation.gates import Finding, Gate
     from tokbench.evaluation.report import Report
     from tokbench.evaluation.sweeping import Sweep

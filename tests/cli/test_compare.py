@@ -57,10 +57,26 @@ def test_json_equals_an_independent_computation(run, trained, byte, texts):
     assert {name: one["bytes_per_token"]["value"] for name, one in mine["groups"].items()} == {
         name: sizes[name] / tokens[name] for name in sizes
     }
-    assert mine["fairness"]["premiums"]["de"] == tokens["de"] / tokens["en"]
+    lines = {
+        name: [
+            text
+            for text in (texts / "parallel" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
+            if text
+        ]
+        for name in ("de", "en")
+    }
+    by_line = {name: sum(len(tokenizer.encode(line)) for line in lines[name]) for name in lines}
+    assert mine["fairness"]["premiums"]["de"] == by_line["de"] / by_line["en"]
     assert (mine["fairness"]["lines"], mine["fairness"]["reference"]) == (40, "en")
     assert other["metrics"]["bytes_per_token"]["value"] == 1
-    assert other["fairness"]["premiums"]["de"] == sizes["de"] / sizes["en"]
+    in_bytes = {name: sum(len(line.encode()) for line in lines[name]) for name in lines}
+    assert other["fairness"]["premiums"]["de"] == in_bytes["de"] / in_bytes["en"]
+    for premium, (low, high) in (
+        (mine["fairness"]["premiums"]["de"], mine["fairness"]["premium_intervals"]["de"]),
+        (mine["fairness"]["gini"], mine["fairness"]["gini_interval"]),
+    ):
+        assert low <= premium <= high
+    assert data["corpus"]["units"] == {"aligned lines": 40, "documents": 1}
     assert data["fairness_gap"] is None
     assert mine["throughput"] is None
 
@@ -82,13 +98,23 @@ def test_figures_can_be_means(run, trained, texts):
     run("compare", texts, "-t", trained, "--aggregate", "mean").refused(2, "'mean' is not one of")
 
 
-def test_groups_have_intervals_where_they_have_documents(run, trained, texts):
+def test_groups_have_intervals_where_they_have_units(run, trained, texts):
+    """Forty aligned lines of each language; the lines of one file of code are one unit."""
     options = ["-t", trained, "--documents", "lines", "--no-times", "--json"]
-    [found] = run("compare", texts, *options).good().json["tokenizers"]
-    for group in found["groups"].values():
+    data = run("compare", texts, *options).good().json
+    [found] = data["tokenizers"]
+    for name, group in found["groups"].items():
+        assert group["bytes_per_token"]["difference"] == 0
+        if name == "python":
+            assert group["bytes_per_token"]["interval"] is None
+            continue
         low, high = group["bytes_per_token"]["interval"]
         assert low <= group["bytes_per_token"]["value"] <= high
-        assert group["bytes_per_token"]["difference"] == 0
+    assert data["group_interval_gaps"] == {
+        "python": "no interval: all text was drawn as one unit, and an interval needs 5"
+    }
+    assert data["interval_gap"] is None
+    assert data["corpus"]["units"] == {"aligned lines": 40, "files": 1}
 
 
 def test_what_was_asked_for_is_kept(run, trained, texts):
@@ -133,8 +159,14 @@ def test_csv_and_json_say_the_same(run, trained, texts):
     arguments = ["compare", texts, "-t", trained, "--no-times"]
     data = run(*arguments, "--json").json["tokenizers"][0]
     rows = list(csv.DictReader(io.StringIO(run(*arguments, "--csv").good().stdout)))
-    assert len(rows) == len(METRICS) * (1 + len(data["groups"]))
+    assert len(rows) == len(METRICS) * (1 + len(data["groups"])) + 3
+    fair = {(row["group"], row["metric"]): row for row in rows if row["metric"] in ("premium", "gini")}
+    assert fair.keys() == {("de", "premium"), ("en", "premium"), ("", "gini")}
+    assert fair["de", "premium"]["value"] == repr(data["fairness"]["premiums"]["de"])
+    assert fair["", "gini"]["high"] == repr(data["fairness"]["gini_interval"][1])
     for row in rows:
+        if row["metric"] in ("premium", "gini"):
+            continue
         figures = data["groups"][row["group"]] if row["group"] else data["metrics"]
         value = figures[row["metric"]]["value"]
         assert row["value"] == ("" if value is None else repr(value))
@@ -142,14 +174,18 @@ def test_csv_and_json_say_the_same(run, trained, texts):
 
 def test_tables_for_documents(run, trained, byte, texts):
     arguments = ["compare", texts, "-t", trained, "-t", byte, "--metrics", "bytes_per_token,unk_rate"]
-    head, rule, mine, other = run(*arguments, "--markdown").good().lines
-    assert head == "| tokenizer | entries | bytes/token | UNK |"
-    assert rule == "| --- | ---: | ---: | ---: |"
+    head, rule, mine, other, empty, legend = run(*arguments, "--markdown").good().lines
+    assert head == "| tokenizer | entries | bytes/token | vs mine | UNK | max premium | Gini |"
+    assert rule == "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     assert mine.startswith("| mine | 1,024 | **")
-    assert other == "| byte | 256 | 1.000 | 0 % |"
+    assert other.startswith("| byte | 256 | 1.000 | -")
+    assert empty == ""
+    assert "best of those that keep the text" in legend
+    assert "40 aligned lines and 1 document" in legend
     latex = run(*arguments, "--latex").good().lines
-    assert latex[0] == r"\begin{tabular}{lrrr}"
-    assert r"byte & 256 & 1.000 & 0 \% \\" in latex
+    assert latex[0] == r"\begin{tabular}{lrrrrrr}"
+    assert any(line.startswith(r"byte & 256 & 1.000 & -") for line in latex)
+    assert "40 aligned lines and 1 document" in latex[-1]
 
 
 def test_it_fits_the_terminal(run, trained, byte, texts, columns):
@@ -271,7 +307,13 @@ def test_a_text_that_a_tokenizer_loses_is_told(run, texts, tmp_path):
         "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox"]) + "\n"
     )
     data = run("compare", texts, "-t", "vocab.txt", "--no-times", "--json").good().json
-    assert any("loses text: 0.0 % of the documents" in sentence for sentence in data["verdict"])
+    lost = data["tokenizers"][0]["metrics"]["character_error_rate"]
+    assert any(
+        f"loses {lost['value'] * 100:.1f} % of characters, all of it unknown characters: 0.0 % of the documents"
+        in one
+        for one in data["verdict"]
+    )
+    assert lost["interval"][0] <= lost["value"] <= lost["interval"][1]
     assert 0 < data["tokenizers"][0]["metrics"]["unk_rate"]["value"] < 1
     assert data["tokenizers"][0]["failures"]
 

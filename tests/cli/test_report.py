@@ -50,7 +50,7 @@ def test_it_fits_the_terminal(run, trained, files, columns):
     assert max(map(cell_len, done.lines)) <= columns
     for part in (
         "Compression",
-        "Groups, the worst served first",
+        "Groups",
         "Gini",
         "What it costs the model",
         "KV cache",

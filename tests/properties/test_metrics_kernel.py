@@ -91,7 +91,7 @@ def test_wrong_texts_are_refused_and_nothing_is_counted(name: str, wrong: dict[s
     good = {name: value for name, value in TILED.items() if name not in ("text", "text_offsets")} | {
         "texts": ("ab", " cd")
     }
-    assert measurer.add_texts(**good).shape == (2, len(counts.DOCUMENT_COUNTS))
+    assert measurer.add_texts(**good).shape == (2, len(counts.COUNTS))
     assert_refused(measurer, measurer.add_texts, good | wrong)
 
 
@@ -114,7 +114,6 @@ def test_the_compiled_kernel_knows_the_same_counts_and_operators() -> None:
     from tokbench.metrics import _measure
 
     assert _measure.COUNTS == counts.COUNTS
-    assert _measure.DOCUMENT_COUNTS == counts.DOCUMENT_COUNTS
     assert _measure.OPERATORS == counts.OPERATORS
 
 
@@ -180,8 +179,8 @@ def test_what_was_counted_apart_can_be_joined(
 def test_the_totals_of_a_group_are_the_sums_of_its_documents(name: str, documents: list[Document]) -> None:
     measurer = new_measurer(name, NUM_GROUPS)
     rows = add(measurer, documents)
-    columns = [counts.COUNTS.index(each) for each in counts.DOCUMENT_COUNTS]
-    for group, total in enumerate(measurer.totals()[:, columns].tolist()):
+    assert rows.shape == (len(documents), len(counts.COUNTS))
+    for group, total in enumerate(measurer.totals().tolist()):
         of_group = [row for row, each in zip(rows.tolist(), documents, strict=True) if each.group == group]
         assert total == [sum(column) for column in zip(*of_group, strict=True)] or not of_group
         alone = new_measurer(name)
@@ -197,6 +196,7 @@ def test_a_part_is_no_more_than_the_whole(name: str, document: Document) -> None
     add(measurer, [document])
     found = dict(zip(counts.COUNTS, measurer.totals()[0].tolist(), strict=True))
     for part, whole in [
+        ("covered_chars", "language_chars"), ("language_chars", "chars"),
         ("split_words", "words"), ("unspaced_words", "words"), ("identifiers", "words"), ("words", "chars"),
         ("cut_chars", "multibyte_chars"), ("multibyte_chars", "chars"), ("chars", "bytes"), ("lines", "bytes"),
         ("uncovered_bytes", "bytes"), ("unknown_tokens", "tokens"), ("fallback_tokens", "tokens"),
@@ -312,7 +312,7 @@ def assert_refused(measurer: Measurer, call: Callable[..., object], arguments: d
 @pytest.mark.parametrize("wrong", WRONG_PLACES.values(), ids=WRONG_PLACES.keys())
 def test_wrong_places_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
     measurer = new_measurer(name, 2)
-    assert measurer.add(**PLACED).shape == (2, len(counts.DOCUMENT_COUNTS))
+    assert measurer.add(**PLACED).shape == (2, len(counts.COUNTS))
     assert_refused(measurer, measurer.add, PLACED | wrong)
 
 
@@ -320,14 +320,14 @@ def test_wrong_places_are_refused_and_nothing_is_counted(name: str, wrong: dict[
 @pytest.mark.parametrize("wrong", WRONG_TILES.values(), ids=WRONG_TILES.keys())
 def test_wrong_tiles_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
     measurer = new_measurer(name, 2, pieces=PIECES)
-    assert measurer.add_tiled(**TILED).shape == (2, len(counts.DOCUMENT_COUNTS))
+    assert measurer.add_tiled(**TILED).shape == (2, len(counts.COUNTS))
     assert_refused(measurer, measurer.add_tiled, TILED | wrong)
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_no_documents_and_no_groups_are_allowed(name: str) -> None:
     measurer = new_measurer(name, 0)
-    assert add(measurer, []).shape == add_tiled(measurer, [], []).shape == (0, len(counts.DOCUMENT_COUNTS))
+    assert add(measurer, []).shape == add_tiled(measurer, [], []).shape == (0, len(counts.COUNTS))
     assert measurer.totals().shape == (0, len(counts.COUNTS))
     assert measurer.numbers_by_length().shape == (0, 17, 2)
     assert measurer.word_types().shape == (0, 2)

@@ -218,12 +218,14 @@ def test_nested_vocabularies_are_those_of_each_size(
     assert all(id >= reference.NUM_BYTES and not kept[id] for id in scaffold)
 
 
-@given(values=st.lists(st.tuples(st.integers(1, 99), st.integers(1, 99)), min_size=2, max_size=30))
+@given(values=st.lists(st.tuples(st.integers(1, 99), st.integers(1, 99)), min_size=5, max_size=30))
 def test_resampled_ratios_lie_between_those_of_documents(values: list[tuple[int, int]]) -> None:
     above, below = np.array(values).T
-    drawn = resamples(len(values), seed=0, num_resamples=50)
+    drawn = resamples(np.arange(len(values)), seed=0, num_resamples=50)
     assert drawn is not None
     ratios = drawn.ratios(above, below)
     assert ratios is not None
-    low, high = interval_of(ratios)
-    assert (above / below).min() - 1e-9 <= low <= high <= (above / below).max() + 1e-9
+    assert (above / below).min() - 1e-9 <= ratios.min() <= ratios.max() <= (above / below).max() + 1e-9
+    estimate = above.sum() / below.sum()
+    low, high = interval_of(ratios, estimate=estimate, num_units=drawn.num_units)
+    assert low - 1e-9 <= estimate <= high + 1e-9 or not ratios.min() < estimate < ratios.max()

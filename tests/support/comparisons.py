@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import tokbench
 from tokbench.backends.baseline.byte import ByteTokenizer
 from tokbench.corpus import Document
+from tokbench.evaluation.alignment import NO_TRANSLATIONS, align, lines_of
 from tokbench.evaluation.comparison import compare_contestants
 from tokbench.evaluation.contestants import Contestant
-from tokbench.evaluation.fairness import NO_TRANSLATIONS, align, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.toys import Toy, documents_of
+from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.corpus import Document
 from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregate, Aggregation, is_by_document
+from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.figures import group_figures_of
 from tokbench.evaluation.measuring import evaluate
 from tokbench.metrics.catalogue import METRICS
@@ -24,10 +26,28 @@ BY_DOCUMENT = {
     "tokens_per_word",
     "tokens_per_line",
     "split_word_rate",
+    "character_coverage",
     "vocab_coverage",
     "unk_rate",
     "byte_fallback_rate",
+    "byte_token_rate",
+    "roundtrip_rate",
+    "character_error_rate",
+    "id_stability",
+    "whitespace_fidelity",
+    "indentation_fidelity",
+    "incomplete_utf8_token_rate",
+    "split_char_rate",
+    "digit_boundary_f1",
+    "whole_number_rate",
+    "tokens_per_number",
+    "identifier_precision",
+    "identifier_recall",
+    "identifier_alignment",
+    "operator_isolation",
+    "indentation_tokens_per_line",
 }
+OF_FREQUENCIES = {"shannon_efficiency", "renyi_efficiency"}
 TOKENS = METRICS["bytes_per_token"]
 COVERAGE = METRICS["vocab_coverage"]
 WORDS = METRICS["tokens_per_word"]
@@ -51,8 +71,12 @@ def three_groups() -> Evaluation:
 
 def test_the_figures_that_have_resamples_are_ratios_of_counts_by_document() -> None:
     assert {name for name, metric in METRICS.items() if is_by_document(metric)} == BY_DOCUMENT
-    aggregate = Aggregate(three_groups())
-    assert {name for name, one in METRICS.items() if aggregate.resampled(one) is not None} == BY_DOCUMENT
+    everything = "if x == 1:\n\tgetName = 123456 é\n"
+    aggregate = Aggregate(evaluate(Toy("a", "get", "Na", "=", "1", "23", "\t"), grouped(x=[everything] * 5)))
+    found = {name for name, one in METRICS.items() if aggregate.resampled(one) is not None}
+    assert found == BY_DOCUMENT | OF_FREQUENCIES
+    compared = {name for name, one in METRICS.items() if one.direction != "neither"} - found
+    assert all("not compared" in METRICS[name].meaning for name in compared)
     one_document = Aggregate(evaluate(Toy("a"), documents_of("aa")))
     assert all(one_document.resampled(metric) is None for metric in METRICS.values())
 
@@ -90,11 +114,12 @@ def test_resamples_are_what_the_figure_would_be_of_the_drawn_documents(
     evaluation = three_groups()
     aggregate = Aggregate(evaluation, seed=3, aggregation=aggregation)
     found = aggregate.resampled(metric)  # type: ignore[arg-type]
-    drawn = resamples(6, seed=3)
+    drawn = resamples(np.arange(6), seed=3)
     assert found is not None
     assert drawn is not None
-    assert len(found) == RESAMPLES
-    for weights, value in zip(drawn.weights[:50], found, strict=False):
+    assert len(found.values) == RESAMPLES
+    assert found.estimate == aggregate.value(metric)  # type: ignore[arg-type]
+    for weights, value in zip(drawn.weights[:50], found.values, strict=False):
         assert value == pytest.approx(by_hand(evaluation, weights, metric is COVERAGE, aggregation))
 
 
@@ -118,7 +143,7 @@ def by_hand(evaluation: Evaluation, weights: np.ndarray, complement: bool, aggre
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_a_group_is_resampled_by_itself(aggregation: Aggregation) -> None:
-    texts = ["aé", "aaa", "éé", "aaaa é"]
+    texts = ["aé", "aaa", "éé", "aaaa é", "ab"]
     among_others = Aggregate(
         evaluate(Toy("a"), grouped(x=texts, y=["a"], z=["é", "b"])), aggregation=aggregation
     )
@@ -129,12 +154,13 @@ def test_a_group_is_resampled_by_itself(aggregation: Aggregation) -> None:
     ):
         assert (found is None) == (expected is None)
         if found is not None and expected is not None:
-            assert found == pytest.approx(expected)
+            assert found.values == pytest.approx(expected.values)
+            assert (found.estimate, found.num_units) == (expected.estimate, 5)
     assert among_others.group_resampled([TOKENS], "y") == [None]  # one document says nothing
 
 
 def test_a_group_is_compared_with_the_baseline_on_its_own_documents() -> None:
-    documents = grouped(x=["aé", "aab", "ééa", "aaaa é"], y=["ba"])
+    documents = grouped(x=["aé", "aab", "ééa", "aaaa é", "aaa b"], y=["ba"])
     better, worse = (Aggregate(evaluate(toy, documents)) for toy in (Toy("a", "aa"), Toy("a")))
     found = group_figures_of(better, worse, group="x")["bytes_per_token"]
     assert found.value is not None
@@ -143,3 +169,73 @@ def test_a_group_is_compared_with_the_baseline_on_its_own_documents() -> None:
     assert found.interval.low <= found.value <= found.interval.high
     assert found.is_distinguishable is not None
     assert group_figures_of(better, worse, group="y")["bytes_per_token"].interval is None
+
+
+# --- units --------------------------------------------------------------------------------------
+
+
+def test_documents_of_a_file_are_drawn_together() -> None:
+    """Lines of six files that differ, each by what all its lines have: not forty-eight independent texts."""
+    lines = [
+        Document("a" * (1 + file % 3) + "é" * (file % 4), "x", f"{file}.txt:{number}", unit)
+        for file in range(6)
+        for number in range(8)
+        for unit in (f"{file}.txt",)
+    ]
+    by_file = Aggregate(evaluate(Toy("a", "aa"), lines))
+    alone = Aggregate(evaluate(Toy("a", "aa"), [replace(line, unit=None) for line in lines]))
+    assert (by_file.num_units, alone.num_units) == (6, 48)
+    found, independent = by_file.resampled(TOKENS), alone.resampled(TOKENS)
+    assert found is not None
+    assert independent is not None
+    assert found.interval.high - found.interval.low > 2 * (
+        independent.interval.high - independent.interval.low
+    )
+
+
+def test_frequencies_have_the_interval_of_the_jackknife() -> None:
+    """Against counting anew what is left without each document."""
+    texts = ["aab", "abab b", "ccc a", "b", "aé aé a", "abc cba"]
+    toy = Toy("a", "b", "c", " ", "ab")
+    aggregate = Aggregate(evaluate(toy, documents_of(*texts)))
+    for name in OF_FREQUENCIES:
+        found = aggregate.resampled(METRICS[name])
+        assert found is not None
+        without = [evaluate(toy, documents_of(*texts[:n], *texts[n + 1 :])) for n in range(len(texts))]
+        by_hand = [METRICS[name].value(one.total, one.vocabulary) for one in without]
+        assert found.values.tolist() == pytest.approx(by_hand)
+        values = np.array(by_hand)
+        spread = np.sqrt(5 / 6 * ((values - values.mean()) ** 2).sum())
+        assert found.interval.high - found.estimate == pytest.approx(2.5706 * spread, rel=0.005)
+        assert found.estimate - found.interval.low == pytest.approx(2.5706 * spread, rel=0.005)
+        macro = Aggregate(evaluate(toy, documents_of(*texts)), aggregation="macro")
+        assert macro.resampled(METRICS[name]) is None
+
+
+def test_more_units_than_sets_are_dealt_in_turns() -> None:
+    documents = documents_of(*(f"{'a' * (number % 7)}b" for number in range(150)))
+    evaluation = evaluate(Toy("a", "b"), documents)
+    assert evaluation.set_frequencies.shape == (64, 3)
+    assert evaluation.set_frequencies.sum(axis=0).tolist() == evaluation.frequencies.tolist()
+    first = evaluate(Toy("a", "b"), [documents[0], documents[64], documents[128]])
+    assert evaluation.set_frequencies[0].tolist() == first.frequencies.tolist()
+
+
+def test_resamples_of_lines_are_moved_to_the_figure_of_the_files() -> None:
+    """The figure is that of the files with their line ends; what is drawn are the lines without them."""
+    documents = parallel_documents(de=["ab a", "b", "abab", "é", "b a"], en=["a", "bb", "ab b", "a", "é"])
+    toy = Toy("a", "b", " ", "ab")
+    files = evaluate(toy, documents)
+    lines = evaluate(toy, AlignedLines(documents, Alignment(("de", "en"), 5)))
+    found = Aggregate(files, lines=lines).resampled(TOKENS)
+    expected = Aggregate(lines).resampled(TOKENS)
+    assert found is not None
+    assert expected is not None
+    assert lines.units == {"aligned lines": 5}
+    assert found.estimate == Aggregate(files).value(TOKENS) != expected.estimate
+    assert found.values - found.estimate == pytest.approx(expected.values - expected.estimate)
+    # Two files are no sample of files, and their lines no files.
+    assert Aggregate(files, lines=lines).resampled(METRICS["roundtrip_rate"]) is None
+    [in_german] = Aggregate(files, lines=lines).group_resampled([TOKENS], "de")
+    assert in_german is not None
+    assert in_german.estimate == Aggregate(files).group_value(TOKENS, "de")

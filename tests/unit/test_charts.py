@@ -70,10 +70,30 @@ def test_compression_has_a_dot_for_each_group_and_tokenizer(comparison: Comparis
     }
 
 
-def test_groups_are_sorted_by_the_baseline(comparison: Comparison) -> None:
-    groups = compression_chart(comparison)["layer"][-1]["encoding"]["y"]["sort"]
-    base = comparison.tokenizers[0].groups
-    assert groups == sorted(TEXTS, key=lambda group: -(base[group]["bytes_per_token"].value or 0))
+def test_groups_are_in_the_order_in_which_they_can_be_compared(comparison: Comparison) -> None:
+    """Languages of the same lines by the baseline's premium; across scripts by name, as bytes differ there."""
+    encoding = compression_chart(comparison)["layer"][-1]["encoding"]
+    base = comparison.tokenizers[0].fairness
+    assert base is not None
+    languages = sorted(base.premiums, key=lambda language: -(base.premiums[language] or 0))
+    assert encoding["y"]["sort"] == [*languages, "code"]
+    scripts = compression_chart(compared(tokenizers(), TEXTS))["layer"][-1]["encoding"]
+    assert scripts["y"]["sort"] == sorted(TEXTS)
+    ascii_only = {"b": "aaaa aaaa", "c": "the hat", "a": "1 2 3 4 5 6"}
+    programs = compared(tokenizers(), ascii_only)
+    values = {
+        group: figures["bytes_per_token"].value for group, figures in programs.tokenizers[0].groups.items()
+    }
+    assert compression_chart(programs)["layer"][-1]["encoding"]["y"]["sort"] == sorted(
+        values, key=lambda group: values[group] or 0
+    )
+
+
+def test_the_axis_of_dots_begins_at_zero(comparison: Comparison) -> None:
+    charts = [compression_chart(comparison), premium_chart(comparison)]
+    for chart in charts:
+        assert chart is not None
+        assert chart["layer"][-1]["encoding"]["x"]["scale"]["zero"] is True
 
 
 def test_of_very_many_groups_the_largest_are_shown() -> None:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import random
+import re
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
 import pytest
+from rich.console import Console
 from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation import contestants as contestants_module
+from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment, align, lines_of
 from tokbench.evaluation.comparison import Comparison, compare_contestants, unique_names
 from tokbench.evaluation.contestants import Contestant, train_contestants
 from tokbench.evaluation.documents import comparison_document
-from tokbench.evaluation.fairness import NO_TRANSLATIONS, Alignment, align, lines_of
 from tokbench.evaluation.splitting import Split
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.metrics.fairness import gini
+from tokbench.render.comparison import render_comparison
 from tokbench.render.exports import as_csv, as_json, as_latex, as_markdown
 from tokbench.render.figures import bar, shown
+from tokbench.render.html.tables import summary_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +53,13 @@ def documents() -> list[Document]:
 @pytest.fixture(scope="module")
 def comparison(documents: list[Document]) -> Comparison:
     return compared(LETTERS, PAIRS, DROPPING, documents=documents)
+
+
+def printed(comparison: Comparison) -> str:
+    """As the terminal shows it."""
+    text = StringIO()
+    render_comparison(comparison, console=Console(file=text, width=300, color_system=None, highlight=False))
+    return text.getvalue()
 
 
 def by_name(comparison: Comparison, name: str) -> Any:
@@ -97,8 +109,8 @@ def test_differences_are_to_the_baseline(comparison: Comparison, documents: list
     assert by_name(turned, "letters").figures["bytes_per_token"].difference == pytest.approx(1 / ratio - 1)
     dropping = by_name(comparison, "dropping").figures["roundtrip_rate"]
     assert dropping.difference == dropping.value - 1  # of shares the difference itself
-    assert dropping.interval is None
-    assert dropping.is_distinguishable is None
+    assert dropping.difference_interval is not None
+    assert dropping.is_distinguishable
 
 
 def test_one_document_gives_no_interval() -> None:
@@ -106,8 +118,15 @@ def test_one_document_gives_no_interval() -> None:
     assert found.tokenizers[1].figures["bytes_per_token"].interval is None
     assert found.tokenizers[1].figures["bytes_per_token"].difference == pytest.approx(5 / 3 - 1)
     assert found.verdict == (
-        "pairs compresses best: 1.667 bytes per token; one document does not tell how sure that is",
+        "pairs compresses best: 1.667 bytes per token; no interval: all text was drawn as one unit, and an "
+        "interval needs 5",
     )
+    assert found.interval_gap == "no interval: all text was drawn as one unit, and an interval needs 5"
+    assert set(found.group_interval_gaps) == {"all"}
+    said = [as_markdown(found, metrics=None), as_latex(found, metrics=None), as_json(found, metrics=None)]
+    assert all(b"no interval: all text was drawn as one unit" in one for one in said)
+    assert "no interval: all text was drawn as one unit" in summary_table(found).caption
+    assert "no interval: all text was drawn as one unit" in printed(found)
 
 
 def test_the_seed_moves_intervals_and_no_value(documents: list[Document]) -> None:
@@ -133,11 +152,11 @@ def test_premiums_are_over_english_on_the_same_lines() -> None:
     tokenizer = Toy("a", "b", " ", "ab", "\n")
     found = compared(tokenizer, documents=LANGUAGES, alignment=aligned(LANGUAGES)).tokenizers[0].fairness
     assert found is not None
-    tokens = {"en": 3 + 1 + 1 + 1 + 3 + 5, "de": 4 + 2 + 1 + 1 + 3 + 5, "ta": 45 + 5}
+    tokens = {"en": 3 + 1 + 1 + 1 + 3, "de": 4 + 2 + 1 + 1 + 3, "ta": 45}  # without line ends
     assert found.reference == "en"
     assert found.lines == 5
     assert found.premiums == {name: count / tokens["en"] for name, count in sorted(tokens.items())}
-    assert found.max_premium == 50 / 14
+    assert found.max_premium == 45 / 9
     assert found.worst_language == "ta"
     assert found.gini == gini([count / 5 for count in tokens.values()])
 
@@ -198,7 +217,7 @@ def test_the_best_is_named_and_what_loses_text_is_not_praised(comparison: Compar
         f"of those that keep the text, pairs compresses best: {value:.3f} bytes per token, "
         f"{more * 100:.1f} % more than letters, which comes next"
     )
-    assert loses.startswith("dropping loses text: ")
+    assert re.match(r"dropping loses \d\d\.\d % of characters, mostly white space: ", loses)
     assert by_name(comparison, "dropping").figures["bytes_per_token"].value > value
 
 
@@ -209,9 +228,9 @@ def test_what_cannot_be_told_apart_is_said_so(documents: list[Document]) -> None
 
 def test_unknown_tokens_are_named() -> None:
     [*_, last] = compared(Toy("a"), documents=documents_of("aab", "a")).verdict
-    assert (
-        last
-        == "toy loses text: 50.0 % of the documents come back as they were, and 25.0 % of its tokens are unknown"
+    assert last == (
+        "toy loses 25.0 % of characters, all of it unknown characters: 50.0 % of the documents come back as they "
+        "were, and 25.0 % of its tokens are unknown"
     )
 
 
@@ -223,7 +242,7 @@ def test_the_fairest_is_one_that_keeps_the_text() -> None:
     )
     found = compared(bad, good, documents=documents, alignment=aligned(documents))
     assert [one for one in found.verdict if "languages" in one] == [
-        "the languages have a Gini of 0.083 under good: the dearest is de, at 1.50 times en"
+        "the languages have a Gini of 0.133 under good: the dearest is de, at 2.00 times en"
     ]
     two = compared(
         good, Toy("a", "b", "c", "\n", name="even"), documents=documents, alignment=aligned(documents)

@@ -21,7 +21,8 @@ from tokbench.evaluation.fidelity import Failure, failure_of, indentation_lost
 from tokbench.evaluation.measuring import Evaluation, evaluate
 from tokbench.metrics import reference
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.counts import COUNTS, DOCUMENT_COUNTS
+from tokbench.metrics.counts import COUNTS
+from tokbench.metrics.tally import DOCUMENT_COUNTS
 from tokbench.spans import KIND_NUMBERS
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def test_documents_without_tokens_are_counted_and_in_no_ratio() -> None:
     values = {name: metric.value(nothing.total, nothing.vocabulary) for name, metric in METRICS.items()}
     assert {name for name, value in values.items() if value is not None} == {
         "roundtrip_rate",
+        "character_error_rate",
         "id_stability",
         "whitespace_fidelity",
         "vocab_utilization",
@@ -192,6 +194,22 @@ def test_words_that_fall_into_most_tokens_come_first() -> None:
 # --- fidelity ---------------------------------------------------------------------------------
 
 
+NO_ERRORS = dict.fromkeys(
+    ("error_chars", "case_errors", "accent_errors", "white_space_errors", "unknown_errors"), 0
+)
+
+
+def test_what_documents_with_unknown_tokens_lose_otherwise_is_theirs() -> None:
+    counts, _ = fidelity_of(Toy("a", "b", " "), "a xéz b", "ab")
+    assert counts == counts | {"error_chars": 3, "unknown_errors": 3, "decoded_chars": 9}
+
+
+def test_losses_are_counted_on_the_first_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fidelity, "_CHECKED_FOR_STABILITY", 5)
+    counts, _ = fidelity_of(Toy("a", otherwise="nothing"), "aab", "aba", "bbb", "aaa")
+    assert counts == counts | {"decoded_chars": 6, "error_chars": 2, "roundtrips": 1}
+
+
 def fidelity_of(tokenizer: Toy, *texts: str) -> tuple[dict[str, int], Sequence[Failure]]:
     evaluation = evaluate(tokenizer, documents_of(*texts))
     counts = evaluation.total.as_counts()
@@ -206,6 +224,8 @@ def test_what_comes_back_is_counted() -> None:
         "stable": 3,
         "whitespace_kept": 3,
         "indentation_lost": 0,
+        "decoded_chars": 6,
+        **NO_ERRORS,
     }
     assert failures == ()
 
@@ -219,6 +239,10 @@ def test_what_does_not_is_told_with_its_place() -> None:
         "stable": 4,
         "whitespace_kept": 2,  # "a b" and "a éb"
         "indentation_lost": 1,
+        "decoded_chars": 13,
+        **NO_ERRORS,
+        "error_chars": 3,  # an é and two tabs
+        "white_space_errors": 2,
     }
     assert [(failure.source, failure.offset) for failure in failures] == [
         ("all.txt:2", 2),

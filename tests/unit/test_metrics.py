@@ -27,7 +27,7 @@ from tokbench.metrics.distribution import (
 from tokbench.metrics.fairness import gini, premiums
 from tokbench.metrics.ratios import ratio
 from tokbench.metrics.robustness import edit_distance, rewritings, with_typos
-from tokbench.metrics.tally import FIDELITY, NUM_COUNTS, Tally, place_of, pooled
+from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, place_of, pooled
 from tokbench.metrics.vocabulary import vocabulary_from, vocabulary_of
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ EXAMPLES = {
     "tokens_per_line": Example(Toy("a", "\n"), ("a\na\na",), 5 / 3),
     "split_word_rate": Example(WORDS, ("low lower",), 1 / 2),
     "single_token_word_types": Example(WORDS, ("low lower low low",), 1 / 2),
+    # Of a, b, é, 1 and à, the last is cut in two; the unknown comma and line feed are no letters.
+    "character_coverage": Example(Toy("ab", "é1", b"\xc3", b"\xa0"), ("ab,é1à\n",), 4 / 5),
     "vocab_coverage": Example(FALLBACK, ("abé",), 2 / 4),
     "unk_rate": Example(LATIN, ("aéb",), 1 / 3),
     "byte_fallback_rate": Example(FALLBACK, ("aéb",), 2 / 4),
@@ -67,6 +69,7 @@ EXAMPLES = {
         FOUR, ("aabc",), math.log2(0.5**2.5 + 0.25**2.5 + 0.25**2.5) / (1 - 2.5) / math.log2(4)
     ),
     "average_rank": Example(FOUR, ("abaa",), (3 * 1 + 1 * 2) / 4),
+    "character_error_rate": Example(LATIN, ("ab", "aéxb"), 2 / 6),
     "roundtrip_rate": Example(LATIN, ("ab", "aé", "a", "b"), 3 / 4),
     "id_stability": Example(Toy("a", "<"), ("a", "aé"), 1 / 2),  # é decodes to "<unk>"
     "whitespace_fidelity": Example(Toy("a", " ", otherwise="nothing"), ("a a", "a\ta"), 1 / 2),
@@ -112,18 +115,16 @@ def test_what_was_not_kept_is_none() -> None:
     tally = Tally(sums, None, (1, 1), np.zeros((17, 2), np.int64))
     none = {name for name, metric in METRICS.items() if metric.value(tally, vocabulary_from([b"a"])) is None}
     assert none == {
-        "byte_token_rate",
         "vocab_utilization",
         "reachable_utilization",
         "shannon_efficiency",
         "renyi_efficiency",
         "average_rank",
-        "incomplete_utf8_token_rate",
     }
 
 
 def test_the_counts_of_every_ratio_are_counted() -> None:
-    known = {*COUNTS, *FIDELITY, "documents", "empty_documents"}
+    known = {*COUNTS, *FIDELITY, *ENTRIES, "documents", "empty_documents"}
     for metric in METRICS.values():
         assert {*metric.numerator, *metric.denominator} <= known
         assert (metric.compute is None) == bool(metric.numerator)

@@ -16,8 +16,9 @@ from support.texts import all_characters
 
 from tokbench.errors import ConfigError
 from tokbench.metrics.classes import CharacterClass, character_classes
-from tokbench.metrics.counts import COUNTS, DOCUMENT_COUNTS, MEANINGS, OPERATORS
+from tokbench.metrics.counts import COUNTS, MEANINGS, OPERATORS
 from tokbench.metrics.kernel import current_kernel
+from tokbench.metrics.tally import DOCUMENT_COUNTS
 from tokbench.tokens import TokenKind
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def test_white_space_is_what_unicode_says() -> None:
 
 def test_every_count_has_a_name_and_a_meaning() -> None:
     assert len(set(COUNTS)) == len(COUNTS) == len(MEANINGS)
-    assert set(DOCUMENT_COUNTS) <= set(COUNTS)
+    assert DOCUMENT_COUNTS[: len(COUNTS)] == COUNTS
+    assert len(set(DOCUMENT_COUNTS)) == len(DOCUMENT_COUNTS)
     assert len(set(OPERATORS)) == len(OPERATORS)
     assert all(len(each) > 1 and each.isascii() for each in OPERATORS)
 
@@ -338,6 +340,45 @@ def test_every_operator_is_one(measurer: Measurer, operator: str) -> None:
 def test_an_operator_that_a_token_covers_in_part_is_not_isolated(measurer: Measurer) -> None:
     for spans in [((1, 2),), ((0, 1),), ((0, 2), (0, 2)), ()]:
         assert counted(measurer, Document(b"==", spans, (0,) * len(spans)), "isolated_operators") == (0,)
+
+
+LANGUAGE = "language_chars", "covered_chars"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        ([" \r\n\t", ".", "_", "+", "\x00"], (0, 0)),
+        (["aB", "7½", "é", "語", "e\u0301"], (8, 8)),
+        ([b"\xc3", b"\xa9", b" \xe8\xaa", b"\x9e"], (2, 0)),
+        ([" \u0928\u092e", "", "x"], (3, 3)),
+        ([b"\xff"], (0, 0)),
+    ],
+)
+def test_characters_of_the_language_are_covered_where_one_token_holds_them(
+    measurer: Measurer, pieces: list[str | bytes], expected: tuple[int, int]
+) -> None:
+    assert counted(measurer, tokens_of(*pieces), *LANGUAGE) == expected
+
+
+@pytest.mark.parametrize(
+    ("spans", "kinds", "covered"),
+    [
+        ([(0, 5)], [0], 4),  # é is two bytes
+        ([(0, 5)], [2], 0),
+        ([(0, 1), (1, 3), (3, 5)], [0, 1, 0], 3),
+        ([(0, 1), (1, 3), (1, 3), (3, 5)], [0, 2, 0, 0], 4),  # a place that two tokens hold
+        ([(0, 2), (2, 5)], [0, 0], 3),
+        ([(0, 1), (3, 5)], [0, 3], 3),
+        ([(0, 1), (1, 3), (3, 3), (3, 4)], [0, 0, 0, 1], 2),
+        ([], [], 0),
+    ],
+)
+def test_unknown_tokens_and_fallback_bytes_cover_nothing(
+    measurer: Measurer, spans: list[tuple[int, int]], kinds: list[int], covered: int
+) -> None:
+    document = Document("aéb7".encode(), tuple(spans), tuple(kinds))
+    assert counted(measurer, document, *LANGUAGE) == (4, covered)
 
 
 INDENTATION_COUNTS = "indented_lines", "indentation_chars", "indentation_tokens"

@@ -9,7 +9,7 @@ import pytest
 
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.errors import CorpusError
-from tokbench.evaluation.fairness import NO_TRANSLATIONS, Alignment
+from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment
 from tokbench.evaluation.splitting import split_corpus
 
 if TYPE_CHECKING:

@@ -68,11 +68,14 @@ class Document:
         group: a language, script, extension or whatever else the corpus is grouped by.
         source: what messages call it: "docs/a.txt", or "data.jsonl:17" for a part of a file, by its
             first line or its row.
+        unit: what it was drawn with: the file that it was cut from, with its other parts; None where it was
+            drawn by itself.
     """
 
     text: str
     group: str
     source: str
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,10 +331,11 @@ class Corpus:
     def _documents_of(self, file: CorpusFile, problems: Problems) -> Iterator[Document]:
         group_of_file = file_group(file, self.options.group_by)
         is_one = file.kind == "text" and self.options.documents == "file"
+        unit = file.name if file.kind == "text" and not is_one else None
         for number, text, group_of_record in self._read(file, problems):
             group = group_of_file if group_of_record is None else group_of_record
             source = file.name if is_one else f"{file.name}:{number}"
-            yield Document(text, script_of(text) if group is None else group, source)
+            yield Document(text, script_of(text) if group is None else group, source, unit)
 
     def _read(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
         """A file's documents on this side of all splits: line or row, text, and the group a record names."""

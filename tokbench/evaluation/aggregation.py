@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from tokbench.metrics.counts import DOCUMENT_COUNTS
-from tokbench.metrics.intervals import resamples
+from tokbench.metrics.intervals import FEWEST_UNITS, Resampled, resamples
+from tokbench.metrics.tally import DOCUMENT_COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ Aggregation = Literal["pooled", "macro", "per_document"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
 """A ratio of sums over all documents; the mean over groups of those; the mean over documents of their ratios."""
 
+_OF_WHOLE_DOCUMENTS = frozenset({"documents", "checked_for_stability"})
 _COLUMNS = {name: column for column, name in enumerate(DOCUMENT_COUNTS)}
 
 
@@ -32,11 +34,20 @@ class Aggregate:
     documents of one group "macro" is "pooled".
     """
 
-    def __init__(self, evaluation: Evaluation, *, seed: int = 0, aggregation: Aggregation = "pooled") -> None:
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        *,
+        lines: Evaluation | None = None,
+        seed: int = 0,
+        aggregation: Aggregation = "pooled",
+    ) -> None:
         """Prepare the resamples, which are the same for every tokenizer that was given the same documents.
 
         Args:
-            evaluation: what was counted.
+            evaluation: what was counted; figures are of this.
+            lines: what was counted of the same text where each aligned line is a document (`AlignedLines`);
+                resamples are drawn from this, and what they give is moved to the figure of the whole files.
             seed: draws the resamples.
             aggregation: how documents become one figure.
         """
@@ -45,8 +56,10 @@ class Aggregate:
         self._seed = seed
         self._total = evaluation.total
         self._groups = list(evaluation.groups)
-        self._drawn = resamples(len(evaluation.document_groups), seed=seed)
-        self._sums = None if self._drawn is None else self._drawn.sums(evaluation.document_counts)
+        self._source = evaluation if lines is None else lines
+        self._source_groups = list(self._source.groups)
+        self._drawn = resamples(self._source.document_units, seed=seed)
+        self._sums = None if self._drawn is None else self._drawn.sums(self._source.document_counts)
 
     def value(self, metric: Metric) -> float | None:
         """The metric on all text; None where there is nothing to divide by."""
@@ -59,53 +72,116 @@ class Aggregate:
     def group_value(self, metric: Metric, group: str) -> float | None:
         """The metric on the text of a group; None where there is nothing to divide by."""
         if self.aggregation == "per_document":
-            return self._mean_of_documents(metric, self._counts_of(group))
+            is_in = self._evaluation.document_groups == self._groups.index(group)
+            return self._mean_of_documents(metric, self._evaluation.document_counts[is_in])
         return self._pooled(metric, group)
 
-    def resampled(self, metric: Metric) -> NDArray[np.float64] | None:
+    @property
+    def num_units(self) -> int:
+        """What is drawn from: files, aligned lines, documents that were drawn by themselves."""
+        return self._source.num_units
+
+    def group_units(self, group: str) -> int:
+        """The same of a group."""
+        return len(np.unique(self._source.document_units[self._is_in(group)]))
+
+    def resampled(self, metric: Metric) -> Resampled | None:
         """The metric in each resample of all documents.
 
         Returns:
-            float64[R]; None for a metric that is no ratio of counts by document, for fewer than two
-            documents, and where a resample has nothing to divide by.
+            None for a metric that is neither a ratio of counts by document nor one of frequencies, for too
+            few units, and where a resample has nothing to divide by.
         """
-        if self._drawn is None or self._sums is None or not is_by_document(metric):
+        if self._drawn is None or self._sums is None:
             return None
+        if metric.of_frequencies and self.aggregation == "pooled":
+            return self._jackknifed(metric)
+        if not self._is_drawn(metric, self._source.document_units):
+            return None
+        counts = self._source.document_counts
         if self.aggregation == "pooled":
-            return _whole(_ratios(metric, self._sums))
-        if self.aggregation == "macro":
-            return _whole(_mean_of_groups(metric, self._sums_by_group(self._drawn)))
-        return self._resampled_mean(metric, self._drawn, self._evaluation.document_counts)
+            values = _whole(_ratios(metric, self._sums))
+            estimate = _ratios(metric, counts.sum(axis=0, keepdims=True))[0]
+        elif self.aggregation == "macro":
+            values = _whole(_mean_of_groups(metric, self._sums_by_group(self._drawn)))
+            estimate = _mean_of_groups(metric, [self._sum_of(group) for group in self._source_groups])[0]
+        else:
+            values = self._resampled_mean(metric, self._drawn, counts)
+            estimate = self._mean_of_documents(metric, counts)
+        return self._moved(self.value(metric), estimate, values, self._drawn)
 
-    def group_resampled(self, metrics: Sequence[Metric], group: str) -> list[NDArray[np.float64] | None]:
+    def group_resampled(self, metrics: Sequence[Metric], group: str) -> list[Resampled | None]:
         """Some metrics in each resample of the documents of a group; as `resampled`."""
-        counts = self._counts_of(group)
-        drawn = resamples(len(counts), seed=self._seed)
+        is_in = self._is_in(group)
+        counts: NDArray[np.int64] = self._source.document_counts[is_in]
+        units: NDArray[np.int64] = self._source.document_units[is_in]
+        drawn = resamples(units, seed=self._seed)
         if drawn is None:
             return [None] * len(metrics)
-        if self.aggregation == "per_document":
-            return [
-                self._resampled_mean(metric, drawn, counts) if is_by_document(metric) else None
-                for metric in metrics
-            ]
         sums = drawn.sums(counts)
-        return [_whole(_ratios(metric, sums)) if is_by_document(metric) else None for metric in metrics]
+        found: list[Resampled | None] = []
+        for metric in metrics:
+            values, estimate = None, None
+            if self._is_drawn(metric, units) and self.aggregation == "per_document":
+                values = self._resampled_mean(metric, drawn, counts)
+                estimate = self._mean_of_documents(metric, counts)
+            elif self._is_drawn(metric, units):
+                values = _whole(_ratios(metric, sums))
+                estimate = _ratios(metric, counts.sum(axis=0, keepdims=True))[0]
+            found.append(self._moved(self.group_value(metric, group), estimate, values, drawn))
+        return found
 
     def _pooled(self, metric: Metric, group: str) -> float | None:
         return metric.value(self._evaluation.groups[group], self._evaluation.vocabulary)
 
-    def _counts_of(self, group: str) -> NDArray[np.int64]:
-        counts: NDArray[np.int64] = self._evaluation.document_counts[
-            self._evaluation.document_groups == self._groups.index(group)
+    def _is_in(self, group: str) -> NDArray[np.bool_]:
+        """bool[D], which documents that are drawn from are of a group; none where its lines have no text."""
+        place = self._source_groups.index(group) if group in self._source_groups else -1
+        return np.equal(self._source.document_groups, place)
+
+    def _is_drawn(self, metric: Metric, units: NDArray[np.int64]) -> bool:
+        """Whether a metric can be resampled: not a share of files where lines are drawn."""
+        is_of_files = not {*metric.denominator}.isdisjoint(_OF_WHOLE_DOCUMENTS)
+        return is_by_document(metric) and not (
+            is_of_files and bool(np.isin(units, self._source.line_units).any())
+        )
+
+    def _jackknifed(self, metric: Metric) -> Resampled | None:
+        """A metric of frequencies without each set of units."""
+        source, value = self._source, self.value(metric)
+        whole, estimate = source.total, metric.value(source.total, source.vocabulary)
+        found = [
+            metric.value(replace(whole, frequencies=source.frequencies - without), source.vocabulary)
+            for without in source.set_frequencies
         ]
-        return counts
+        known = [one for one in found if one is not None]
+        if value is None or estimate is None or len(known) < max(len(found), FEWEST_UNITS):
+            return None
+        return Resampled(value, np.array(known) + (value - estimate), len(known), is_jackknife=True)
+
+    def _sum_of(self, group: str) -> NDArray[np.float64]:
+        counts = self._source.document_counts[self._is_in(group)]
+        return np.asarray(counts.sum(axis=0, keepdims=True), np.float64)
 
     def _sums_by_group(self, drawn: Resamples) -> list[NDArray[np.float64]]:
-        groups = self._evaluation.document_groups
         return [
-            drawn.sums(self._evaluation.document_counts[documents], documents=documents)
-            for documents in (np.flatnonzero(groups == place) for place in range(len(self._groups)))
+            drawn.sums(self._source.document_counts[documents], documents=documents)
+            for documents in (np.flatnonzero(self._is_in(group)) for group in self._source_groups)
         ]
+
+    def _moved(
+        self,
+        value: float | None,
+        estimate: float | None,
+        values: NDArray[np.float64] | None,
+        drawn: Resamples,
+    ) -> Resampled | None:
+        """Resamples around the figure itself: what is drawn is not quite what the figure is of where lines are."""
+        if value is None or values is None or estimate is None or np.isnan(estimate):
+            return None
+        if self._source is not self._evaluation:
+            values = values + (value - estimate)
+        return Resampled(value, values, drawn.num_units)
 
     @staticmethod
     def _mean_of_documents(metric: Metric, counts: NDArray[np.int64]) -> float | None:

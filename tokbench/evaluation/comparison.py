@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
-from tokbench.evaluation.fairness import NO_TRANSLATIONS, fairness_of, reference_of
+from tokbench.evaluation.alignment import NO_TRANSLATIONS, AlignedLines
+from tokbench.evaluation.fairness import fairness_of, reference_of
 from tokbench.evaluation.figures import figures_of, group_figures_of
 from tokbench.evaluation.measuring import evaluate
 from tokbench.evaluation.provenance import Provenance, provenance_of
 from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.throughput import throughput_of
-from tokbench.evaluation.verdict import verdict_of
+from tokbench.evaluation.verdict import interval_gap, verdict_of
 from tokbench.interfaces import KnowsLoadingTime, no_progress
 from tokbench.metrics.ratios import ratio
 
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 
     from tokbench.corpus import Document
     from tokbench.evaluation.aggregation import Aggregation
+    from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.contestants import Contestant
-    from tokbench.evaluation.fairness import Alignment, Fairness
+    from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.measuring import Evaluation
     from tokbench.evaluation.throughput import Throughput
@@ -58,6 +61,12 @@ class Judged:
     loading_seconds: float | None
     relative_tokens: float | None
 
+    @property
+    def keeps_text(self) -> bool:
+        """Whether every document decodes to itself, however documents become one figure."""
+        total = self.evaluation.total
+        return total["roundtrips"] == total["documents"]
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -87,7 +96,11 @@ class Comparison:
         baseline: the name of the one that differences are taken to.
         documents: how many each was judged on.
         num_bytes: their UTF-8 bytes.
+        units: what they were drawn in, and how many: "aligned lines" with all their languages, "files" with all
+            their parts, "documents".
         fairness_gap: why there are no premiums, where there are none.
+        interval_gap: why there are no intervals, where there are none.
+        group_interval_gaps: group → the same of its figures; those that have intervals are left out.
         verdict: what it comes to, a sentence each.
         aggregation: how documents became one figure.
         seed: drew the resamples.
@@ -99,7 +112,10 @@ class Comparison:
     baseline: str
     documents: int
     num_bytes: int
+    units: Mapping[str, int]
     fairness_gap: str | None
+    interval_gap: str | None
+    group_interval_gaps: Mapping[str, str]
     verdict: tuple[str, ...]
     aggregation: Aggregation
     seed: int
@@ -155,14 +171,30 @@ def compare_contestants(
         evaluate(one.tokenizer, reading, threads=threads, phase=f"judging {name}", progress=progress)
         for name, one in zip(names, contestants, strict=True)
     ]
-    base = evaluations[names.index(baseline or names[0])]
-    aggregates = [Aggregate(one, seed=seed, aggregation=aggregation) for one in evaluations]
-    base_aggregate = aggregates[names.index(baseline or names[0])]
+    # Once more where lines are aligned: premiums and resamples are of lines without their ends.
+    lines: list[Evaluation] = [
+        evaluate(
+            one.tokenizer,
+            AlignedLines(reading, alignment),
+            threads=threads,
+            phase=f"judging {name} by line",
+            progress=progress,
+        )
+        for name, one in zip(names, contestants, strict=True)
+        if not isinstance(alignment, str)
+    ]
+    place = names.index(baseline or names[0])
+    base = evaluations[place]
+    aggregates = [
+        Aggregate(one, lines=by_line, seed=seed, aggregation=aggregation)
+        for one, by_line in zip_longest(evaluations, lines)
+    ]
+    base_aggregate = aggregates[place]
     # One language for all of them: premiums over several could not stand side by side.
     fairness: list[Fairness | None] = [None] * len(evaluations)
     if not isinstance(alignment, str):
-        reference = reference_of(base, alignment, wanted=reference_group)
-        fairness = [fairness_of(evaluation, alignment, reference=reference) for evaluation in evaluations]
+        reference = reference_of(lines[place], alignment, wanted=reference_group)
+        fairness = [fairness_of(by_line, alignment, reference=reference, seed=seed) for by_line in lines]
     judged = tuple(
         Judged(
             name=name,
@@ -187,7 +219,14 @@ def compare_contestants(
         baseline=baseline or names[0],
         documents=len(base.document_groups),
         num_bytes=base.num_bytes,
+        units=(lines or evaluations)[place].units,
         fairness_gap=alignment if isinstance(alignment, str) else None,
+        interval_gap=interval_gap(base_aggregate.num_units),
+        group_interval_gaps={
+            group: gap
+            for group in base.groups
+            if (gap := interval_gap(base_aggregate.group_units(group))) is not None
+        },
         verdict=verdict_of(judged),
         aggregation=aggregation,
         seed=seed,

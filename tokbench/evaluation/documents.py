@@ -36,6 +36,7 @@ def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | N
         "corpus": {
             "documents": comparison.documents,
             "bytes": comparison.num_bytes,
+            "units": dict(comparison.units),
             "fingerprint": comparison.provenance.corpus,
         },
         "arguments": dict(comparison.provenance.arguments),
@@ -51,6 +52,8 @@ def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | N
             for one in comparison.tokenizers
         ],
         "fairness_gap": comparison.fairness_gap,
+        "interval_gap": comparison.interval_gap,
+        "group_interval_gaps": dict(comparison.group_interval_gaps),
         "verdict": list(comparison.verdict),
     }
 
@@ -122,9 +125,13 @@ def _fairness(fairness: Fairness | None) -> dict[str, Any] | None:
         "reference": fairness.reference,
         "lines": fairness.lines,
         "premiums": dict(fairness.premiums),
+        "premium_intervals": {
+            language: _interval(fairness.premium_interval(language)) for language in fairness.premiums
+        },
         "max_premium": fairness.max_premium,
         "worst_language": fairness.worst_language,
         "gini": fairness.gini,
+        "gini_interval": _interval(fairness.gini_interval),
         "left_out": list(fairness.left_out),
     }
 

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tokbench.errors import ConfigError
 from tokbench.metrics.fairness import gini, premiums
+from tokbench.metrics.intervals import Resampled, resamples
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from tokbench.corpus import Document
+    from numpy.typing import NDArray
+
+    from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.measuring import Evaluation
-
-NO_TRANSLATIONS = "the corpus has no folder of translations (parallel/<language>.txt)"
+    from tokbench.metrics.intervals import Interval
 
 _ENGLISH = ("en", "eng", "english", "en-us", "eng_latn")
-_FEWEST_LINES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Alignment:
-    """Languages that say the same, line by line.
-
-    Attributes:
-        languages: the groups, by name; at least two.
-        lines: of each of them.
-        left_out: groups of translations with another number of lines.
-    """
-
-    languages: tuple[str, ...]
-    lines: int
-    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +35,8 @@ class Fairness:
         worst_language: its language.
         gini: of tokens per aligned line over the languages.
         left_out: parallel groups with another number of lines.
+        resampled: "gini" and each language with a premium → that figure in resamples of aligned lines; empty where
+            there are too few.
     """
 
     reference: str
@@ -57,37 +46,17 @@ class Fairness:
     worst_language: str | None
     gini: float | None
     left_out: tuple[str, ...]
+    resampled: Mapping[str, Resampled] = field(default_factory=dict, compare=False, repr=False)
 
+    def premium_interval(self, language: str) -> Interval | None:
+        """95 % of a premium, over aligned lines; None for the reference, and where there are too few lines."""
+        found = self.resampled.get(_key(language))
+        return None if found is None else found.interval
 
-def lines_of(documents: Iterable[Document], groups: Collection[str]) -> dict[str, int]:
-    """The lines of some groups: line feeds, and what stands behind the last one of a document."""
-    lines: Counter[str] = Counter()
-    for document in documents:
-        if document.group in groups:
-            lines[document.group] += document.text.count("\n") + (not document.text.endswith("\n"))
-    return dict(lines)
-
-
-def align(lines: Mapping[str, int]) -> Alignment | str:
-    """The most languages that have the same number of lines, or why there are none.
-
-    >>> align({"de": 20, "en": 20, "fr": 19})
-    Alignment(languages=('de', 'en'), lines=20, left_out=('fr',))
-    >>> align({"de": 20, "en": 21})
-    'the translations do not have the same number of lines'
-    """
-    if not lines:
-        return NO_TRANSLATIONS
-    if len(lines) < 2:
-        return f"there is one language only: {next(iter(lines))}"
-    sizes = Counter(lines.values())
-    most = max(sizes, key=lambda size: (sizes[size], size))
-    if sizes[most] < 2:
-        return "the translations do not have the same number of lines"
-    if most < _FEWEST_LINES:
-        return f"the translations have {most} lines, too few to compare languages on"
-    languages = sorted(group for group, size in lines.items() if size == most)
-    return Alignment(tuple(languages), most, left_out=tuple(sorted(set(lines) - set(languages))))
+    @property
+    def gini_interval(self) -> Interval | None:
+        """95 % of the Gini coefficient, over aligned lines; None where there are too few."""
+        return self.resampled["gini"].interval if "gini" in self.resampled else None
 
 
 def reference_of(evaluation: Evaluation, alignment: Alignment, *, wanted: str | None = None) -> str:
@@ -103,27 +72,79 @@ def reference_of(evaluation: Evaluation, alignment: Alignment, *, wanted: str | 
             hint=f"there are {', '.join(languages)}",
         )
     english = next((language for language in languages if language.lower() in _ENGLISH), None)
-    return wanted or english or min(languages, key=lambda group: evaluation.groups[group]["tokens"])
+    return wanted or english or min(languages, key=_tokens_of(evaluation, languages).__getitem__)
 
 
-def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str) -> Fairness:
+def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str, seed: int = 0) -> Fairness:
     """The premiums of languages.
 
     Args:
-        evaluation: what was counted.
+        evaluation: what was counted where each aligned line is a document.
         alignment: the languages that say the same.
         reference: one of them.
+        seed: draws lines, each with all its languages.
     """
-    tokens = {group: evaluation.groups[group]["tokens"] for group in alignment.languages}
+    tokens = _tokens_of(evaluation, alignment.languages)
     found = premiums(tokens, reference=reference)
     known = {group: premium for group, premium in found.items() if premium is not None}
     worst = max(known, key=lambda group: known[group], default=None)
+    coefficient = gini([count / alignment.lines for count in tokens.values()])
     return Fairness(
         reference=reference,
         lines=alignment.lines,
         premiums=found,
         max_premium=None if worst is None else known[worst],
         worst_language=worst,
-        gini=gini([count / alignment.lines for count in tokens.values()]),
+        gini=coefficient,
         left_out=alignment.left_out,
+        resampled=_resampled(evaluation, known, coefficient, reference=reference, seed=seed),
     )
+
+
+def _tokens_of(evaluation: Evaluation, languages: Iterable[str]) -> dict[str, int]:
+    """Tokens by language; 0 where its lines have no text."""
+    groups = evaluation.groups
+    return {group: groups[group]["tokens"] if group in groups else 0 for group in languages}
+
+
+def _key(language: str) -> str:
+    """A language may be called "gini"."""
+    return f"premium of {language}"
+
+
+def _resampled(
+    evaluation: Evaluation,
+    known: Mapping[str, float],
+    coefficient: float | None,
+    *,
+    reference: str,
+    seed: int,
+) -> dict[str, Resampled]:
+    names = list(evaluation.groups)
+    places = [names.index(language) if language in names else len(names) for language in known]
+    is_aligned = np.isin(evaluation.document_groups, places)
+    drawn = resamples(evaluation.document_units[is_aligned], seed=seed)
+    if drawn is None or coefficient is None:
+        return {}
+    groups, tokens = evaluation.document_groups[is_aligned], evaluation.column("tokens")[is_aligned]
+    sums = dict(
+        zip(
+            known,
+            drawn.sums(np.stack([np.where(groups == place, tokens, 0) for place in places], axis=1)).T,
+            strict=True,
+        )
+    )
+    found = {"gini": Resampled(coefficient, _ginis(np.stack(list(sums.values()))), drawn.num_units)}
+    if sums[reference].all():
+        for language, premium in known.items():
+            if language != reference:
+                values = sums[language] / sums[reference]
+                found[_key(language)] = Resampled(premium, values, drawn.num_units)
+    return found
+
+
+def _ginis(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`gini` of each column: float64[languages, R] to float64[R]."""
+    count = len(tokens)
+    ranks = 2 * np.arange(1, count + 1) - count - 1
+    return np.asarray(ranks @ np.sort(tokens, axis=0) / (count * tokens.sum(axis=0)), dtype=np.float64)

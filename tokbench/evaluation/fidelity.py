@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.losses import CAUSES, error_count, losses_of
 from tokbench.metrics.tally import FIDELITY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 FAILURES_KEPT = 5
 
 _CHECKED_FOR_STABILITY = 1 << 22
-"""Characters of text that are encoded twice: not more, so that the second time stays out of the time of a pass."""
+"""Characters of text that are encoded twice, and whose losses are counted: not more, so that both stay out of the
+time of a pass."""
 _EXCERPT = 40
+_PLACES = {name: place for place, name in enumerate(FIDELITY)}
+_ERRORS = tuple(name for name in FIDELITY if name.endswith("_errors") or name == "error_chars")
 _WORD = re.compile(r"\S+")
 _INDENTATION = re.compile(r"^[ \t]+(?=[^ \t\n])")
 
@@ -51,7 +55,7 @@ class Fidelity:
     """What became of some documents.
 
     Attributes:
-        counts: int64[len(FIDELITY)].
+        counts: int64[D, len(FIDELITY)], of each.
         failures: the first ones.
     """
 
@@ -75,11 +79,12 @@ class Stability:
 
 def all_kept(documents: Sequence[Document], is_chosen: NDArray[np.bool_]) -> Fidelity:
     """What is to say of documents that their tokens are, byte for byte; arguments as of `fidelity_of`."""
-    checked = int(np.count_nonzero(is_chosen))
-    kept = dict.fromkeys(FIDELITY, 0)
-    kept["roundtrips"] = kept["whitespace_kept"] = len(documents)
-    kept["stable"] = kept["checked_for_stability"] = checked
-    return Fidelity(_in_order(kept))
+    counts = np.zeros((len(documents), len(FIDELITY)), dtype=np.int64)
+    counts[:, [_PLACES["roundtrips"], _PLACES["whitespace_kept"]]] = 1
+    counts[:, _PLACES["stable"]] = counts[:, _PLACES["checked_for_stability"]] = is_chosen
+    sizes = np.fromiter((len(document.text) for document in documents), np.int64, len(documents))
+    counts[:, _PLACES["decoded_chars"]] = sizes * is_chosen
+    return Fidelity(counts)
 
 
 def fidelity_of(
@@ -97,27 +102,38 @@ def fidelity_of(
         documents: D of them.
         encoded: their ids.
         text: their UTF-8, one behind the other.
-        is_chosen: bool[D], which ones are encoded again if they do not decode to themselves.
+        is_chosen: bool[D], which ones are encoded again, and their losses counted, if they do not decode to
+            themselves.
     """
     if tokenizer.info.lossless and tokenizer.decode_bytes(_as_sequence(encoded.ids)) == text:
         return all_kept(documents, is_chosen)
-    counts = dict.fromkeys(FIDELITY, 0)
+    rows = []
     failures: list[Failure] = []
-    counts["checked_for_stability"] = int(np.count_nonzero(is_chosen))
     for number, (document, is_checked) in enumerate(zip(documents, is_chosen.tolist(), strict=True)):
         ids = encoded[number]
         decoded = tokenizer.decode(ids.tolist())
-        if decoded == document.text:
-            counts["roundtrips"] += 1
-            counts["stable"] += is_checked
-            counts["whitespace_kept"] += 1
-            continue
-        if len(failures) < FAILURES_KEPT:
+        is_kept = decoded == document.text
+        if not is_kept and len(failures) < FAILURES_KEPT:
             failures.append(failure_of(document.source, document.text, decoded))
-        counts["stable"] += is_checked and _is_stable(tokenizer, decoded, ids)
-        counts["whitespace_kept"] += _white_space(decoded) == _white_space(document.text)
-        counts["indentation_lost"] += indentation_lost(document.text, decoded)
-    return Fidelity(_in_order(counts), tuple(failures))
+        found = {
+            "roundtrips": is_kept,
+            "checked_for_stability": is_checked,
+            "stable": is_checked and (is_kept or _is_stable(tokenizer, decoded, ids)),
+            "whitespace_kept": is_kept or _white_space(decoded) == _white_space(document.text),
+            "indentation_lost": 0 if is_kept else indentation_lost(document.text, decoded),
+            "decoded_chars": len(document.text) if is_checked else 0,
+            **dict.fromkeys(_ERRORS, 0),
+        }
+        if is_checked and not is_kept:
+            found |= _errors(document.text, decoded)
+        rows.append([int(found[name]) for name in FIDELITY])
+    return Fidelity(np.array(rows, dtype=np.int64).reshape(-1, len(FIDELITY)), tuple(failures))
+
+
+def _errors(text: str, decoded: str) -> dict[str, int]:
+    losses = losses_of(text, decoded).at_most(len(text))
+    by_cause = dict(zip(CAUSES, losses.by_cause, strict=True))
+    return {"error_chars": losses.total, **{error_count(cause): by_cause[cause] for cause in CAUSES[:-1]}}
 
 
 def _is_stable(tokenizer: Tokenizer, decoded: str, ids: NDArray[np.uint32]) -> bool:
@@ -126,10 +142,6 @@ def _is_stable(tokenizer: Tokenizer, decoded: str, ids: NDArray[np.uint32]) -> b
     except TokbenchError:
         return False
     return again == list(map(int, ids))
-
-
-def _in_order(counts: Mapping[str, int]) -> NDArray[np.int64]:
-    return np.array([counts[name] for name in FIDELITY], dtype=np.int64)
 
 
 def failure_of(source: str, text: str, decoded: str) -> Failure:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.intervals import Interval, interval_of
+from tokbench.metrics.intervals import Interval
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tokbench.evaluation.aggregation import Aggregate
     from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.intervals import Resampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,8 @@ class Figure:
 
     Attributes:
         value: None where there is nothing to divide by.
-        interval: 95 %, by the bootstrap over documents; None for metrics that are no ratio of counts by document.
+        interval: 95 %, by the bootstrap over what was drawn independently; None where that is too little, and for
+            metrics that are no ratio of counts by document.
         difference: to the baseline: of a share the difference itself, of anything else relative to the baseline's.
         difference_interval: 95 %, paired.
     """
@@ -53,19 +53,15 @@ def figures_of(aggregate: Aggregate, base: Aggregate) -> dict[str, Figure]:
 def group_figures_of(aggregate: Aggregate, base: Aggregate, *, group: str) -> dict[str, Figure]:
     """Every metric of a tokenizer on the text of a group, beside the baseline's."""
     metrics = list(METRICS.values())
-    found = zip(
-        metrics,
-        aggregate.group_resampled(metrics, group),
-        base.group_resampled(metrics, group),
-        strict=True,
-    )
+    resampled = aggregate.group_resampled(metrics, group)
+    base_resampled = resampled if aggregate is base else base.group_resampled(metrics, group)
     return {
         metric.name: _figure(
             metric,
             values=(aggregate.group_value(metric, group), base.group_value(metric, group)),
-            resampled=(resampled, base_resampled),
+            resampled=pair,
         )
-        for metric, resampled, base_resampled in found
+        for metric, pair in zip(metrics, zip(resampled, base_resampled, strict=True), strict=True)
     }
 
 
@@ -73,14 +69,20 @@ def _figure(
     metric: Metric,
     *,
     values: tuple[float | None, float | None],
-    resampled: tuple[NDArray[np.float64] | None, NDArray[np.float64] | None],
+    resampled: tuple[Resampled | None, Resampled | None],
 ) -> Figure:
     return Figure(
         value=values[0],
-        interval=None if resampled[0] is None else interval_of(resampled[0]),
+        interval=None if resampled[0] is None else _possible(resampled[0].interval, metric),
         difference=difference(*values, share=metric.share),
         difference_interval=difference_interval(*resampled, share=metric.share),
     )
+
+
+def _possible(interval: Interval, metric: Metric) -> Interval:
+    """An interval without what the metric cannot be: below 0, or above 1 for a share."""
+    highest = 1.0 if metric.share else math.inf
+    return Interval(max(interval.low, 0.0), min(interval.high, highest))
 
 
 def difference(value: float | None, base: float | None, *, share: bool) -> float | None:
@@ -97,9 +99,10 @@ def difference(value: float | None, base: float | None, *, share: bool) -> float
 
 
 def difference_interval(
-    values: NDArray[np.float64] | None, base: NDArray[np.float64] | None, *, share: bool
+    resampled: Resampled | None, base: Resampled | None, *, share: bool
 ) -> Interval | None:
     """The interval of `difference` over the same resamples of both."""
-    if values is None or base is None or (not share and not base.all()):
+    if resampled is None or base is None:
         return None
-    return interval_of(values - base if share else values / base - 1)
+    found = resampled.minus(base) if share else resampled.relative_to(base)
+    return None if found is None else found.interval

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.evaluation.fidelity import all_kept, fidelity_of
+from tokbench.evaluation.losses import CAUSES, error_count
 from tokbench.interfaces import Decoding, Encoded, EncodedSpans, TellsDecoding
-from tokbench.metrics.counts import COUNTS, DOCUMENT_COUNTS
+from tokbench.metrics.counts import COUNTS
 from tokbench.metrics.kernel import current_kernel
-from tokbench.metrics.tally import FIDELITY, NUM_COUNTS, Tally, place_of
+from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, place_of
 from tokbench.spans import TiledSpans
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from tokbench.evaluation.fidelity import Failure
     from tokbench.interfaces import Tokenizer
     from tokbench.metrics.kernel import Measurer
+    from tokbench.metrics.vocabulary import Vocabulary
+
+_OTHERS = (*FIDELITY, *ENTRIES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +62,7 @@ class Counted:
     """What was counted in the documents of a batch.
 
     Attributes:
-        rows: int64[D, len(DOCUMENT_COUNTS)], of each document; 0 for one that gave no tokens.
+        rows: int64[D, len(DOCUMENT_COUNTS)], of each document.
         num_bytes: of all.
         failures: the first documents that did not decode to themselves.
     """
@@ -73,13 +77,13 @@ class GroupCounter:
 
     def __init__(self, measurer: Measurer) -> None:
         self.measurer = measurer
-        self.fidelity = np.zeros(len(FIDELITY), dtype=np.int64)
+        self.others = np.zeros(len(_OTHERS), dtype=np.int64)
         self.documents = self.empty_documents = 0
 
     def join(self, other: GroupCounter) -> None:
         """Add what another one has counted."""
         self.measurer.join(other.measurer)
-        self.fidelity += other.fidelity
+        self.others += other.others
         self.documents += other.documents
         self.empty_documents += other.empty_documents
 
@@ -87,7 +91,7 @@ class GroupCounter:
         """The sums in the form in which they are added and read."""
         sums = np.zeros(NUM_COUNTS, dtype=np.int64)
         sums[: len(COUNTS)] = self.measurer.totals()[0]
-        for name, value in zip(FIDELITY, self.fidelity, strict=True):
+        for name, value in zip(_OTHERS, self.others, strict=True):
             sums[place_of(name)] = value
         sums[place_of("documents")] = self.documents
         sums[place_of("empty_documents")] = self.empty_documents
@@ -98,15 +102,17 @@ class GroupCounter:
 class Lane:
     """Counts documents of any groups; one thread at a time."""
 
-    def __init__(self, tokenizer: Tokenizer, tables: Any) -> None:
+    def __init__(self, tokenizer: Tokenizer, tables: Any, vocabulary: Vocabulary) -> None:
         """A lane that has counted nothing.
 
         Args:
             tokenizer: decodes.
             tables: of the measuring kernel; may be shared with other lanes.
+            vocabulary: the entries of the tokenizer.
         """
         self._tokenizer = tokenizer
         self._tables = tables
+        self._vocabulary = vocabulary
         self._joins_pieces = isinstance(tokenizer, TellsDecoding) and tokenizer.decoding is Decoding.JOINED
         self.groups: dict[str, GroupCounter] = {}
 
@@ -136,7 +142,7 @@ class Lane:
         if self._joins_pieces and isinstance(batch.spans, TiledSpans):
             # Measured so, the tokens are the text byte for byte, and decode to it: nothing is left to try.
             rows, fidelity = self._measured_tiles(counter, batch), all_kept(batch.documents, batch.is_chosen)
-            num_bytes = int(rows[:, DOCUMENT_COUNTS.index("bytes")].sum())
+            num_bytes = int(rows[:, COUNTS.index("bytes")].sum())
         else:
             texts = [document.text.encode() for document in batch.documents]
             fidelity = fidelity_of(
@@ -149,11 +155,24 @@ class Lane:
             rows, num_bytes = self._measured_places(counter, batch, texts), sum(map(len, texts))
         counter.documents += len(batch.documents)
         counter.empty_documents += int(np.count_nonzero(np.diff(batch.spans.encoded.offsets) == 0))
-        counter.fidelity += fidelity.counts
-        return Counted(rows, num_bytes, fidelity.failures)
+        _blame_unknown(fidelity.counts, rows[:, COUNTS.index("unknown_tokens")])
+        others = np.hstack([fidelity.counts, self._entries(batch.spans.encoded)])
+        counter.others += others.sum(axis=0)
+        one_each = np.ones((len(batch.documents), 1), dtype=np.int64)
+        return Counted(np.hstack([rows, others, one_each]), num_bytes, fidelity.failures)
+
+    def _entries(self, encoded: Encoded) -> NDArray[np.int64]:
+        """int64[D, len(ENTRIES)]."""
+        columns = []
+        for is_such in (self._vocabulary.lone_bytes, self._vocabulary.incomplete):
+            places = np.flatnonzero(is_such[encoded.ids])
+            before = np.searchsorted(places, encoded.offsets)
+            columns.append(np.diff(before))
+        return np.stack(columns, axis=1).astype(np.int64)
 
     @staticmethod
     def _measured_tiles(counter: GroupCounter, batch: Batch) -> NDArray[np.int64]:
+        """int64[D, len(COUNTS)]."""
         return counter.measurer.add_texts(
             texts=tuple(document.text for document in batch.documents),
             token_offsets=batch.spans.encoded.offsets,
@@ -163,11 +182,11 @@ class Lane:
 
     @staticmethod
     def _measured_places(counter: GroupCounter, batch: Batch, texts: list[bytes]) -> NDArray[np.int64]:
-        """A document that gave no tokens has its place, and no part in any ratio."""
+        """int64[D, len(COUNTS)]: a document that gave no tokens has its place, and no part in any ratio."""
         spans = batch.spans
         is_empty = np.diff(spans.encoded.offsets) == 0
         measured = [text for text, empty in zip(texts, is_empty.tolist(), strict=True) if not empty]
-        rows = np.zeros((len(texts), len(DOCUMENT_COUNTS)), dtype=np.int64)
+        rows = np.zeros((len(texts), len(COUNTS)), dtype=np.int64)
         rows[~is_empty] = counter.measurer.add(
             text=b"".join(measured),
             text_offsets=np.cumsum([0, *map(len, measured)], dtype=np.int64),
@@ -178,6 +197,13 @@ class Lane:
             groups=np.zeros(len(measured), dtype=np.int32),
         )
         return rows
+
+
+def _blame_unknown(counts: NDArray[np.int64], unknown_tokens: NDArray[np.int64]) -> None:
+    """Take what documents with unknown tokens lost for no other reason as lost by these."""
+    causes = [FIDELITY.index(error_count(cause)) for cause in CAUSES[:-1]]
+    left = counts[:, FIDELITY.index("error_chars")] - counts[:, causes].sum(axis=1)
+    counts[:, FIDELITY.index("unknown_errors")] += np.where(unknown_tokens > 0, left, 0)
 
 
 def on_lanes(

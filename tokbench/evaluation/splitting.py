@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.corpus import Document
 from tokbench.errors import CorpusError
-from tokbench.evaluation.fairness import Alignment, align, lines_of
+from tokbench.evaluation.alignment import Alignment, align, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -163,7 +163,8 @@ class _Blocks:
             chosen = _chosen(key, seed=self.seed)
             for number, line, block in _blocks(text, size=self.size, first=first, longest=longest):
                 if (number % HELD_OUT == chosen) == self.held_out:
-                    yield Document(block, group, f"{document.source}:{line + 1}")
+                    unit = document.unit or document.source
+                    yield Document(block, group, f"{document.source}:{line + 1}", unit)
 
 
 def _chosen(key: str, *, seed: int) -> int:

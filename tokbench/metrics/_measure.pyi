@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 SOURCES: str
 COUNTS: tuple[str, ...]
-DOCUMENT_COUNTS: tuple[str, ...]
 OPERATORS: tuple[str, ...]
 
 def count_ids(ids: NDArray[np.uint32], counts: NDArray[np.int64]) -> None: ...

@@ -34,10 +34,12 @@ class Metric:
         direction: which way is better; "neither" is not ranked.
         theme: what it belongs to.
         share: whether it lies between 0 and 1 and is shown in percent.
-        numerator: the counts whose sum is divided, where it is a ratio of counts.
+        numerator: the counts whose sum is divided, where it is a ratio of counts; one that stands twice counts
+            twice, as the hits of an F1 do.
         denominator: the counts by whose sum it is divided.
         complement: whether that ratio is what is missing from 1.
         compute: the figure otherwise.
+        of_frequencies: whether that is a smooth function of how often each id occurs, which has an interval.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Metric:
     denominator: tuple[str, ...] = ()
     complement: bool = False
     compute: Callable[[Tally, Vocabulary], float | None] | None = None
+    of_frequencies: bool = False
 
     def value(self, tally: Tally, vocabulary: Vocabulary) -> float | None:
         """The figure; None where there is nothing to divide by, or what it needs was not counted."""
@@ -102,34 +105,9 @@ def _average_rank(tally: Tally, _: Vocabulary) -> float | None:
     return None if tally.frequencies is None else average_rank(tally.frequencies)
 
 
-def _incomplete(tally: Tally, vocabulary: Vocabulary) -> float | None:
-    if tally.frequencies is None:
-        return None
-    return ratio(int(tally.frequencies[vocabulary.incomplete].sum()), tally["tokens"])
-
-
-def _lone_bytes(tally: Tally, vocabulary: Vocabulary) -> float | None:
-    if tally.frequencies is None:
-        return None
-    return ratio(int(tally.frequencies[vocabulary.lone_bytes].sum()), tally["tokens"])
-
-
 def _single_token_types(tally: Tally, _: Vocabulary) -> float | None:
     distinct, whole = tally.words
     return ratio(whole, distinct)
-
-
-def _f1(hits: int, found: int, wanted: int) -> float | None:
-    """Twice the hits over all that was found or wanted: the harmonic mean of precision and recall."""
-    return ratio(2 * hits, found + wanted)
-
-
-def _digit_f1(tally: Tally, _: Vocabulary) -> float | None:
-    return _f1(tally["digit_hits"], tally["digit_cuts"], tally["digit_boundaries"])
-
-
-def _identifier_f1(tally: Tally, _: Vocabulary) -> float | None:
-    return _f1(tally["identifier_hits"], tally["identifier_cuts"], tally["identifier_boundaries"])
 
 
 # --- all of them ----------------------------------------------------------------------------------
@@ -184,15 +162,25 @@ _ALL = (
     Metric(
         name="single_token_word_types",
         title="whole words",
-        meaning="share of distinct words that are always one token; distinct within each group",
+        meaning="share of distinct words that are always one token; distinct within each group, and not compared",
         direction="higher",
         theme="compression",
         share=True,
         compute=_single_token_types,
     ),
     Metric(
-        name="vocab_coverage",
+        name="character_coverage",
         title="coverage",
+        meaning="share of the letters, marks and numbers that one token holds whole, neither unknown nor fallback",
+        direction="higher",
+        theme="vocabulary",
+        share=True,
+        numerator=("covered_chars",),
+        denominator=("language_chars",),
+    ),
+    Metric(
+        name="vocab_coverage",
+        title="covered bytes",
         meaning="share of the text's bytes that become neither an unknown token nor fallback bytes, nor are dropped",
         direction="higher",
         theme="vocabulary",
@@ -228,12 +216,13 @@ _ALL = (
         direction="lower",
         theme="vocabulary",
         share=True,
-        compute=_lone_bytes,
+        numerator=("lone_byte_tokens",),
+        denominator=("tokens",),
     ),
     Metric(
         name="vocab_utilization",
         title="used",
-        meaning="share of all entries that occurred",
+        meaning="share of all entries that occurred; it grows with the text, and is not compared",
         direction="higher",
         theme="vocabulary",
         share=True,
@@ -242,7 +231,7 @@ _ALL = (
     Metric(
         name="reachable_utilization",
         title="used of reachable",
-        meaning="share of the entries that text can reach that occurred: special tokens and gaps left out",
+        meaning="share of the entries that text can reach (no special tokens, no gaps) that occurred; not compared",
         direction="higher",
         theme="vocabulary",
         share=True,
@@ -256,6 +245,7 @@ _ALL = (
         theme="vocabulary",
         share=True,
         compute=_shannon,
+        of_frequencies=True,
     ),
     Metric(
         name="renyi_efficiency",
@@ -265,6 +255,7 @@ _ALL = (
         theme="vocabulary",
         share=True,
         compute=_renyi,
+        of_frequencies=True,
     ),
     Metric(
         name="average_rank",
@@ -283,6 +274,16 @@ _ALL = (
         share=True,
         numerator=("roundtrips",),
         denominator=("documents",),
+    ),
+    Metric(
+        name="character_error_rate",
+        title="lost chars",
+        meaning="edits between the text and what it decodes to, over its characters; of the first megabytes",
+        direction="lower",
+        theme="fidelity",
+        share=True,
+        numerator=("error_chars",),
+        denominator=("decoded_chars",),
     ),
     Metric(
         name="id_stability",
@@ -322,7 +323,8 @@ _ALL = (
         direction="lower",
         theme="fidelity",
         share=True,
-        compute=_incomplete,
+        numerator=("incomplete_tokens",),
+        denominator=("tokens",),
     ),
     Metric(
         name="split_char_rate",
@@ -338,10 +340,11 @@ _ALL = (
         name="digit_boundary_f1",
         title="digit groups",
         meaning="F1 of the cuts in numbers against groups of three from the right",
-        direction="higher",
+        direction="neither",
         theme="numbers",
         share=True,
-        compute=_digit_f1,
+        numerator=("digit_hits", "digit_hits"),
+        denominator=("digit_cuts", "digit_boundaries"),
     ),
     Metric(
         name="whole_number_rate",
@@ -389,7 +392,8 @@ _ALL = (
         direction="higher",
         theme="code",
         share=True,
-        compute=_identifier_f1,
+        numerator=("identifier_hits", "identifier_hits"),
+        denominator=("identifier_cuts", "identifier_boundaries"),
     ),
     Metric(
         name="operator_isolation",

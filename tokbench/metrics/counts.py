@@ -17,6 +17,8 @@ MEANINGS = {
     "split_words": "words that two tokens or more touch",
     "multibyte_chars": "characters of two bytes or more",
     "cut_chars": "characters with a boundary strictly inside",
+    "language_chars": "letters, marks and numbers: characters that are neither white space, control nor punctuation",
+    "covered_chars": "those of them that one token, neither UNKNOWN nor BYTE, holds whole",
     "unknown_tokens": "tokens of kind UNKNOWN",
     "fallback_tokens": "tokens of kind BYTE",
     "uncovered_bytes": "bytes that lie in tokens of these two kinds, and those of words that no token touches",
@@ -40,20 +42,7 @@ MEANINGS = {
 """Each count's name and what it counts."""
 
 COUNTS = tuple(MEANINGS)
-"""The names; a count's index is its column in `Measurer.totals`."""
-
-DOCUMENT_COUNTS = (
-    "tokens",
-    "bytes",
-    "chars",
-    "lines",
-    "words",
-    "split_words",
-    "unknown_tokens",
-    "fallback_tokens",
-    "uncovered_bytes",
-)
-"""The counts that are kept for each document; an index is a column of what `Measurer.add` returns."""
+"""The names; a count's index is its column in `Measurer.totals`, and of each document in what `add` returns."""
 
 LONGEST_NUMBER = 16
 """Numbers of as many digits or more are counted together in `Measurer.numbers_by_length`."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from tokbench.metrics import reference
 from tokbench.metrics.classes import NUM_CODE_POINTS, CharacterClass
-from tokbench.metrics.counts import COUNTS, DOCUMENT_COUNTS, LONGEST_NUMBER
+from tokbench.metrics.counts import COUNTS, LONGEST_NUMBER
 from tokbench.tokens import Span, TokenKind
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Measurer:
                 )
             ],
             dtype=np.int64,
-        ).reshape(-1, len(DOCUMENT_COUNTS))
+        ).reshape(-1, len(COUNTS))
 
     def add_tiled(
         self,
@@ -198,7 +198,7 @@ class Measurer:
         for word, tokens in measures.words:
             seen = _Occurrences(1, fewest=tokens, most=tokens)
             words[word] = words[word].and_also(seen) if word in words else seen
-        return [measures.counts[name] for name in DOCUMENT_COUNTS]
+        return [measures.counts[name] for name in COUNTS]
 
     def _check_documents(
         self,

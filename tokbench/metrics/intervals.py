@@ -1,8 +1,9 @@
-"""How far a figure would move with other documents: the paired bootstrap."""
+"""How far a figure would move with another sample: the paired bootstrap over what was drawn independently."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +15,11 @@ RESAMPLES = 1000
 TAILS = (0.025, 0.975)
 """The quantiles that an interval of 95 % goes from and to."""
 
+FEWEST_UNITS = 5
+"""Fewer units say nothing of how units differ."""
+
+_NORMAL = 1.959964
+"""The 97.5 % quantile of the normal distribution."""
 _MOST_UNITS = 4096
 _DRAWN = 1 << 13
 """Numbers drawn at once: they stay in the cache of the processor."""
@@ -33,17 +39,22 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resamples:
-    """How often each document is drawn in each resample; the same for every tokenizer, which pairs them.
+    """How often each unit is drawn in each resample; the same for every tokenizer, which pairs them.
 
     Attributes:
-        units: int64[D], the unit that each document belongs to. Up to 4,096 documents are units by
-            themselves; more are dealt at random to so many units of about equal size, which are drawn
-            as wholes: the variance between them is that between documents.
-        weights: float64[R, U], how often each unit is drawn.
+        units: int64[D], the column of `weights` that each document belongs to. Up to 4,096 units have a column
+            each; more are dealt at random to so many columns, which are drawn as wholes: the variance
+            between these is that between units.
+        weights: float64[R, U], how often each column is drawn.
     """
 
     units: NDArray[np.int64]
     weights: NDArray[np.float64]
+
+    @property
+    def num_units(self) -> int:
+        """What is drawn from."""
+        return int(self.weights.shape[1])
 
     def sums(
         self,
@@ -86,39 +97,144 @@ class Resamples:
         return above / below if below.all() else None
 
 
-def resamples(num_documents: int, *, seed: int, num_resamples: int = RESAMPLES) -> Resamples | None:
-    """Draw documents with replacement, as many as there are, again and again.
+def resamples(units: NDArray[np.int64], *, seed: int, num_resamples: int = RESAMPLES) -> Resamples | None:
+    """Draw units with replacement, as many as there are, again and again.
+
+    Args:
+        units: int64[D], the unit of each document: documents of one unit are drawn together.
+        seed: draws.
+        num_resamples: R.
 
     Returns:
-        None for fewer than two documents, which say nothing of how documents differ.
+        None for fewer than five units.
 
-    >>> resamples(3, seed=0, num_resamples=2).weights.sum(axis=1).tolist()
-    [3.0, 3.0]
+    >>> drawn = resamples(np.array([0, 1, 2, 3, 4, 4]), seed=0, num_resamples=2)
+    >>> drawn.weights.sum(axis=1).tolist(), drawn.units.tolist()
+    ([5.0, 5.0], [0, 1, 2, 3, 4, 4])
     """
-    if num_documents < 2:
+    distinct, columns = np.unique(units, return_inverse=True)
+    if len(distinct) < FEWEST_UNITS:
         return None
     generator = np.random.default_rng(seed)
-    num_units = min(num_documents, _MOST_UNITS)
-    units = np.arange(num_documents) % num_units
-    if num_documents > num_units:
-        generator.shuffle(units)
-    weights = np.empty((num_resamples, num_units))
-    at_once = max(_DRAWN // num_units, 1)
-    for first in range(
-        0, num_resamples, at_once
-    ):  # what a multinomial distribution gives, in a twentieth of its time
+    num_columns = min(len(distinct), _MOST_UNITS)
+    dealt = np.arange(len(distinct)) % num_columns
+    if len(distinct) > num_columns:
+        generator.shuffle(dealt)
+    weights = np.empty((num_resamples, num_columns))
+    at_once = max(_DRAWN // num_columns, 1)
+    for first in range(0, num_resamples, at_once):
+        # What a multinomial distribution gives, in a twentieth of its time.
         rows = weights[first : first + at_once]
-        drawn = generator.integers(num_units, size=rows.shape)
-        drawn += np.arange(len(rows))[:, np.newaxis] * num_units
+        drawn = generator.integers(num_columns, size=rows.shape)
+        drawn += np.arange(len(rows))[:, np.newaxis] * num_columns
         rows[:] = np.bincount(drawn.ravel(), minlength=rows.size).reshape(rows.shape)
-    return Resamples(units=units, weights=weights)
+    return Resamples(units=dealt[columns], weights=weights)
 
 
-def interval_of(values: NDArray[np.float64]) -> Interval:
-    """The percentile interval of what the resamples gave.
+def interval_of(values: NDArray[np.float64], *, estimate: float, num_units: int) -> Interval:
+    """The percentile interval of what the resamples gave, expanded around the figure itself.
 
-    >>> interval_of(np.arange(1001.0))
+    Percentiles of a bootstrap are too narrow for few units: by the factor sqrt((n - 1) / n), as it takes the
+    variance over n, and as they are those of a normal distribution where Student's is due. With both put
+    right, nominal 95 % covers 92 to 95 % from five units on (`tests/properties/test_coverage.py`), and as
+    much as before where there are many.
+
+    Args:
+        values: float64[R], of the resamples.
+        estimate: the figure on all units.
+        num_units: what was drawn from, at least two.
+
+    Source: Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 4.5 (expanded percentiles).
+
+    >>> interval_of(np.arange(1001.0), estimate=500.0, num_units=100_000)
     Interval(low=25.0, high=975.0)
+    >>> [round(end) for end in interval_of(np.arange(1001.0), estimate=500.0, num_units=5)]
+    [-250, 1250]
     """
-    low, high = np.quantile(values, TAILS)
-    return Interval(float(low), float(high))
+    # What np.quantile gives, in a twentieth of its time.
+    low, high = np.interp(np.multiply(TAILS, len(values) - 1), np.arange(len(values)), np.sort(values))
+    factor = _expansion(num_units)
+    return Interval(estimate + factor * (float(low) - estimate), estimate + factor * (float(high) - estimate))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampled:
+    """A figure, and what it is in every resample.
+
+    Attributes:
+        estimate: on all units.
+        values: float64[R].
+        num_units: what was drawn from.
+        is_jackknife: whether value i is the figure without the units of set i, instead of that of a resample.
+    """
+
+    estimate: float
+    values: NDArray[np.float64]
+    num_units: int
+    is_jackknife: bool = False
+
+    @property
+    def interval(self) -> Interval:
+        """95 %; see `interval_of`, and `jackknife_interval`."""
+        if self.is_jackknife:
+            return jackknife_interval(self.values, estimate=self.estimate)
+        return interval_of(self.values, estimate=self.estimate, num_units=self.num_units)
+
+    def minus(self, other: Resampled) -> Resampled:
+        """The difference to another figure, over the same resamples."""
+        return replace(self, estimate=self.estimate - other.estimate, values=self.values - other.values)
+
+    def relative_to(self, other: Resampled) -> Resampled | None:
+        """By what share it is more than another figure, over the same resamples; None where that is 0 in one."""
+        if not other.estimate or not other.values.all():
+            return None
+        return replace(
+            self, estimate=self.estimate / other.estimate - 1, values=self.values / other.values - 1
+        )
+
+    def differs_from(self, other: Resampled) -> bool:
+        """Whether the interval of the difference leaves out 0."""
+        return not self.minus(other).interval.spans_zero
+
+
+def jackknife_interval(values: NDArray[np.float64], *, estimate: float) -> Interval:
+    """Student's interval from the delete-one jackknife: for figures that are no ratio of sums.
+
+    Args:
+        values: float64[S], the figure without the units of each set.
+        estimate: the figure on all units.
+
+    Source: Efron and Stein 1981, "The Jackknife Estimate of Variance".
+
+    >>> low, high = jackknife_interval(np.array([3.0, 3.5, 4.0, 4.5, 5.0]), estimate=4.0)  # a mean of 8, 6, 4, 2, 0
+    >>> round(low, 2), round(high, 2)
+    (0.08, 7.92)
+    """
+    num_sets = len(values)
+    spread = math.sqrt((num_sets - 1) / num_sets * float(((values - values.mean()) ** 2).sum()))
+    half = _student(num_sets - 1) * spread
+    return Interval(estimate - half, estimate + half)
+
+
+def _expansion(num_units: int) -> float:
+    """How much wider the interval of so many units is than that of its percentiles; rounded, 1 for very many.
+
+    >>> _expansion(5), _expansion(20), _expansion(4096)
+    (1.58, 1.096, 1.0)
+    """
+    return round(_student(num_units - 1) / _NORMAL * math.sqrt(num_units / (num_units - 1)), 3)
+
+
+def _student(v: int) -> float:
+    """Student's 97.5 % quantile, by the expansion of Fisher and Cornish: to 0.3 % from 4 degrees of freedom on.
+
+    >>> round(_student(19), 2)
+    2.09
+    """
+    z = _NORMAL
+    return (
+        z
+        + (z**3 + z) / (4 * v)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * v**3)
+    )

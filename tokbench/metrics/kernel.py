@@ -57,7 +57,7 @@ class Measurer(Protocol):
             groups: int32[D], the group of each document.
 
         Returns:
-            int64[D, len(DOCUMENT_COUNTS)], the counts of each document.
+            int64[D, len(COUNTS)], the counts of each document.
 
         Raises:
             ValueError: the arrays do not fit together, or a token lies outside its document.
@@ -83,7 +83,7 @@ class Measurer(Protocol):
             groups: int32[D].
 
         Returns:
-            int64[D, len(DOCUMENT_COUNTS)], the counts of each document.
+            int64[D, len(COUNTS)], the counts of each document.
 
         Raises:
             ValueError: the bytes of a document's tokens are not its bytes, or the arrays do not fit together.

@@ -30,6 +30,12 @@ BYTE, UNKNOWN = 1, 2
 _CLASSES = tuple(CharacterClass)
 _LETTERS = {CharacterClass.UPPER, CharacterClass.LOWER, CharacterClass.LETTER}
 _WORD_STARTS = _LETTERS | {CharacterClass.DIGIT, CharacterClass.NUMBER, CharacterClass.UNDERSCORE}
+_LANGUAGE = _LETTERS | {
+    CharacterClass.UNSPACED,
+    CharacterClass.MARK,
+    CharacterClass.DIGIT,
+    CharacterClass.NUMBER,
+}
 _WHITE_SPACE = {CharacterClass.SPACE, CharacterClass.NEWLINE}
 _IDENTIFIER = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _IDENTIFIER_BOUNDARY = re.compile(
@@ -287,6 +293,7 @@ def measure(
         span.stop - span.start for span in word_spans if not tokens.touching(span)
     )
     counts |= _count_characters(document, text, tokens)
+    counts |= _count_language(text, spans, kinds)
     counts |= _count_words(text, tokens)
     counts |= _count_numbers(text, tokens)
     counts |= _count_identifiers(document, word_spans, tokens)
@@ -326,6 +333,23 @@ def _count_characters(document: bytes, text: Sequence[Character], tokens: Tokens
         "multibyte_chars": len(multibyte),
         "cut_chars": sum(tokens.boundaries_inside(span) != [] for span in multibyte),
     }
+
+
+def _count_language(text: Sequence[Character], spans: Sequence[Span], kinds: Sequence[int]) -> Counts:
+    """Characters of the language, and those that a token which is neither unknown nor a byte holds whole.
+
+    White space, controls, punctuation and symbols are left out: they are no part of a language, and what becomes
+    of them says how a tokenizer treats layout. A character that is cut over tokens is not covered, whether
+    these are fallback bytes or entries of a byte-level vocabulary.
+    """
+    whole = [span for span, kind in zip(spans, kinds, strict=True) if kind not in {BYTE, UNKNOWN}]
+    of_language = [character for character in text if character.kind in _LANGUAGE]
+    covered = 0
+    for character in of_language:
+        last = bisect_right(whole, character.start, key=lambda span: span.start) - 1
+        # No token before the last one that begins here or earlier reaches farther.
+        covered += last >= 0 and whole[last].stop >= character.stop
+    return {"language_chars": len(of_language), "covered_chars": covered}
 
 
 def _count_words(text: Sequence[Character], tokens: Tokens) -> Counts:

@@ -20,10 +20,25 @@ FIDELITY = (
     "stable",  # those with encode(decode(ids)) == ids
     "whitespace_kept",  # documents whose white space is kept, whatever became of the rest
     "indentation_lost",  # indented lines that do not decode with the same white space before them
+    "decoded_chars",  # characters of the documents whose losses were counted: the first megabytes
+    "error_chars",  # edits between these documents and what they decode to
+    "case_errors",  # edits by their cause; what is left has another one
+    "accent_errors",
+    "white_space_errors",
+    "unknown_errors",
 )
-"""What is counted of decoding, by document or by line."""
+"""What is counted of decoding, by document, by line or by character."""
 
-_PLACES = {name: place for place, name in enumerate((*COUNTS, *FIDELITY, "documents", "empty_documents"))}
+ENTRIES = (
+    "lone_byte_tokens",  # tokens whose entry is one byte of a character of several
+    "incomplete_tokens",  # tokens whose entry is not whole characters
+)
+"""What is counted of tokens by what their entry is."""
+
+DOCUMENT_COUNTS = (*COUNTS, *FIDELITY, *ENTRIES, "documents")
+"""What is kept of each document; an index is a column of `Evaluation.document_counts`."""
+
+_PLACES = {name: place for place, name in enumerate((*DOCUMENT_COUNTS, "empty_documents"))}
 NUM_COUNTS = len(_PLACES)
 
 

@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tokbench.evaluation.ranking import best_of, in_order
 from tokbench.metrics.catalogue import metric_named
-from tokbench.render.figures import LOSSY, bar, shown, shown_difference, shown_premium
+from tokbench.render.figures import (
+    LOSSY,
+    bar,
+    counted,
+    legend_of,
+    shown,
+    shown_difference,
+    shown_gini,
+    shown_premium,
+)
 from tokbench.render.layout import Column, print_panes
 from tokbench.render.tables import visible
 
@@ -22,10 +32,11 @@ if TYPE_CHECKING:
 HEADLINES = (
     "bytes_per_token",
     "tokens_per_word",
-    "vocab_coverage",
+    "character_coverage",
+    "split_char_rate",
+    "byte_token_rate",
     "unk_rate",
-    "byte_fallback_rate",
-    "roundtrip_rate",
+    "character_error_rate",
     "renyi_efficiency",
 )
 """What is shown where nothing else is asked for."""
@@ -68,8 +79,7 @@ def render_comparison(
 def _figure_columns(comparison: Comparison, metrics: Sequence[Metric]) -> Iterator[Column]:
     yield Column("entries", tuple(Text(f"{_size(one):,}") for one in comparison.tokenizers))
     for number, metric in enumerate(metrics):
-        values = [one.figures[metric.name].value for one in comparison.tokenizers]
-        yield Column(metric.title, tuple(_marked(values, metric)))
+        yield Column(metric.title, tuple(_marked(comparison.tokenizers, metric)))
         if number == 0:
             yield Column(
                 f"vs {visible(comparison.baseline)}",
@@ -84,14 +94,13 @@ def _size(one: Judged) -> int:
     return one.contestant.tokenizer.info.vocab_size
 
 
-def _marked(values: Sequence[float | None], metric: Metric) -> Iterator[Text]:
-    """Each value as text, the best with a mark; where all are the same, none is the best."""
-    known = [value for value in values if value is not None]
-    choose = {"higher": max, "lower": min}.get(metric.direction)
-    best = choose(known) if choose is not None and len(set(known)) > 1 else None
-    for value in values:
-        is_best = value is not None and value == best
-        yield Text(shown(value, metric) + (BEST if is_best else " "), style="bold green" if is_best else "")
+def _marked(judged: Sequence[Judged], metric: Metric) -> Iterator[Text]:
+    """Each value as text, with a mark at the best where it can be told from the next."""
+    best = best_of(judged, metric)
+    for one in judged:
+        value = shown(one.figures[metric.name].value, metric)
+        is_best = one.name == best
+        yield Text(value + (BEST if is_best else " "), style="bold green" if is_best else "")
 
 
 def _cost_columns(judged: Sequence[Judged]) -> Iterator[Column]:
@@ -120,10 +129,10 @@ def _megabytes(num_bytes: int | None) -> str | None:
 
 
 def _legend(comparison: Comparison) -> Iterator[str]:
-    documents = "one document" if comparison.documents == 1 else f"{comparison.documents:,} documents"
+    documents = counted(comparison.documents, "document")
     yield (
-        f"{BEST} best; {AGGREGATED[comparison.aggregation]} {documents}, {comparison.num_bytes:,} bytes; "
-        "± 95 % (paired bootstrap), ≈ not distinguishable"
+        f"{AGGREGATED[comparison.aggregation]} {documents}, {comparison.num_bytes:,} bytes; "
+        + legend_of(comparison, mark=BEST)
     )
 
 
@@ -146,25 +155,18 @@ def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -
 
 
 def _print_values(comparison: Comparison, metric: Metric, groups: Sequence[str], *, console: Console) -> None:
-    """A metric by group, the worst-served ones first, with bars of the baseline."""
+    """A metric by group, with bars of the baseline."""
     base = _baseline(comparison)
-    values = {group: base.groups[group][metric.name].value for group in groups}
-    worst_first = sorted(
-        groups,
-        key=lambda group: (
-            (values[group] or 0) if metric.direction != "lower" else -(values[group] or 0),
-            group,
-        ),
-    )
+    groups = in_order(base, groups, metric)
     columns = [
         Column(
             visible(one.name),
-            tuple(Text(shown(one.groups[group][metric.name].value, metric)) for group in worst_first),
+            tuple(Text(shown(one.groups[group][metric.name].value, metric)) for group in groups),
         )
         for one in comparison.tokenizers
     ]
-    bars = _bars([values[group] for group in worst_first])
-    labels = [Text(visible(group)) for group in worst_first]
+    bars = _bars([base.groups[group][metric.name].value for group in groups])
+    labels = [Text(visible(group)) for group in groups]
     print_panes(metric.title, labels, columns, bars=bars, console=console)
 
 
@@ -177,14 +179,14 @@ def _print_premiums(comparison: Comparison, *, console: Console) -> None:
     columns = [
         Column(
             visible(one.name),
-            (*(_premium(one, language) for language in languages), Text(_gini(one))),
+            (*(_premium(one, language) for language in languages), Text(shown_gini(one))),
         )
         for one in comparison.tokenizers
     ]
     bars = _bars([*map(base.premiums.get, languages), None])
     labels = [*(Text(visible(language)) for language in languages), Text("Gini", style="dim")]
     print_panes(f"tokens over {visible(base.reference)}", labels, columns, bars=bars, console=console)
-    if any(cell.plain.endswith(LOSSY) for column in columns for cell in column.cells):
+    if any(LOSSY in cell.plain for column in columns for cell in column.cells):
         console.print(Text(f"{LOSSY} more than 1 % unknown tokens: cheap because text is lost", style="dim"))
 
 
@@ -196,12 +198,7 @@ def _bars(values: Sequence[float | None]) -> Column:
 
 def _premium(one: Judged, language: str) -> Text:
     premium = shown_premium(one, language)
-    return Text(premium, style="dim" if premium.endswith(LOSSY) else "")
-
-
-def _gini(one: Judged) -> str:
-    gini = None if one.fairness is None else one.fairness.gini
-    return "–" if gini is None else f"{gini:.3f}"
+    return Text(premium, style="dim" if LOSSY in premium else "")
 
 
 def _baseline(comparison: Comparison) -> Judged:

@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from tokbench.evaluation.documents import comparison_document
+from tokbench.evaluation.figures import Figure
+from tokbench.evaluation.ranking import best_of
 from tokbench.metrics.catalogue import METRICS, metric_named
 from tokbench.render.comparison import BEST, HEADLINES
-from tokbench.render.figures import shown
+from tokbench.render.figures import legend_of, shown, shown_difference, shown_gini, shown_premium
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.evaluation.comparison import Comparison
-    from tokbench.evaluation.figures import Figure
+    from tokbench.evaluation.comparison import Comparison, Judged
     from tokbench.metrics.catalogue import Metric
 
 Form = Literal["terminal", "json", "csv", "markdown", "latex"]
@@ -48,6 +49,9 @@ _LATEX = str.maketrans(
         "%": r"\%",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+        "≈": r"$\approx$",
+        "…": r"\ldots{}",
     }
 )
 
@@ -60,7 +64,10 @@ def as_json(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> byte
 
 
 def as_csv(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> bytes:
-    """A line for each tokenizer, group and metric; all text is the group without a name."""
+    """A line for each tokenizer, group and metric; all text is the group without a name.
+
+    Where lines are aligned, "premium" and "gini" stand behind the metrics.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -75,6 +82,17 @@ def _csv_rows(comparison: Comparison, metrics: Sequence[Metric]) -> Iterator[lis
         for group, figures in one.groups.items():
             for metric in metrics:
                 yield [one.name, group, metric.name, *_csv_figure(figures[metric.name])]
+        yield from _csv_fairness(one)
+
+
+def _csv_fairness(one: Judged) -> Iterator[list[object]]:
+    """Premiums and the Gini coefficient: figures without a difference."""
+    if one.fairness is None:
+        return
+    for language, premium in one.fairness.premiums.items():
+        figure = Figure(premium, one.fairness.premium_interval(language))
+        yield [one.name, language, "premium", *_csv_figure(figure)]
+    yield [one.name, "", "gini", *_csv_figure(Figure(one.fairness.gini, one.fairness.gini_interval))]
 
 
 def _csv_figure(figure: Figure) -> list[float | None]:
@@ -89,13 +107,15 @@ def _csv_figure(figure: Figure) -> list[float | None]:
 def as_markdown(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> bytes:
     """The figures on all text as a table; the best of each column in bold, with a mark."""
     chosen = _chosen(metrics)
-    return markdown_table(_head(chosen), list(_rows(comparison, chosen)))
+    table = markdown_table(_head(comparison, chosen), list(_rows(comparison, chosen)))
+    return table + f"\n{_markdown(legend_of(comparison, mark=BEST))}\n".encode()
 
 
 def as_latex(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> bytes:
     """The same as a `tabular`, for the `booktabs` package."""
     chosen = _chosen(metrics)
-    return latex_table(_head(chosen), list(_rows(comparison, chosen)))
+    table = latex_table(_head(comparison, chosen), list(_rows(comparison, chosen)))
+    return table + f"\n{_latex(legend_of(comparison, mark=BEST))}\n".encode()
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Row]) -> bytes:
@@ -145,25 +165,30 @@ def _chosen(metrics: Sequence[Metric] | None) -> list[Metric]:
     return [metric_named(name) for name in HEADLINES] if metrics is None else list(metrics)
 
 
-def _head(metrics: Sequence[Metric]) -> list[str]:
-    return ["tokenizer", "entries", *(metric.title for metric in metrics)]
+def _head(comparison: Comparison, metrics: Sequence[Metric]) -> list[str]:
+    first, *others = [metric.title for metric in metrics]
+    fair = ["max premium", "Gini"] if _has_fairness(comparison) else []
+    return ["tokenizer", "entries", first, f"vs {comparison.baseline}", *others, *fair]
+
+
+def _has_fairness(comparison: Comparison) -> bool:
+    return all(one.fairness is not None for one in comparison.tokenizers)
 
 
 def _rows(comparison: Comparison, metrics: Sequence[Metric]) -> Iterator[Row]:
     """For each tokenizer its name, its size and its figures, the best of each column marked."""
-    best = {metric.name: best_of(comparison, metric) for metric in metrics}
+    best = {metric.name: best_of(comparison.tokenizers, metric) for metric in metrics}
     for one in comparison.tokenizers:
         row = [(one.name, False), (f"{one.contestant.tokenizer.info.vocab_size:,}", False)]
-        for metric in metrics:
-            value = one.figures[metric.name].value
-            is_best = value is not None and value == best[metric.name]
-            row.append((shown(value, metric) + (BEST if is_best else ""), is_best))
+        for number, metric in enumerate(metrics):
+            is_best = one.name == best[metric.name]
+            value = shown(one.figures[metric.name].value, metric)
+            row.append((value + (BEST if is_best else ""), is_best))
+            if number == 0:
+                is_baseline = one.name == comparison.baseline
+                row.append(("–" if is_baseline else shown_difference(one, metric), False))
+        if _has_fairness(comparison) and one.fairness is not None:
+            worst = one.fairness.worst_language
+            row.append(("–" if worst is None else f"{shown_premium(one, worst)} ({worst})", False))
+            row.append((shown_gini(one), False))
         yield row
-
-
-def best_of(comparison: Comparison, metric: Metric) -> float | None:
-    """The best value of a metric; None where it has no direction, or all have the same."""
-    choose = {"higher": max, "lower": min}.get(metric.direction)
-    values = [one.figures[metric.name].value for one in comparison.tokenizers]
-    known = {value for value in values if value is not None}
-    return choose(known) if choose is not None and len(known) > 1 else None

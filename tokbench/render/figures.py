@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.metrics.intervals import FEWEST_UNITS
+from tokbench.render.tables import visible
+
 if TYPE_CHECKING:
-    from tokbench.evaluation.comparison import Judged
+    from tokbench.evaluation.comparison import Comparison, Judged
     from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.intervals import Interval
 
 LOSSY = "?"
 _MOST_UNKNOWN = 0.01
+_GROUPS_NAMED = 3
 _NONE = "–"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -45,7 +50,34 @@ def shown_premium(one: Judged, language: str) -> str:
     premium = None if one.fairness is None else one.fairness.premiums.get(language)
     if premium is None:
         return _NONE
-    return f"{premium:.3f}{LOSSY if loses_text(one, language) else ''}"
+    text = f"{premium:.3f}{LOSSY if loses_text(one, language) else ''}"
+    return with_interval(
+        text, premium, None if one.fairness is None else one.fairness.premium_interval(language)
+    )
+
+
+def shown_gini(one: Judged) -> str:
+    """How unequal the languages are, with its interval."""
+    if one.fairness is None or one.fairness.gini is None:
+        return _NONE
+    return with_interval(f"{one.fairness.gini:.3f}", one.fairness.gini, one.fairness.gini_interval)
+
+
+def legend_of(comparison: Comparison, *, mark: str) -> str:
+    """What a mark and an interval mean, and where there is no interval why."""
+    if comparison.interval_gap is not None:
+        return comparison.interval_gap
+    drawn = " and ".join(counted(number, kind.removesuffix("s")) for kind, number in comparison.units.items())
+    legend = (
+        f"{mark} best of those that keep the text, beyond chance; ± 95 % (paired bootstrap over {drawn}), "
+        "≈ not distinguishable"
+    )
+    gaps = list(comparison.group_interval_gaps)
+    if gaps:
+        names = ", ".join(visible(group) for group in gaps[:_GROUPS_NAMED])
+        more = f" and {len(gaps) - _GROUPS_NAMED} more" if len(gaps) > _GROUPS_NAMED else ""
+        legend += f"; no interval of {names}{more}: drawn in fewer than {FEWEST_UNITS}"
+    return legend
 
 
 def loses_text(one: Judged, group: str) -> bool:
@@ -54,16 +86,48 @@ def loses_text(one: Judged, group: str) -> bool:
 
 
 def shown_difference(judged: Judged, metric: Metric) -> str:
-    """How far a tokenizer is from the baseline, with half the width of the interval: in percent, shares in points."""
+    """How far a tokenizer is from the baseline, with its interval: in percent, shares in points."""
     figure = judged.figures[metric.name]
     if figure.difference is None:
         return _NONE
     text = f"{figure.difference * 100:+.1f} {'pp' if metric.share else '%'}"
     if figure.difference_interval is None:
         return text
-    half = (figure.difference_interval.high - figure.difference_interval.low) / 2
     sign = "" if figure.is_distinguishable else "≈ "
-    return f"{sign}{text} ±{half * 100:.1f}"
+    return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=1)
+
+
+def with_interval(
+    text: str, value: float, interval: Interval | None, *, scale: float = 1, digits: int = 3
+) -> str:
+    """A figure with its interval behind it: both ends, or half of its width where these are equally far away.
+
+    Args:
+        text: the figure as it is written.
+        value: the figure.
+        interval: None leaves it as it is.
+        scale: what ends are multiplied by.
+        digits: behind the point.
+
+    >>> from tokbench.metrics.intervals import Interval
+    >>> with_interval("1.5", 1.5, Interval(1.4, 1.6), digits=1), with_interval("5", 5, Interval(1, 20), digits=0)
+    ('1.5 ±0.1', '5 1…20')
+    """
+    if interval is None:
+        return text
+    below, above = (value - interval.low) * scale, (interval.high - value) * scale
+    if f"{below:.{digits}f}" == f"{above:.{digits}f}":
+        return f"{text} ±{above:.{digits}f}"
+    return f"{text} {interval.low * scale:.{digits}f}…{interval.high * scale:.{digits}f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "file"), counted(1200, "file")
+    ('1 file', '1,200 files')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def bar(value: float | None, longest: float, *, width: int) -> str:

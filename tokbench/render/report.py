@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from tokbench.evaluation.documents import comparison_document
+from tokbench.evaluation.ranking import in_order
 from tokbench.metrics.catalogue import METRICS, metric_named
-from tokbench.render.figures import bar, shown
+from tokbench.render.figures import bar, shown, shown_gini, shown_premium
 from tokbench.render.glyphs import spelled
 from tokbench.render.layout import Column, grid, plain_table, print_panes, print_table
 from tokbench.render.tables import visible
@@ -26,7 +27,7 @@ _GROUP_FIGURES = (
     "bytes_per_token",
     "tokens_per_word",
     "single_token_word_types",
-    "vocab_coverage",
+    "character_coverage",
     "split_char_rate",
     "vocab_utilization",
 )
@@ -54,6 +55,8 @@ def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, co
             style="bold",
         )
     )
+    if comparison.interval_gap is not None:
+        console.print(Text(comparison.interval_gap, style="dim"))
     _figures(judged, metrics=METRICS.values() if metrics is None else metrics, console=console)
     _groups(report, metrics=metrics or [metric_named(name) for name in _GROUP_FIGURES], console=console)
     _words(judged, console=console)
@@ -103,10 +106,13 @@ def _groups(report: Report, *, metrics: Sequence[Metric], console: Console) -> N
     fairness = judged.fairness
     if len(judged.groups) < 2:
         return
-    _title("Groups, the worst served first", console=console)
-    groups = sorted(
-        judged.groups, key=lambda group: (judged.groups[group]["bytes_per_token"].value or 0, group)
-    )
+    _title("Groups", console=console)
+    aligned = set() if fairness is None else set(fairness.premiums)
+    headline = METRICS["bytes_per_token"]
+    groups = [
+        *in_order(judged, aligned, headline),
+        *in_order(judged, set(judged.groups) - aligned, headline),
+    ]
     columns = [
         Column(
             metric.title,
@@ -115,15 +121,14 @@ def _groups(report: Report, *, metrics: Sequence[Metric], console: Console) -> N
         for metric in metrics
     ]
     if fairness is not None:
-        premiums = (fairness.premiums.get(group) for group in groups)
-        cells = tuple(Text(_NONE if premium is None else f"{premium:.2f} ×") for premium in premiums)
+        cells = tuple(Text(shown_premium(judged, group)) for group in groups)
         columns.insert(0, Column(f"over {visible(fairness.reference)}", cells))
     print_panes("", [Text(visible(group)) for group in groups], columns, console=console)
     if fairness is not None:
         console.print(
             Text(
                 f"dearest: {fairness.worst_language}, {fairness.max_premium or 0:.2f} times {fairness.reference} "
-                f"on {fairness.lines:,} aligned lines; Gini {fairness.gini or 0:.3f}"
+                f"on {fairness.lines:,} aligned lines; Gini {shown_gini(judged)}"
             )
         )
     elif report.comparison.fairness_gap:

@@ -90,7 +90,10 @@ def _marks(sweep: Sweep, point: SweepPoint) -> Iterator[str]:
 
 
 def _print_groups(sweep: Sweep, *, console: Console) -> None:
-    """Bytes per token by group at the smallest, the recommended and the largest size, the worst first."""
+    """Bytes per token by group at the smallest, the recommended and the largest size.
+
+    By name: a byte is worth more in one script than in another.
+    """
     first, last = sweep.points[0], sweep.points[-1]
     chosen = [
         point for point in sweep.points if point in (first, last) or point.vocab_size == sweep.recommended
@@ -98,7 +101,7 @@ def _print_groups(sweep: Sweep, *, console: Console) -> None:
     if len(last.groups) < 2:
         return
     table = plain_table("bytes/token", *((f"at {point.vocab_size:,}", "right") for point in chosen))
-    for group in sorted(last.groups, key=lambda group: (last.groups[group] or 0, group)):
+    for group in sorted(last.groups):
         values = [point.groups.get(group) for point in chosen]
         table.add_row(Text(visible(group)), *(_NONE if value is None else f"{value:.3f}" for value in values))
     print_table(table, console=console)

@@ -65,7 +65,7 @@ template <class Batch>
 std::vector<std::int64_t> measured(SharedMeasurer& self, const Documents& documents, const Batch& tokens) {
   std::vector<std::int64_t> rows;
   self.measurer.add(documents, tokens, [&](const Counts& counts) {
-    for (const Count each : kDocumentCounts) rows.push_back(counts[each]);
+    rows.insert(rows.end(), counts.begin(), counts.end());
   });
   return rows;
 }
@@ -78,7 +78,7 @@ Int64Array measure(SharedMeasurer& self, const Documents& documents, const Batch
     const std::lock_guard alone(self.mutex);
     rows = measured(self, documents, tokens);
   }
-  return to_array(std::move(rows), {documents.size(), kDocumentCounts.size()});
+  return to_array(std::move(rows), {documents.size(), kNumCounts});
 }
 
 Int64Array add(SharedMeasurer& self, const nb::bytes& text, const InputArray<std::int64_t>& text_offsets,
@@ -115,7 +115,7 @@ Int64Array add_texts(SharedMeasurer& self, const nb::tuple& strings, const Input
     const JoinedTexts joined(texts, self.utf8);
     rows = measured(self, Documents{joined.bytes, joined.offsets, view(token_offsets), view(groups)}, TiledBatch{view(ids)});
   }
-  return to_array(std::move(rows), {groups.size(), kDocumentCounts.size()});
+  return to_array(std::move(rows), {groups.size(), kNumCounts});
 }
 
 // One row of numbers for each group, made by fill(group, rows).
@@ -186,10 +186,7 @@ nb::tuple to_tuple(const Names& names) {
 
 NB_MODULE(_measure, module) {
   module.attr("SOURCES") = TOKBENCH_SOURCES;
-  std::array<const char*, kDocumentCounts.size()> document_counts;
-  std::ranges::transform(kDocumentCounts, document_counts.begin(), [](Count each) { return kCountNames[each]; });
   module.attr("COUNTS") = to_tuple(kCountNames);
-  module.attr("DOCUMENT_COUNTS") = to_tuple(document_counts);
   module.attr("OPERATORS") = to_tuple(kAllOperators);
 
   module.def("count_ids", &count_ids, "ids"_a.noconvert(), "counts"_a.noconvert(), "Adds to counts[id] how often it is among ids.");
@@ -201,12 +198,12 @@ NB_MODULE(_measure, module) {
       .def("__init__", &construct, "tables"_a, "num_groups"_a, nb::keep_alive<1, 2>())
       .def("add", &add, nb::kw_only(), "text"_a, "text_offsets"_a.noconvert(), "token_offsets"_a.noconvert(),
            "starts"_a.noconvert(), "stops"_a.noconvert(), "kinds"_a.noconvert(), "groups"_a.noconvert(),
-           "Count documents with tokens that have places: int64[D, len(DOCUMENT_COUNTS)].")
+           "Count documents with tokens that have places: int64[D, len(COUNTS)].")
       .def("add_tiled", &add_tiled, nb::kw_only(), "text"_a, "text_offsets"_a.noconvert(), "token_offsets"_a.noconvert(),
            "ids"_a.noconvert(), "groups"_a.noconvert(),
-           "Count documents that their tokens tile: int64[D, len(DOCUMENT_COUNTS)].")
+           "Count documents that their tokens tile: int64[D, len(COUNTS)].")
       .def("add_texts", &add_texts, nb::kw_only(), "texts"_a, "token_offsets"_a.noconvert(), "ids"_a.noconvert(),
-           "groups"_a.noconvert(), "Count texts that their tokens tile: int64[D, len(DOCUMENT_COUNTS)].")
+           "groups"_a.noconvert(), "Count texts that their tokens tile: int64[D, len(COUNTS)].")
       .def("join", &join, "other"_a, "Count what another one has counted.")
       .def("totals", &totals, "int64[G, len(COUNTS)].")
       .def("numbers_by_length", &numbers_by_length, "int64[G, 17, 2].")

@@ -20,6 +20,9 @@ inline bool starts_word(CharacterClass kind) {
   return is_letter(kind) || (kind >= CharacterClass::Digit && kind <= CharacterClass::Underscore);
 }
 
+// Letters, marks and numbers.
+inline bool is_of_language(CharacterClass kind) { return kind >= CharacterClass::Upper && kind <= CharacterClass::Number; }
+
 inline constexpr std::uint32_t kNoCodePoint = 0xFFFFFFFF;
 
 struct ClassifiedCharacter {
@@ -75,6 +78,9 @@ class CharacterTable {
     }
     return p;
   }
+
+  // Whether a byte below 0x80 is a character of the language.
+  bool is_ascii_of_language(Byte byte) const { return is_of_language(classes_[byte]); }
 
   // The character at `p` (p < end); a byte that begins no well-formed one is one of class Other.
   ClassifiedCharacter at(const Byte* p, const Byte* end) const {

@@ -10,7 +10,7 @@ namespace tokbench::metrics {
 enum Count : std::size_t {
   kTokens, kBytes, kChars, kLines,
   kWords, kUnspacedWords, kSplitWords,
-  kMultibyteChars, kCutChars,
+  kMultibyteChars, kCutChars, kLanguageChars, kCoveredChars,
   kUnknownTokens, kFallbackTokens, kUncoveredBytes,
   kNumbers, kShortNumbers, kWholeShortNumbers, kNumberTokens, kDigitBoundaries, kDigitCuts, kDigitHits,
   kIdentifiers, kIdentifierBoundaries, kIdentifierCuts, kIdentifierHits,
@@ -22,17 +22,12 @@ enum Count : std::size_t {
 inline constexpr std::array<const char*, kNumCounts> kCountNames = {
     "tokens", "bytes", "chars", "lines",
     "words", "unspaced_words", "split_words",
-    "multibyte_chars", "cut_chars",
+    "multibyte_chars", "cut_chars", "language_chars", "covered_chars",
     "unknown_tokens", "fallback_tokens", "uncovered_bytes",
     "numbers", "short_numbers", "whole_short_numbers", "number_tokens", "digit_boundaries", "digit_cuts", "digit_hits",
     "identifiers", "identifier_boundaries", "identifier_cuts", "identifier_hits",
     "operators", "isolated_operators",
     "indented_lines", "indentation_chars", "indentation_tokens",
-};
-
-// Those that are kept for each document.
-inline constexpr std::array kDocumentCounts = {
-    kTokens, kBytes, kChars, kLines, kWords, kSplitWords, kUnknownTokens, kFallbackTokens, kUncoveredBytes,
 };
 
 using Counts = std::array<std::int64_t, kNumCounts>;

@@ -15,7 +15,7 @@ class LayoutMeasurer {
  public:
   LayoutMeasurer(const CharacterTable& table, Bytes text, const Boundaries& boundaries, const Tokens& tokens, Counts& counts)
       : table_(table), begin_(text.data()), end_(text.data() + text.size()), boundaries_(boundaries),
-        at_indentations_(tokens), counts_(counts) {}
+        at_characters_(tokens), at_indentations_(tokens), counts_(counts) {}
 
   void measure() {
     measure_characters();
@@ -32,7 +32,9 @@ class LayoutMeasurer {
     std::int64_t multibyte = 0, continuations = 0;
     for (const Byte* p = begin_; p < end_;) {
       if (*p < 0x80) {
-        p = behind_ascii(p);
+        const Byte* const stop = behind_ascii(p);
+        measure_ascii(p, stop);
+        p = stop;
         continue;
       }
       const std::uint32_t length = std::max(well_formed_length(p, end_), 1u);
@@ -40,12 +42,32 @@ class LayoutMeasurer {
         ++multibyte;
         continuations += length - 1;
         if (boundaries_.inside(place(p), place(p) + length) != 0) ++count(kCutChars);
+        if (is_of_language(table_.at(p, end_).kind)) {
+          ++count(kLanguageChars);
+          if (at_characters_.holds(place(p), place(p) + length)) ++count(kCoveredChars);
+        }
       }
       p += length;
     }
     count(kBytes) += end_ - begin_;
     count(kChars) += end_ - begin_ - continuations;
     count(kMultibyteChars) += multibyte;
+  }
+
+  // No token cuts a character of one byte: where tokens tile the text, each of them is covered.
+  void measure_ascii(const Byte* p, const Byte* stop) {
+    if constexpr (Tokens::kTile) {
+      std::int64_t letters = 0;
+      for (; p < stop; ++p) letters += table_.is_ascii_of_language(*p);
+      count(kLanguageChars) += letters;
+      count(kCoveredChars) += letters;
+    } else {
+      for (; p < stop; ++p) {
+        if (!table_.is_ascii_of_language(*p)) continue;
+        ++count(kLanguageChars);
+        if (at_characters_.holds(place(p), place(p) + 1)) ++count(kCoveredChars);
+      }
+    }
   }
 
   const Byte* behind_ascii(const Byte* p) const {
@@ -83,6 +105,7 @@ class LayoutMeasurer {
   const Byte* begin_;
   const Byte* end_;
   const Boundaries& boundaries_;
+  Tokens at_characters_;
   Tokens at_indentations_;
   Counts& counts_;
 };

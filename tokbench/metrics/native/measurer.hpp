@@ -79,6 +79,8 @@ class Measurer {
     std::uint8_t* const is_boundary = boundaries_.clear(documents.document(document).size());
     spans_.starts.clear();
     spans_.stops.clear();
+    spans_.entry_starts.clear();
+    spans_.entry_stops.clear();
     std::size_t uncovered = 0;  // up to where bytes are known to be in a token that covers none
     for (std::size_t i = documents.first_token(document); i < documents.last_token(document); ++i) {
       const auto start = static_cast<std::size_t>(batch.starts[i]), stop = static_cast<std::size_t>(batch.stops[i]);
@@ -92,9 +94,13 @@ class Measurer {
       if (start == stop) continue;
       spans_.starts.push_back(start);
       spans_.stops.push_back(stop);
+      if (kind == Kind::Byte || kind == Kind::Unknown) continue;
+      spans_.entry_starts.push_back(start);
+      spans_.entry_stops.push_back(stop);
     }
-    spans_.starts.push_back(kBehindAll);
-    spans_.stops.push_back(kBehindAll);
+    for (auto* const places : {&spans_.starts, &spans_.stops, &spans_.entry_starts, &spans_.entry_stops}) {
+      places->push_back(kBehindAll);
+    }
     return PlacedTokens(boundaries_, spans_);
   }
 

@@ -76,6 +76,9 @@ class TiledTokens {
   std::size_t start(std::size_t i) const { return i == 0 ? 0 : stop(i - 1); }
   std::size_t stop(std::size_t i) const { return stops_[i] - start_; }
 
+  // Whether one token that is neither unknown nor a fallback byte holds a character; asked in their order.
+  bool holds(std::size_t start, std::size_t stop) const { return boundaries_.inside(start, stop) == 0; }
+
   // Whether token i is a whole word where all before it is measured.
   bool is_word(std::size_t i) const { return Piece::is_word(flags_[i], i + 1 < ids_.size() ? flags_[i + 1] : kEnd) != 0; }
   bool is_identifier(std::size_t i) const { return (flags_[i] & Piece::kIdentifier) != 0; }
@@ -132,6 +135,9 @@ class TiledTokens {
 struct Spans {
   std::vector<std::size_t> starts;
   std::vector<std::size_t> stops;
+  // Those that are neither unknown nor fallback bytes.
+  std::vector<std::size_t> entry_starts;
+  std::vector<std::size_t> entry_stops;
 };
 
 // The same of tokens at any places. Goes along them beside runs of one kind, which come in order and do
@@ -142,6 +148,11 @@ class PlacedTokens {
 
   PlacedTokens(const Boundaries& boundaries, const Spans& spans)
       : boundaries_(boundaries), spans_(spans), start_(spans.starts.data()), stop_(spans.stops.data()) {}
+
+  bool holds(std::size_t start, std::size_t stop) {
+    while (spans_.entry_starts[next_entry_] <= start) reached_ = spans_.entry_stops[next_entry_++];
+    return reached_ >= stop;
+  }
 
   std::int64_t touching(std::size_t start, std::size_t stop) {
     while (*start_ < stop) ++start_;
@@ -160,6 +171,8 @@ class PlacedTokens {
   const Spans& spans_;
   const std::size_t* start_;  // of the first token behind the run
   const std::size_t* stop_;   // of the first token that reaches into it or is behind it
+  std::size_t next_entry_ = 0;
+  std::size_t reached_ = 0;  // by the entries that begin before the character asked for last
 };
 
 }  // namespace tokbench::metrics

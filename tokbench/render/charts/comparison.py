@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.evaluation.ranking import in_order
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.distribution import length_histogram
 from tokbench.render.charts.layout import Frame, Spec, curves, dots, framed
@@ -30,7 +31,7 @@ _PLAIN = Frame()
 def compression_chart(
     comparison: Comparison, *, metric: Metric = METRICS["bytes_per_token"], frame: Frame = _PLAIN
 ) -> Spec:
-    """A metric by group, the groups that the baseline serves best on top.
+    """A metric by group, in the order of `in_order`: languages of the same lines by premium, scripts by name.
 
     Args:
         comparison: what was found; of very many groups those with most text are shown.
@@ -43,8 +44,8 @@ def compression_chart(
     base = _baseline(comparison)
     sizes = {group: tally["bytes"] for group, tally in base.evaluation.groups.items()}
     largest = sorted(base.groups, key=lambda group: (-sizes[group], group))[:MOST_GROUPS]
-    sign = 1 if metric.direction == "lower" else -1
-    groups = sorted(largest, key=lambda group: (sign * (base.groups[group][metric.name].value or 0), group))
+    aligned = set(largest) & set(() if base.fairness is None else base.fairness.premiums)
+    groups = [*in_order(base, aligned, metric), *in_order(base, set(largest) - aligned, metric)]
     rows = [
         _row(group, one, value)
         for group in groups

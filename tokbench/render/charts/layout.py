@@ -152,7 +152,7 @@ def dots(
             "labelPadding": 6,
         },
     }
-    x = {"type": "quantitative", "title": unit, "scale": {"zero": False, "nice": True}}
+    x = {"type": "quantitative", "title": unit, "scale": {"zero": True, "nice": True}}
     looks = series(frame, "tokenizer", names, by="shape")
     layers: list[Spec] = [
         {

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from tokbench.evaluation.ranking import best_of
 from tokbench.metrics.catalogue import METRICS, metric_named
 from tokbench.render.charts.comparison import LONGEST_TOKEN, token_lengths
 from tokbench.render.comparison import HEADLINES
-from tokbench.render.exports import best_of
-from tokbench.render.figures import LOSSY, shown, shown_difference, shown_premium
+from tokbench.render.figures import (
+    LOSSY,
+    legend_of,
+    shown,
+    shown_difference,
+    shown_gini,
+    shown_premium,
+)
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
@@ -78,7 +85,7 @@ def summary_table(comparison: Comparison, *, metrics: Sequence[Metric] | None = 
         *_cost_columns(comparison.tokenizers),
     ]
     return Table(
-        caption="The tokenizers on all text",
+        caption=f"The tokenizers on all text; bold: {legend_of(comparison, mark='the')}",
         columns=tuple(column for column, _ in columns),
         rows=tuple(zip(*(cells for _, cells in columns), strict=True)),
     )
@@ -92,19 +99,20 @@ def _figure_columns(comparison: Comparison, metrics: Sequence[Metric]) -> Iterat
     sizes = [one.contestant.tokenizer.info.vocab_size for one in judged]
     yield Column("entries", "vocabulary size, special tokens included"), [_count(size) for size in sizes]
     for number, metric in enumerate(metrics):
-        best = best_of(comparison, metric)
-        values = [one.figures[metric.name].value for one in judged]
-        yield (
-            _metric_column(metric),
-            [Cell(shown(value, metric), value, best=value is not None and value == best) for value in values],
-        )
+        best = best_of(comparison.tokenizers, metric)
+        yield _metric_column(metric), [_figure_cell(one, metric, best=best) for one in judged]
         if number == 0:
             against = Column(
                 f"vs {visible(comparison.baseline)}",
-                f"difference of {metric.title} to the baseline, ± half of the 95 % interval (paired bootstrap "
-                "over documents); ≈ cannot be told apart",
+                f"difference of {metric.title} to the baseline, with its 95 % interval (paired bootstrap "
+                "over what was drawn independently); ≈ cannot be told apart",
             )
             yield against, [_difference(one, metric, baseline=comparison.baseline) for one in judged]
+
+
+def _figure_cell(one: Judged, metric: Metric, *, best: str | None) -> Cell:
+    value = one.figures[metric.name].value
+    return Cell(shown(value, metric), value, best=one.name == best)
 
 
 def _difference(one: Judged, metric: Metric, *, baseline: str) -> Cell:
@@ -139,11 +147,8 @@ def figures_table(comparison: Comparison) -> Table:
     """A row for each metric there is: what it means, and what each tokenizer has."""
     rows = []
     for metric in METRICS.values():
-        best = best_of(comparison, metric)
-        values = [one.figures[metric.name].value for one in comparison.tokenizers]
-        cells = (
-            Cell(shown(value, metric), value, best=value is not None and value == best) for value in values
-        )
+        best = best_of(comparison.tokenizers, metric)
+        cells = (_figure_cell(one, metric, best=best) for one in comparison.tokenizers)
         rows.append((Cell(metric.title, metric.title), *cells, Cell(metric.meaning, metric.meaning)))
     return Table(
         caption="All figures",
@@ -213,7 +218,7 @@ def premiums_table(comparison: Comparison) -> Table | None:
         )
         for language in languages
     ]
-    ginis = (Cell(_ratio(fairness.gini), fairness.gini) for _, fairness in fair)
+    ginis = (Cell(shown_gini(one), fairness.gini) for one, fairness in fair)
     return Table(
         caption=f"Tokens over those of {visible(fair[0][1].reference)} on the same lines; {LOSSY}: more than 1 % "
         "unknown tokens, cheap because text is lost; Gini: how unequal they are",

@@ -1,0 +1,84 @@
+"""What is lost in decoding: how many characters, and by what cause."""
+
+from __future__ import annotations
+
+import random
+from time import perf_counter
+
+import pytest
+
+from tokbench.evaluation.losses import CAUSES, edits, losses_of
+from tokbench.metrics.robustness import edit_distance
+
+TEXT = (
+    "Die Bürger von Überlingen, 1.234 an der Zahl, gingen am Abend über die Brücke. Café, naïve, Ångström!\n"
+)
+
+
+def distance(text: str, other: str) -> int:
+    return edit_distance(list(map(ord, text)), list(map(ord, other)))
+
+
+@pytest.mark.parametrize(
+    ("text", "decoded", "expected"),
+    [
+        ("same", "same", {}),
+        ("Über Ä", "über ä", {"case": 2}),
+        ("Über Ä", "uber a", {"accents": 2}),
+        ("ﬁn é", "ﬁn e\u0301", {"accents": 2}),  # another normal form
+        ("हिन्दी", "हनद", {"accents": 3}),
+        (" two  spaces\n", "two spaces", {"white space": 3}),
+        ("don't", "don ' t", {"white space": 2}),
+        ("a\tb", "a b", {"white space": 1}),
+        ("漢字 ok", "[UNK] ok", {"unknown": 2}),
+        ("a漢b", "a ⁇ b", {"unknown": 1}),
+        ("[UNK] ok", "[unk] ok", {"case": 3}),
+        ("abc", "axc", {"other": 1}),
+        ("abc", "", {"other": 3}),
+        ("", "abc", {"other": 3}),
+        ("", "", {}),
+    ],
+)
+def test_each_cause_by_hand(text: str, decoded: str, expected: dict[str, int]) -> None:
+    found = losses_of(text, decoded)
+    assert {cause: count for cause, count in zip(CAUSES, found.by_cause, strict=True) if count} == expected
+    assert found.total == sum(expected.values())
+
+
+def test_short_texts_have_the_fewest_edits() -> None:
+    generator = random.Random(7)
+    for _ in range(300):
+        text, other = ("".join(generator.choices("abé ", k=generator.randint(0, 14))) for _ in range(2))
+        assert losses_of(text, other).total == len(edits(text, other)) == distance(text, other)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_texts_have_few_more(seed: int) -> None:
+    generator = random.Random(seed)
+    text = "".join(generator.choice(TEXT.split(" ")) + " " for _ in range(300))
+    damaged = "".join(
+        generator.choice(["", "x", character + "y"]) if generator.random() < 0.03 else character
+        for character in text
+    )
+    least = distance(text, damaged)
+    assert least <= losses_of(text, damaged).total <= 1.1 * least
+
+
+def test_texts_that_part_for_long_come_together_again() -> None:
+    before, between, behind = TEXT * 9, "0123456789" * 70, "The end of it all, which is long enough. " * 20
+    found = losses_of(before + between + behind, before.lower() + behind)
+    assert found.total == distance(before + between + behind, before.lower() + behind)
+    assert dict(zip(CAUSES, found.by_cause, strict=True))["other"] == len(between)
+
+
+def test_nothing_in_common_is_all_lost() -> None:
+    assert losses_of("a" * 5000, "b" * 3000).total == 5000
+
+
+@pytest.mark.parametrize(
+    "decoded", [TEXT.lower() * 2000, "b" * 90_000, TEXT[1:] * 900], ids=["case", "b", "lines"]
+)
+def test_it_takes_time_in_proportion(decoded: str) -> None:
+    started = perf_counter()
+    losses_of(TEXT * 2000, decoded)
+    assert perf_counter() - started < 10

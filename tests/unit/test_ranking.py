@@ -1,0 +1,238 @@
+"""What gets a star, a bold name or a rank: only what is more than chance, and keeps the text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from io import StringIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from rich.console import Console
+from support.toys import Toy, documents_of, parallel_documents
+
+from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregation
+from tokbench.evaluation.alignment import AlignedLines, Alignment
+from tokbench.evaluation.comparison import Comparison, compare_contestants
+from tokbench.evaluation.contestants import Contestant
+from tokbench.evaluation.fairness import fairness_of
+from tokbench.evaluation.measuring import evaluate
+from tokbench.evaluation.ranking import best_of, in_order
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.fairness import gini
+from tokbench.metrics.intervals import resamples
+from tokbench.render.comparison import render_comparison
+from tokbench.render.exports import as_csv, as_latex, as_markdown
+from tokbench.render.html.tables import figures_table, summary_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.corpus import Document
+
+TOKENS = METRICS["bytes_per_token"]
+LETTERS = Toy("a", "b", " ", name="letters")
+PAIRS = Toy("a", "b", " ", "ab", name="pairs")
+DROPPING = Toy("a", "ab", "ba", "aa", otherwise="nothing", name="dropping")
+
+
+def compared(
+    *tokenizers: Toy,
+    documents: Sequence[Document],
+    alignment: Alignment | str = "none",
+    aggregation: Aggregation = "pooled",
+) -> Comparison:
+    return compare_contestants(
+        [Contestant(one) for one in tokenizers],
+        documents,
+        alignment=alignment,
+        aggregation=aggregation,
+        times=False,
+        threads=1,
+    )
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    generator = random.Random(4)
+    return documents_of(*("".join(generator.choices("ab ", k=generator.randint(20, 60))) for _ in range(40)))
+
+
+def printed(comparison: Comparison) -> str:
+    text = StringIO()
+    console = Console(file=text, width=300, color_system=None, highlight=False)
+    render_comparison(comparison, metrics=[TOKENS], console=console)
+    return text.getvalue()
+
+
+def starred(comparison: Comparison) -> dict[str, bool]:
+    """Whether the best of `pairs` stands out in each form."""
+    chosen = [TOKENS]
+    [row] = [row for row in summary_table(comparison, metrics=chosen).rows if row[0].text == "pairs"]
+    [figures] = [row for row in figures_table(comparison).rows if row[0].text == TOKENS.title]
+    [line] = [line for line in printed(comparison).splitlines() if line.startswith(" pairs ")]
+    return {
+        "terminal": "*" in line,
+        "markdown": "*"
+        in as_markdown(comparison, metrics=chosen).decode().split("| pairs |")[1].split("\n")[0],
+        "latex": "textbf" in as_latex(comparison, metrics=chosen).decode().split("pairs &")[1].split("\n")[0],
+        "html": any(cell.best for cell in row),
+        "html, all figures": any(cell.best for cell in figures),
+    }
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_the_best_has_a_star_in_every_form(documents: list[Document], aggregation: Aggregation) -> None:
+    """However documents become one figure, what loses text has none, though it has the fewest tokens."""
+    found = compared(LETTERS, PAIRS, DROPPING, documents=documents, aggregation=aggregation)
+    values = {one.name: one.figures["bytes_per_token"].value or 0 for one in found.tokenizers}
+    assert max(values, key=lambda name: values[name]) == "dropping"
+    assert best_of(found.tokenizers, TOKENS) == "pairs"
+    assert starred(found) == dict.fromkeys(starred(found), True)
+    assert found.verdict[0].startswith("of those that keep the text, pairs compresses best")
+    assert found.verdict[1].startswith("dropping loses ")
+
+
+@pytest.mark.parametrize(
+    ("other", "texts"),
+    [
+        (Toy("a", "b", " ", "ab", name="equal"), 40),
+        (Toy("a", "b", " ", "ba", name="about as good"), 7),
+        (LETTERS, 4),
+    ],
+    ids=lambda value: getattr(getattr(value, "info", None), "name", str(value)),
+)
+def test_a_tie_and_too_few_documents_have_no_star(documents: list[Document], other: Toy, texts: int) -> None:
+    found = compared(PAIRS, other, documents=documents[:texts])
+    assert best_of(found.tokenizers, TOKENS) is None
+    assert starred(found) == dict.fromkeys(starred(found), False)
+
+
+def test_one_tokenizer_is_not_the_best(documents: list[Document]) -> None:
+    assert best_of(compared(PAIRS, documents=documents).tokenizers, TOKENS) is None
+    assert best_of(compared(PAIRS, DROPPING, documents=documents).tokenizers, TOKENS) is None
+
+
+def test_what_has_no_direction_or_no_interval_is_not_ranked(documents: list[Document]) -> None:
+    found = compared(LETTERS, PAIRS, documents=documents)
+    for name, metric in METRICS.items():
+        best = best_of(found.tokenizers, metric)
+        if best is not None:
+            assert metric.direction != "neither"
+            assert all(one.figures[name].interval is not None for one in found.tokenizers)
+    assert METRICS["digit_boundary_f1"].direction == "neither"
+    assert best_of(found.tokenizers, METRICS["vocab_utilization"]) is None
+
+
+# --- aligned lines ----------------------------------------------------------------------------
+
+
+def five_languages() -> list[Document]:
+    """Forty lines in five languages; what a language costs differs far more than the two tokenizers do."""
+    generator = random.Random(3)
+    lines = ["".join(generator.choices(["ab", "a", "b"], [6, 2, 2], k=25)) for _ in range(40)]
+    letters = dict(zip(("de", "en", "fr", "ka", "zh"), ("", "", "c", "ccc", "c" * 12), strict=True))
+    return parallel_documents(
+        **{name: ["".join(one + extra for one in line) for line in lines] for name, extra in letters.items()}
+    )
+
+
+def test_languages_that_differ_leave_the_difference_of_tokenizers_narrow() -> None:
+    documents = five_languages()
+    better = Toy("a", "b", "\n", "c", "cc", name="better")
+    worse = Toy("a", "b", "\n", "c", name="worse")
+    aligned = compared(
+        worse, better, documents=documents, alignment=Alignment(("de", "en", "fr", "ka", "zh"), 40)
+    )
+    by_file = compared(worse, better, documents=documents)
+    assert aligned.units == {"aligned lines": 40}
+    assert by_file.units == {"documents": 5}
+    narrow, wide = (one.tokenizers[1].figures["bytes_per_token"] for one in (aligned, by_file))
+    assert narrow.value == wide.value
+    assert narrow.difference == wide.difference
+    assert narrow.difference_interval is not None
+    assert wide.difference_interval is not None
+    low, high = narrow.difference_interval
+    assert low <= (narrow.difference or 0) <= high
+    assert high - low < (wide.difference_interval.high - wide.difference_interval.low) / 20
+    assert aligned.tokenizers[1].groups["zh"]["bytes_per_token"].interval is not None
+    assert set(aligned.group_interval_gaps) == set()
+    assert set(by_file.group_interval_gaps) == {"de", "en", "fr", "ka", "zh"}
+    assert "paired bootstrap over 40 aligned lines" in printed(aligned)
+    assert "no interval of de, en, fr and 2 more" in printed(by_file)
+
+
+def test_premiums_and_gini_have_intervals_in_every_form() -> None:
+    generator = random.Random(5)
+    lines = ["ab" * generator.randint(3, 30) for _ in range(30)]
+    documents = parallel_documents(en=lines, de=[line + "a" * generator.randint(0, 9) for line in lines])
+    found = compared(PAIRS, LETTERS, documents=documents, alignment=Alignment(("de", "en"), 30))
+    fairness = found.tokenizers[0].fairness
+    assert fairness is not None
+    premium, inequality = fairness.premium_interval("de"), fairness.gini_interval
+    assert premium is not None
+    assert inequality is not None
+    assert premium.low < (fairness.premiums["de"] or 0) < premium.high
+    assert inequality.low < (fairness.gini or 0) < inequality.high
+    assert fairness.premium_interval("en") is None
+    for form in (printed(found), as_markdown(found, metrics=[TOKENS]).decode().replace("\\", "")):
+        assert f"{fairness.premiums['de']:.3f}" in form
+        assert f"{fairness.gini:.3f}" in form
+    text = as_latex(found, metrics=[TOKENS]).decode()
+    assert f"{fairness.premiums['de']:.3f}" in text
+    rows = list(csv.DictReader(io.StringIO(as_csv(found, metrics=[TOKENS]).decode())))
+    by_metric = {(row["tokenizer"], row["group"], row["metric"]): row for row in rows}
+    assert float(by_metric["pairs", "de", "premium"]["value"]) == fairness.premiums["de"]
+    assert float(by_metric["pairs", "de", "premium"]["low"]) == premium.low
+    assert float(by_metric["pairs", "", "gini"]["high"]) == inequality.high
+
+
+def test_resamples_of_premiums_and_gini_are_those_of_the_drawn_lines() -> None:
+    """Against adding up the drawn lines one by one."""
+    languages = {
+        "de": ["a", "bb", "", "abab", "b b", "aaaa"],
+        "en": ["ab", "b", "x", "ab a", "b", "a"],
+        "ta": ["aaaa", "bbb", "y", "ab", "", "bbbb"],
+    }
+    documents = parallel_documents(**languages)
+    alignment = Alignment(("de", "en", "ta"), 6)
+    toy = Toy("a", "b", " ", "ab")
+    found = fairness_of(evaluate(toy, AlignedLines(documents, alignment)), alignment, reference="en", seed=5)
+    drawn = resamples(np.arange(6), seed=5)
+    assert drawn is not None
+    tokens = {name: [len(toy.encode(line)) for line in lines] for name, lines in languages.items()}
+    order = _order_of_lines(languages)
+    for draw in range(50):
+        weights = dict(zip(order, drawn.weights[draw], strict=True))
+        sums = {
+            name: sum(weights[line] * count for line, count in enumerate(counts))
+            for name, counts in tokens.items()
+        }
+        assert found.resampled["gini"].values[draw] == pytest.approx(gini(list(sums.values())))
+        premium = found.resampled["premium of ta"].values[draw]
+        assert premium == pytest.approx(sums["ta"] / sums["en"])
+
+
+def _order_of_lines(languages: dict[str, list[str]]) -> list[int]:
+    """Units are numbered as they come up, by language; empty lines come up later."""
+    return list(
+        dict.fromkeys(number for lines in languages.values() for number, line in enumerate(lines) if line)
+    )
+
+
+# --- groups -----------------------------------------------------------------------------------
+
+
+def test_groups_are_ordered_only_where_their_figures_can_be_compared() -> None:
+    code = (
+        documents_of("ab ab ab", group="x") + documents_of("b b", group="w") + documents_of("abab", group="v")
+    )
+    [one] = compared(PAIRS, documents=code).tokenizers
+    assert in_order(one, "vwx", TOKENS) == ["w", "x", "v"]
+    assert in_order(one, "vwx", METRICS["tokens_per_word"]) == ["v", "x", "w"]
+    assert in_order(one, "vwx", METRICS["tokens_per_number"]) == ["v", "w", "x"]
+    scripts = code + documents_of("é" * 9, group="a")
+    [one] = compared(PAIRS, documents=scripts).tokenizers
+    assert in_order(one, "xwva", TOKENS) == ["a", "v", "w", "x"]

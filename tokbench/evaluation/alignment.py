@@ -1,0 +1,110 @@
+"""Translations, line by line: which languages say the same, and their lines as documents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.corpus import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+NO_TRANSLATIONS = "the corpus has no folder of translations (parallel/<language>.txt)"
+
+_FEWEST_LINES = 5
+_ALIGNED = "\0line "
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Languages that say the same, line by line.
+
+    Attributes:
+        languages: the groups, by name; at least two.
+        lines: of each of them.
+        left_out: groups of translations with another number of lines.
+    """
+
+    languages: tuple[str, ...]
+    lines: int
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedLines:
+    r"""Documents in which each line of a translation is a document, drawn together with that line of every language.
+
+    Line ends are no part of them, and lines without text are left out. All other documents are as they were.
+    Premiums and intervals come from these; what a tokenizer makes of a whole file is counted on the file.
+
+    >>> documents = [Document("one\n\ntwo\n", "en", "en.txt"), Document("eins\n\nzwei", "de", "de.txt")]
+    >>> lines = list(AlignedLines(documents, Alignment(("de", "en"), 3)))
+    >>> [line.text for line in lines], [line.unit for line in lines] == [aligned_unit(n) for n in (1, 3, 1, 3)]
+    (['one', 'two', 'eins', 'zwei'], True)
+    """
+
+    documents: Iterable[Document]
+    alignment: Alignment
+
+    def __iter__(self) -> Iterator[Document]:
+        languages = frozenset(self.alignment.languages)
+        lines_before: Counter[str] = Counter()
+        for document in self.documents:
+            if document.group not in languages:
+                yield document
+                continue
+            lines = document.text.removesuffix("\n").split("\n")
+            for number, line in enumerate(lines, start=1):
+                text = line.removesuffix("\r")
+                source = document.source if len(lines) == 1 else f"{document.source}, line {number}"
+                if text:
+                    unit = aligned_unit(lines_before[document.group] + number)
+                    yield Document(text, document.group, source, unit)
+            lines_before[document.group] += len(lines)
+
+
+def aligned_unit(number: int) -> str:
+    """What line `number` of every language is drawn as; no file has such a name.
+
+    >>> is_aligned_unit(aligned_unit(3)), is_aligned_unit("line 3.txt")
+    (True, False)
+    """
+    return f"{_ALIGNED}{number}"
+
+
+def is_aligned_unit(unit: str) -> bool:
+    """Whether a unit is a line of every language."""
+    return unit.startswith(_ALIGNED)
+
+
+def lines_of(documents: Iterable[Document], groups: Collection[str]) -> dict[str, int]:
+    """The lines of some groups: line feeds, and what stands behind the last one of a document."""
+    lines: Counter[str] = Counter()
+    for document in documents:
+        if document.group in groups:
+            lines[document.group] += document.text.count("\n") + (not document.text.endswith("\n"))
+    return dict(lines)
+
+
+def align(lines: Mapping[str, int]) -> Alignment | str:
+    """The most languages that have the same number of lines, or why there are none.
+
+    >>> align({"de": 20, "en": 20, "fr": 19})
+    Alignment(languages=('de', 'en'), lines=20, left_out=('fr',))
+    >>> align({"de": 20, "en": 21})
+    'the translations do not have the same number of lines'
+    """
+    if not lines:
+        return NO_TRANSLATIONS
+    if len(lines) < 2:
+        return f"there is one language only: {next(iter(lines))}"
+    sizes = Counter(lines.values())
+    most = max(sizes, key=lambda size: (sizes[size], size))
+    if sizes[most] < 2:
+        return "the translations do not have the same number of lines"
+    if most < _FEWEST_LINES:
+        return f"the translations have {most} lines, too few to compare languages on"
+    languages = sorted(group for group, size in lines.items() if size == most)
+    return Alignment(tuple(languages), most, left_out=tuple(sorted(set(lines) - set(languages))))
