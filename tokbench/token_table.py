@@ -26,19 +26,10 @@ class TokenTable(Sequence["bytes | None"]):
     (b'bc', None, 3)
     """
 
-    def __init__(
-        self,
-        block: bytes,
-        starts: memoryview,
-        gaps: Iterable[int] = (),
-        *,
-        has_empty_token: bool | None = None,
-    ) -> None:
-        """A table of what is known to fit together; None for `has_empty_token` where that is to be found out."""
+    def __init__(self, block: bytes, starts: memoryview, gaps: Iterable[int] = ()) -> None:
         self.block = block
         self.starts = starts
         self.gaps = frozenset(gaps)
-        self._has_empty_token = has_empty_token
 
     @classmethod
     def of(cls, tokens: Iterable[bytes | None]) -> TokenTable:
@@ -57,12 +48,7 @@ class TokenTable(Sequence["bytes | None"]):
             return self
         starts = array("I", self.starts)
         starts.extend([len(self.block)] * (size - len(self)))
-        gaps = self.gaps.union(range(len(self), size))
-        return TokenTable(self.block, memoryview(starts), gaps, has_empty_token=self._has_empty_token)
-
-    def holds(self, id: int) -> bool:
-        """Whether a token has an id, which any number may be."""
-        return 0 <= id < len(self) and id not in self.gaps
+        return TokenTable(self.block, memoryview(starts), self.gaps.union(range(len(self), size)))
 
     def without(self, ids: Iterable[int]) -> TokenTable:
         """The same with gaps for some ids, and none at the end."""
@@ -76,11 +62,13 @@ class TokenTable(Sequence["bytes | None"]):
         return [(token, id) for id, token in enumerate(self) if token is not None]
 
     @property
-    def has_empty_token(self) -> bool:
-        """Whether there is a token of no bytes, which is another thing than a gap."""
-        if self._has_empty_token is None:
-            self._has_empty_token = any(token == b"" for token in self)
-        return self._has_empty_token
+    def num_tokens(self) -> int:
+        """How many ids have a token."""
+        return len(self) - len(self.gaps)
+
+    def holds(self, id: int) -> bool:
+        """Whether an id has a token."""
+        return 0 <= id < len(self) and id not in self.gaps
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -26,11 +26,15 @@ def test_a_table_has_its_tokens(tokens: list[bytes | None]) -> None:
     assert list(table[1:-1]) == tokens[1:-1]
     assert [table[id - len(table)] for id in range(len(table))] == tokens
     assert table == tuple(tokens) == TokenTable.of(tokens)
-    assert table.has_empty_token == (b"" in tokens)
+    assert [table.holds(id) for id in range(-1, len(tokens) + 1)] == [
+        False,
+        *(token is not None for token in tokens),
+        False,
+    ]
+    assert table.num_tokens == sum(token is not None for token in tokens)
     assert table.ranks() == [(token, id) for id, token in enumerate(tokens) if token is not None]
     longer = table.extended(len(tokens) + 2)
     assert list(longer) == [*tokens, None, None]
-    assert longer.has_empty_token == table.has_empty_token
     with pytest.raises(IndexError):
         table[len(tokens)]
 

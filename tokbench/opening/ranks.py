@@ -46,7 +46,7 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
     known = KNOWN_BY_SHA256.get(hashlib.sha256(data).hexdigest())
     pattern = request.pattern or (known.pattern if known else None)
     if pattern is None:
-        raise _no_pattern(path, len(tokens) - len(tokens.gaps))
+        raise _no_pattern(path, tokens.num_tokens)
     beside, warnings = beside_ranks(source.config, tokens)
     if known and not beside:
         says, source = known.special_tokens, replace(source, config=_with_known(source.config, known))
@@ -73,9 +73,12 @@ def read_table(data: bytes, *, path: Path) -> TokenTable:
     from tokbench.backends.bpe.kernel import current_kernel
     from tokbench.backends.bpe.rank_file import table_of_ranks
 
-    block = current_kernel().read_ranks(data, ids_held(data.count(b"\n") + 1))
-    if block is not None:
-        return TokenTable(block[0], memoryview(block[1]).cast("I"), block[2], has_empty_token=False)
+    read = current_kernel().read_ranks(data, ids_held(data.count(b"\n")))
+    if read is not None:
+        block, starts, gaps = read
+        tokens = TokenTable(block, memoryview(starts).cast("I"), gaps)
+        check_largest_id(len(tokens) - 1, num_entries=tokens.num_tokens, path=path)
+        return tokens
     ranks = parse_ranks(data, path=path)
     check_byte_tokens(ranks, path=path)
     largest = max(rank for _, rank in ranks)
@@ -192,7 +195,7 @@ def _special_tokens(
 ) -> dict[str, int]:
     """The known special tokens and those asked for, the latter's missing ids filled in."""
     check_special_tokens(list(asked))
-    most = ids_held(len(tokens) - len(tokens.gaps))
+    most = ids_held(tokens.num_tokens)
     made = {text: id for text, id in known.items() if text not in asked}
     made |= {text: id for text, id in asked.items() if id is not None}
     free = count(max([len(tokens) - 1, *made.values()]) + 1)
@@ -201,10 +204,11 @@ def _special_tokens(
             made[text] = next(free)
     for text, id in made.items():
         others = [other for other, its in made.items() if its == id and other != text]
-        is_taken = tokens.holds(id)
-        if is_taken or others or not 0 <= id < most:
+        if tokens.holds(id) or others or not 0 <= id < most:
             impossible = f"impossible: ids are from 0 to {most - 1:,} here"
-            owner = f"of {others[0]!r}" if others else "of an ordinary token" if is_taken else impossible
+            owner = (
+                f"of {others[0]!r}" if others else "of an ordinary token" if tokens.holds(id) else impossible
+            )
             raise ConfigError(
                 f"the special token {text!r} has the id {id}, which is {owner}",
                 hint="give it a free one, as --special-token 'TEXT=ID', or none at all",

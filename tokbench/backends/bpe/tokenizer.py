@@ -73,9 +73,8 @@ class BpeTokenizer(BaseTokenizer):
         self._kernel = kernel
         self._num_ordinary = len(encoder)
         self._description = description
-        described = () if description is None else description.tokens
-        self._gaps = _gaps_of(described)
-        self._unmade = _unmade_of(described)
+        tokens = () if description is None else description.tokens
+        self._gaps, self._fillers = _gaps_of(tokens), _fillers_of(tokens)
         info = TokenizerInfo(
             name=name,
             backend="bpe",
@@ -337,7 +336,7 @@ class BpeTokenizer(BaseTokenizer):
     @cached_property
     def _tokens(self) -> list[bytes]:
         tokens = self._encoder.tokens()
-        for id in self._unmade:
+        for id in self._fillers:
             tokens[id] = b""
         return tokens
 
@@ -464,10 +463,10 @@ def _gaps_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
     return frozenset(id for id, token in enumerate(tokens) if token is None)
 
 
-def _unmade_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
-    """The ids that no text becomes: gaps, and tokens of no bytes."""
-    if isinstance(tokens, TokenTable) and not tokens.has_empty_token:
-        return tokens.gaps
+def _fillers_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
+    """The ids that `_token_or_filler` fills: none where the kernel takes a block as it is."""
+    if isinstance(tokens, TokenTable):
+        return frozenset()
     return frozenset(id for id, token in enumerate(tokens) if not token)
 
 
