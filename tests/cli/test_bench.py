@@ -17,7 +17,8 @@ from tokbench.benchmarking.peers import PEERS, Peer
 from tokbench.benchmarking.results import MEASURES, PARTS
 
 PAIR = ["--peers", "tiktoken,tokenizers"]
-QUICK = ["--runs", "2", "--seconds", "0", "--only", ",".join(PARTS[:-1])]
+SHORT = ["--runs", "2", "--only", ",".join(PARTS[:-1])]
+QUICK = [*SHORT, "--seconds", "0"]
 TEXT = "".join(f"the quick brown fox — number {number} — jumps over\n" for number in range(300))
 
 
@@ -38,7 +39,7 @@ def peer(tmp_path, monkeypatch):
 
 def test_json_says_everything(run, trained, text):
     data = (
-        run("bench", text, "-t", trained, *PAIR, *QUICK, "--threads", "2", "--seconds", "60", "--json")
+        run("bench", text, "-t", trained, *PAIR, *SHORT, "--threads", "2", "--seconds", "60", "--json")
         .good()
         .json
     )

@@ -262,7 +262,7 @@ def test_the_version(run):
         (["encode", "x", "--special", "yes"], ["--special", "encode"]),
         (["viz", "x", "--color", "blue"], ["--color", "always"]),
         (["count", "x", "--progress", "dots"], ["--progress", "json"]),
-        (["encode"], ["TEXT"]),
+        (["viz"], ["TEXT"]),
         (["decode"], ["IDS"]),
     ],
 )

@@ -112,7 +112,7 @@ def test_what_contradicts_itself_is_refused(encode, run, corpus, tmp_path):
         ["--documents", "lines"], ["--threads", "2"], ["--resume"], ["--force"], ["--color", "never"],
     ):  # fmt: skip
         run("encode", "a text", *option).refused(2, f"{option[0]} is for shards", "--out FOLDER")
-    encode("--shard-tokens", "0").refused(2, "shards of 0 tokens")
+    encode("--shard-tokens", "0").refused(2, "'0' is no number of tokens")
     encode("--resume", "--force").refused(2, "--resume or --force")
     (tmp_path / "file").touch()
     encode(out="file").refused(1, "file is a file")

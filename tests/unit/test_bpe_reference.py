@@ -91,16 +91,16 @@ def test_encoding_merges_in_the_order_of_learning_not_of_the_text() -> None:
 
 def test_a_special_token_is_found_leftmost_and_longest() -> None:
     assert list(cut_at_special_tokens("xaby", ["b", "ab", "by"])) == [
-        Piece("x", is_special=False),
-        Piece("ab", is_special=True),
-        Piece("y", is_special=False),
+        Piece("x"),
+        Piece("ab", token="ab"),
+        Piece("y"),
     ]
     assert list(cut_at_special_tokens("<e><e>!", ["<e>", "<e>!"])) == [
-        Piece("<e>", is_special=True),
-        Piece("<e>!", is_special=True),
+        Piece("<e>", token="<e>"),
+        Piece("<e>!", token="<e>!"),
     ]
 
 
 def test_a_text_without_special_tokens_is_one_piece() -> None:
-    assert list(cut_at_special_tokens("abc", [])) == [Piece("abc", is_special=False)]
+    assert list(cut_at_special_tokens("abc", [])) == [Piece("abc")]
     assert list(cut_at_special_tokens("", ["x"])) == []

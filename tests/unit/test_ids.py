@@ -52,7 +52,7 @@ def test_gaps_are_no_harm(tmp_path: Path) -> None:
     "document",
     [
         lambda large: byte_level_document(
-            {**ALPHABET, "ab": large}, [["a", "b"]], specials={}, pattern="gpt2"
+            {**ALPHABET, "ab": large}, [["a", "b"]], specials={}, patterns=["gpt2"]
         ),
         lambda large: word_piece_document({"[UNK]": 0, "a": large}, lowercase=True),
         lambda large: word_level({"a": large}),
@@ -76,7 +76,7 @@ def test_an_id_beside_merges(tmp_path: Path) -> None:
 def test_an_id_of_a_special_token(tmp_path: Path, id: int) -> None:
     path = tmp_path / "ranks.tiktoken"
     path.write_bytes(rank_file(256))
-    with pytest.raises(ConfigError, match=f"has the id {id}, which is too large"):
+    with pytest.raises(ConfigError, match=f"has the id {id}, which is impossible"):
         tokbench.load(path, pattern="gpt4", special_tokens={"X": id})
 
 
