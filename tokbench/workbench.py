@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from tokbench import store
 from tokbench.defaults import DEFAULT_NAME, default_directory, default_tokenizer
 from tokbench.errors import ConfigError, StoreError
-from tokbench.formats.tokenizer_roles import check_roles, with_roles
 from tokbench.interfaces import (
     KnowsLoadingTime,
     RecordsTraining,
@@ -107,6 +106,7 @@ def train_and_save(
         ConfigError: also for a role that there is not, or one of a text that is no special token.
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
+    from tokbench.formats.tokenizer_roles import check_roles, with_roles
     from tokbench.results import TrainResult
 
     chosen, config = _configured(backend, preset, options)

@@ -15,8 +15,9 @@ from support.descriptions import trained
 from support.texts import texts
 
 from tokbench.errors import ModelFormatError, UnknownIdError
-from tokbench.formats.tokbin import Kind, Model, Texts, TokbinContents, TokbinFile, dump_tokbin
+from tokbench.formats.tokbin import Kind, Model, Texts, TokbinFile
 from tokbench.formats.tokbin.layout import ENTRY, HEADER
+from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin
 from tokbench.targets import Source
 from tokbench.targets.tokbin import make
 from tokbench.tokbin import TokbinTokenizer

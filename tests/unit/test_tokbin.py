@@ -20,13 +20,11 @@ from tokbench.formats.tokbin import (
     Kind,
     Model,
     Texts,
-    TokbinContents,
     TokbinFile,
-    dump_tokbin,
     is_tokbin,
-    merge_scores,
 )
 from tokbench.formats.tokbin.layout import ENTRY, HEADER, Section
+from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin, merge_scores
 from tokbench.targets import Source
 from tokbench.targets.tokbin import make
 from tokbench.targets.tokenizers import document_of

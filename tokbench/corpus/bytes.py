@@ -14,7 +14,8 @@ from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO
 
-from tokbench.corpus.files import STDIN, Compression, CorpusFile, unreadable
+from tokbench.compression import MAGIC
+from tokbench.corpus.files import STDIN, CorpusFile, unreadable
 from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
 from tokbench.reading import open_regular
 
@@ -22,17 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from io import BufferedReader
 
+    from tokbench.compression import Compression
+
 BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 8192
 """How far from the beginning a NUL byte makes a file look binary."""
 
-_MAGIC: dict[Compression, tuple[bytes, ...]] = {
-    "gz": (b"\x1f\x8b",),
-    "bz2": (b"BZh",),
-    "xz": (b"\xfd7zXZ\x00",),
-    # A frame, or one of the sixteen kinds of skippable frame that parallel compressors begin with.
-    "zst": (b"\x28\xb5\x2f\xfd", *(bytes([low, 0x2A, 0x4D, 0x18]) for low in range(0x50, 0x60))),
-}
 _PIPE_SECONDS = 30.0
 _ZSTD_MAX_WINDOW_LOG = 31
 """Large text collections are often packed with `zstd --long=31`."""
@@ -79,15 +75,6 @@ def looks_binary(file: CorpusFile) -> bool:
     except (CorpusError, BackendUnavailableError):
         return False
     return b"\0" in head[:HEAD_BYTES]
-
-
-def compression_of(head: bytes) -> Compression | None:
-    r"""The compression that bytes begin like.
-
-    >>> compression_of(b"\x1f\x8b\x08\x00")
-    'gz'
-    """
-    return next((name for name, magic in _MAGIC.items() if head.startswith(magic)), None)
 
 
 def require_zstd(name: str) -> None:
@@ -148,7 +135,7 @@ def _blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
 def _check_magic(compression: Compression, head: bytes, name: str) -> None:
     if not head:
         raise _cut_off(name)
-    if not head.startswith(_MAGIC[compression]):
+    if not head.startswith(MAGIC[compression]):
         raise CorpusError(
             f"{name}: not .{compression} data (it starts with the bytes {head[:6].hex(' ')})",
             hint="rename it if it is not compressed, or fetch it again",

@@ -16,8 +16,9 @@ from tokbench.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from tokbench.compression import Compression
+
 Kind = Literal["text", "jsonl", "parquet"]
-Compression = Literal["gz", "bz2", "xz", "zst"]
 
 STDIN = "<stdin>"
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
+from tokbench.compression import compression_of
 from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
-from tokbench.corpus.bytes import HEAD_BYTES, compression_of
+from tokbench.corpus.bytes import HEAD_BYTES
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:

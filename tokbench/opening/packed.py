@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from tokbench.compression import compression_of
 from tokbench.errors import CorpusError, ModelFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from tokbench.corpus.files import Compression
+    from tokbench.compression import Compression
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 """How compressed files are called."""
@@ -26,8 +27,6 @@ def compression_in(head: bytes) -> Compression | None:
     >>> compression_in(b"\x1f\x8b\x08\x00"), compression_in(b"BZhang\n")
     ('gz', None)
     """
-    from tokbench.corpus.bytes import compression_of
-
     found = compression_of(head)
     return None if found == "bz2" and head[4:10] != _BZ2_BLOCK else found
 

@@ -9,7 +9,8 @@ from tokbench.errors import ConversionError
 from tokbench.formats.byte_level import listed_merges
 from tokbench.formats.proof import entry_of, peer_of
 from tokbench.formats.proof_inputs import InputCall
-from tokbench.formats.tokbin import Kind, Model, Texts, TokbinContents, dump_tokbin, merge_scores
+from tokbench.formats.tokbin import Kind, Model, Texts
+from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin, merge_scores
 from tokbench.formats.tokenizer_config import config_of
 from tokbench.formats.tokenizer_config_files import dump_config
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel

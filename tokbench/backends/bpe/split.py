@@ -15,8 +15,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.errors import ConfigError
-from tokbench.formats.set_operations import without_set_operations
-from tokbench.formats.tokenizer_json import for_oniguruma
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,6 +86,8 @@ class SplitPattern:
     @property
     def oniguruma(self) -> str | None:
         """The same pattern for Oniguruma, which `tokenizers` splits with."""
+        from tokbench.formats.tokenizer_json import for_oniguruma
+
         return None if self.regex is None else for_oniguruma(self.regex)
 
 
@@ -176,6 +176,8 @@ def _gap(regex_text: str, text: str, position: int) -> ConfigError:
 @lru_cache(maxsize=32)
 def _compiled(regex_text: str) -> Any:
     import regex
+
+    from tokbench.formats.set_operations import without_set_operations
 
     return regex.compile(without_set_operations(regex_text))
 

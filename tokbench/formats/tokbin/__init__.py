@@ -2,15 +2,11 @@
 
 from tokbench.formats.tokbin.layout import Kind, Model, Texts
 from tokbench.formats.tokbin.reading import TokbinFile, is_tokbin
-from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin, merge_scores
 
 __all__ = [
     "Kind",
     "Model",
     "Texts",
-    "TokbinContents",
     "TokbinFile",
-    "dump_tokbin",
     "is_tokbin",
-    "merge_scores",
 ]
