@@ -136,6 +136,8 @@ def convert(
         accept_rounding=accept_rounding,
         special_as_text=special_as_text,
     )
+    from tokbench.targets.roles import unsaid
+
     started = time.perf_counter()
     progress("converting", 0, None, "files")
     product = target.make(source)
@@ -158,7 +160,7 @@ def convert(
         out=out,
         files={name or out.name: len(data) for name, data in product.files.items()},
         proof=proof,
-        notes=product.notes,
+        notes=(*product.notes, *(unsaid(source) if target.without_roles else ())),
         rounding=product.rounding,
         seconds={"converting": made - started, "proving": proved - made},
         asked=post_processing_of(source.description),

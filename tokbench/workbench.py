@@ -110,7 +110,7 @@ def train_and_save(
     from tokbench.results import TrainResult
 
     chosen, config = _configured(backend, preset, options)
-    check_roles(roles or {})
+    check_roles(roles or {}, config)
     if directory is not None:
         store.check_place(directory, overwrite=overwrite)
     started = time.perf_counter()

@@ -411,3 +411,10 @@ def test_roles_and_a_chat_template_are_kept_beside_it(run, text, tmp_path):
     assert list(found["chat_templates"]) == ["default"]
     run(*arguments, "--force", "--role", "end=<|end|>").refused(2, "there is no role 'end'")
     run(*arguments, "--force", "--role", "eos=<|stop|>").refused(2, "is no special token")
+
+
+@pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram", "sentencepiece"])
+def test_a_role_of_no_special_token_is_refused_before_training(run, text, monkeypatch, backend):
+    monkeypatch.setattr("tokbench.corpus.Corpus.documents", None)
+    arguments = ["train", text, "--backend", backend, "--vocab-size", "300", "--out", "mine"]
+    run(*arguments, "--role", "eos=<|stop|>").refused(2, "is no special token of this training", "--special")

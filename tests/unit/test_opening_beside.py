@@ -162,6 +162,18 @@ def test_ids_that_contradict_are_told_and_the_vocabulary_is_right(tmp_path: Path
     assert f"the added token '<|eot_id|>' has the id {FIRST + 4}, not 3 as is said beside" in made.warnings
 
 
+def test_flags_that_contradict_are_told_and_those_of_the_vocabulary_count(tmp_path: Path) -> None:
+    model_folders.llama3(tmp_path)
+    other = entry("<|eot_id|>") | {"lstrip": True, "special": False}
+    put(tmp_path, {"tokenizer_config.json": {"added_tokens_decoder": {str(FIRST + 4): other}}})
+    made = opened(tmp_path)
+    assert made.tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
+    assert [warning for warning in made.warnings if "lstrip" in warning] == [
+        "the added token '<|eot_id|>' has lstrip=false, special=true in tokenizer.json, which count, "
+        "and lstrip=true, special=false beside it"
+    ]
+
+
 def test_tokens_of_ranks_cannot_be_special(tmp_path: Path) -> None:
     model_folders.llama3_ranks(tmp_path)
     config = {

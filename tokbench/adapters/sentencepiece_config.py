@@ -122,6 +122,11 @@ class SentencePieceConfig(PassesOn):
         return {piece: id for piece, id in named.items() if id >= 0}
 
     @property
+    def all_special_tokens(self) -> tuple[str, ...]:
+        """Those that are asked for, and the pieces with an id of their own."""
+        return (*self.named_ids, *self.special_tokens)
+
+    @property
     def reserved(self) -> int:
         """Entries that are there before anything is learned."""
         symbols = len(self.special_tokens) + len(self.user_defined_symbols)

@@ -30,7 +30,7 @@ MAX_ID = 1 << 24
 _NO_MAPPING: Mapping[str, Any] = MappingProxyType({})
 _ENDLESS = 10**20
 """A model_max_length from here on says that there is no limit."""
-_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+ADDED_TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _SIDES = ("left", "right")
 
 
@@ -58,7 +58,7 @@ class AddedToken:
 
     def flags(self) -> dict[str, bool]:
         """Its flags by the names that the files give them."""
-        return {name: getattr(self, name) for name in _FLAGS}
+        return {name: getattr(self, name) for name in ADDED_TOKEN_FLAGS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +234,7 @@ def _written_flags(values: Iterable[object]) -> dict[str, dict[str, bool]]:
     flags: dict[str, dict[str, bool]] = {}
     for value in values:
         if isinstance(value, dict) and (text := token_text(value)) is not None:
-            named = ((name, value.get(name)) for name in _FLAGS if name != "special")
+            named = ((name, value.get(name)) for name in ADDED_TOKEN_FLAGS if name != "special")
             flags[text] = {name: flag for name, flag in named if isinstance(flag, bool)}
     return flags
 
@@ -353,7 +353,7 @@ def _added_token(key: str, value: object) -> AddedToken | None:
     ):
         return None
     text = token_text(value)
-    flags = {name: value[name] for name in _FLAGS if name in value}
+    flags = {name: value[name] for name in ADDED_TOKEN_FLAGS if name in value}
     if text is None or str(int(key)) != key or not all(isinstance(flag, bool) for flag in flags.values()):
         return None
     special = flags.setdefault("special", False)

@@ -9,19 +9,30 @@ from tokbench.errors import ConfigError
 from tokbench.formats.tokenizer_config import DEFAULT_TEMPLATE, ROLES, config_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tokbench.interfaces import Tokenizer
 
 
-def check_roles(roles: Mapping[str, str]) -> None:
-    """Refuse a role that there is not. Raises `ConfigError`.
+def check_roles(roles: Mapping[str, str], config: object) -> None:
+    """Refuse a role that there is not, or one of a text that training will not make a special token.
 
-    >>> check_roles({"eos": "</s>"})
+    Args:
+        roles: role → text.
+        config: of the training; where it does not say its special tokens, `with_roles` finds out afterwards.
+
+    Raises:
+        ConfigError: as said.
+
+    >>> from tokbench.backends.bpe.config import BpeConfig
+    >>> check_roles({"eos": "</s>"}, BpeConfig(special_tokens=("</s>",)))
     """
-    for role in roles:
+    special = getattr(config, "all_special_tokens", getattr(config, "special_tokens", None))
+    for role, text in roles.items():
         if role not in ROLES:
             raise ConfigError(f"there is no role {role!r}", hint=f"the roles are {', '.join(ROLES)}")
+        if special is not None and text not in special:
+            raise _not_special(role, text, special, of="this training")
 
 
 def with_roles(tokenizer: Tokenizer, *, roles: Mapping[str, str], chat_template: str | None) -> Tokenizer:
@@ -35,10 +46,7 @@ def with_roles(tokenizer: Tokenizer, *, roles: Mapping[str, str], chat_template:
     special = tokenizer.info.special_tokens
     for role, text in roles.items():
         if text not in special:
-            raise ConfigError(
-                f"{text!r}, which is to be {role}, is no special token of {tokenizer.info.name!r}",
-                hint=f"it has {', '.join(map(repr, special)) or 'none'}; --special adds one",
-            )
+            raise _not_special(role, text, special, of=repr(tokenizer.info.name))
     config = config_of(tokenizer)
     templates = {} if chat_template is None else {DEFAULT_TEMPLATE: chat_template}
     made = replace(
@@ -53,3 +61,10 @@ def with_roles(tokenizer: Tokenizer, *, roles: Mapping[str, str], chat_template:
             f"the backend {tokenizer.info.backend!r} keeps neither roles nor chat templates"
         ) from None
     return tokenizer
+
+
+def _not_special(role: str, text: str, special: Iterable[str], *, of: str) -> ConfigError:
+    return ConfigError(
+        f"{text!r}, which is to be {role}, is no special token of {of}",
+        hint=f"it has {', '.join(map(repr, special)) or 'none'}; --special adds one",
+    )

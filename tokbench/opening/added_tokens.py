@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.formats.protobuf import float_field, length_field, varint_field
 from tokbench.formats.sentencepiece_model import PieceType
-from tokbench.formats.tokenizer_config import AddedToken, TokenizerConfig
+from tokbench.formats.tokenizer_config import ADDED_TOKEN_FLAGS, AddedToken, TokenizerConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.formats.sentencepiece_model import ModelPiece
     from tokbench.token_table import TokenTable
@@ -104,6 +104,7 @@ def _missing(
 ) -> tuple[list[AddedToken], tuple[str, ...]]:
     """The tokens to add, and what cannot be."""
     known = {token.content: token.id for token in added}
+    flags = {token.content: token for token in added}
     made: list[AddedToken] = []
     problems: list[str] = []
     following = max([len(vocabulary), *(id + 1 for id in known.values())])
@@ -114,6 +115,7 @@ def _missing(
                 f"the added token {token.content!r} has the id {has}, not {token.id} as is said beside"
             )
         if token.content in known:
+            problems.extend(_other_flags(flags.get(token.content), token))
             continue
         if has is None and token.id != following:
             problems.append(
@@ -135,6 +137,23 @@ def _missing(
     return made, tuple(problems)
 
 
+def _other_flags(inside: AddedToken | None, beside: AddedToken) -> Iterator[str]:
+    """What a `tokenizer.json` and a file beside it say differently of one token."""
+    if inside is None:
+        return
+    here, there = inside.flags(), beside.flags()
+    names = [name for name in here if here[name] != there[name]]
+    if names:
+        yield (
+            f"the added token {inside.content!r} has {_spelled(here, names)} in tokenizer.json, which count, "
+            f"and {_spelled(there, names)} beside it"
+        )
+
+
+def _spelled(flags: Mapping[str, bool], names: Sequence[str]) -> str:
+    return ", ".join(f"{name}={str(flags[name]).lower()}" for name in names)
+
+
 def _use(config: TokenizerConfig, text: str) -> str:
     """What a token is said to be, as the end of a sentence."""
     uses = {**config.roles, **config.named_tokens}
@@ -150,6 +169,10 @@ def _vocabulary(document: Mapping[str, Any]) -> dict[str, int]:
 
 def _added(document: Mapping[str, Any]) -> list[AddedToken]:
     return [
-        AddedToken(id=int(each["id"]), content=str(each["content"]))
+        AddedToken(
+            id=int(each["id"]),
+            content=str(each["content"]),
+            **{name: bool(each.get(name, False)) for name in ADDED_TOKEN_FLAGS},
+        )
         for each in document.get("added_tokens") or []
     ]

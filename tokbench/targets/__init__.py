@@ -77,6 +77,7 @@ class Target:
         name: what `--to` takes.
         summary: what it is, in a line.
         place: the module and function that make a product of a source; may raise `ConversionError`.
+        without_roles: whether a file of it holds a tokenizer and not what its tokens are to a model.
         takes_roles: whether roles, a chat template, and that special tokens are text can be said in it.
         adds_otherwise: whether its library may add up scores in another precision than the source's.
     """
@@ -84,6 +85,7 @@ class Target:
     name: str
     summary: str
     place: str
+    without_roles: bool = False
     takes_roles: bool = False
     adds_otherwise: bool = False
 
@@ -97,8 +99,14 @@ class Target:
 TARGETS = {
     target.name: target
     for target in (
-        Target("tiktoken", "a rank file for tiktoken", "tiktoken:make"),
-        Target("tokenizers", "a tokenizer.json for tokenizers", "tokenizers:make", adds_otherwise=True),
+        Target("tiktoken", "a rank file for tiktoken", "tiktoken:make", without_roles=True),
+        Target(
+            "tokenizers",
+            "a tokenizer.json for tokenizers",
+            "tokenizers:make",
+            without_roles=True,
+            adds_otherwise=True,
+        ),
         Target(
             "transformers",
             "a folder for transformers' AutoTokenizer",
@@ -106,10 +114,16 @@ TARGETS = {
             takes_roles=True,
             adds_otherwise=True,
         ),
-        Target("sentencepiece", "a .model for sentencepiece", "sentencepiece:make", adds_otherwise=True),
-        Target("vocab.txt", "the vocabulary of a WordPiece tokenizer", "wordpiece:make"),
+        Target(
+            "sentencepiece",
+            "a .model for sentencepiece",
+            "sentencepiece:make",
+            without_roles=True,
+            adds_otherwise=True,
+        ),
+        Target("vocab.txt", "the vocabulary of a WordPiece tokenizer", "wordpiece:make", without_roles=True),
         Target("tokbin", "our own file for inference", "tokbin:make"),
-        Target("llama2c", "the tokenizer.bin of llama2.c", "llama2c:make"),
+        Target("llama2c", "the tokenizer.bin of llama2.c", "llama2c:make", without_roles=True),
         Target("token_bytes", "a .npy of each id's bytes, for bits per byte", "token_bytes:make"),
     )
 }

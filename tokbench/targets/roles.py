@@ -56,6 +56,25 @@ def model_config(source: Source) -> TokenizerConfig:
     return with_special_tokens(config, {**source.special_tokens, **named})
 
 
+def unsaid(source: Source) -> tuple[str, ...]:
+    """A note of what stands beside a tokenizer and a format of one file does not hold.
+
+    >>> from types import SimpleNamespace as Made
+    >>> config = TokenizerConfig(roles={"eos": "</s>"}, chat_templates={"default": "{{ messages }}"})
+    >>> unsaid(Made(tokenizer=Made(tokenizer_config=config)))
+    ("the file does not say roles (eos '</s>') nor a chat template, as the source does: --to transformers keeps them",)
+    """
+    config = config_of(source.tokenizer)
+    roles = ", ".join(f"{role} {text!r}" for role, text in config.roles.items())
+    parts = [f"roles ({roles})"] if roles else []
+    if config.chat_templates:
+        parts.append("a chat template" if len(config.chat_templates) == 1 else "chat templates")
+    if not parts:
+        return ()
+    said = " nor ".join(parts)
+    return (f"the file does not say {said}, as the source does: --to transformers keeps them",)
+
+
 def added_tokens(source: Source) -> tuple[AddedToken, ...]:
     """The added tokens of a source by ascending id, as far as it says more of them than that they are special."""
     match source.description:
