@@ -169,6 +169,7 @@ def test_it_is_written_to_a_file(run, trained, text, tmp_path):
     assert json.loads((tmp_path / "bench.json").read_bytes())["schema"] == "tokbench.bench/1"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
 @pytest.mark.parametrize("phase", [b'"checking"', b'"encode"', b'"memory"'])
 def test_ctrl_c_leaves_nothing_behind(start, trained, tmp_path, phase):

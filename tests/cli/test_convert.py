@@ -92,6 +92,7 @@ def test_what_was_converted_is_opened_by_every_command(
     run("encode", "-t", "vocabulary.bin", "some text").refused(1, "vocabulary.bin", "checksum")
 
 
+@pytest.mark.slow
 def test_roles_and_a_chat_template_are_written(
     run: Callable[..., Any], trained: Path, tmp_path: Path
 ) -> None:

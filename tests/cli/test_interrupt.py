@@ -76,7 +76,16 @@ def files_of(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("moment", [("reading", 0), ("counting", 1), ("merging", 0), ("merging", 1)])
+@pytest.mark.parametrize(
+    "moment",
+    [
+        ("merging", 0),
+        *(
+            pytest.param(other, marks=pytest.mark.slow)
+            for other in [("reading", 0), ("counting", 1), ("merging", 1)]
+        ),
+    ],
+)
 def test_while_it_trains(start, texts, tmp_path, kernel, moment):
     phase, done = moment
     arguments = ["--vocab-size", "60000", "--progress", "json", "--name", "new"]

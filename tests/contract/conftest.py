@@ -21,14 +21,14 @@ def trained(subject: Subject) -> Tokenizer:
     return subject.train()
 
 
-@pytest.fixture(scope="session", params=["trained", "opened"])
+@pytest.fixture(scope="session", params=["opened", pytest.param("trained", marks=pytest.mark.slow)])
 def tokenizer(
     request: pytest.FixtureRequest,
     subject: Subject,
     trained: Tokenizer,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Tokenizer:
-    """The subject as it was trained, and as it is opened from its folder."""
+    """The subject as it is opened from its folder, and as it was trained."""
     if request.param == "trained":
         return trained
     directory = tmp_path_factory.mktemp("saved") / "tokenizer"

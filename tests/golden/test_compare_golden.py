@@ -102,6 +102,7 @@ def folder(tmp_path_factory):
     return prepared(tmp_path_factory.mktemp("golden"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_printed_is_what_was(folder, form):
     assert compared(folder, form) == golden(form).read_text(encoding="utf-8")

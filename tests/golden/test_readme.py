@@ -73,6 +73,7 @@ def folder(tmp_path_factory):
     return place
 
 
+@pytest.mark.slow
 def test_the_session_is_what_the_commands_print(folder):
     if os.environ.get("TOKBENCH_KERNEL") == "python":
         pytest.skip("the session shows the native kernel")
@@ -89,6 +90,7 @@ def test_the_first_command_trains_and_shows(folder):
     assert "tokens" in output.splitlines()[-1] or "cut" in output
 
 
+@pytest.mark.slow
 def test_the_other_commands_run(folder):
     """In the order in which they stand, with what the session trains; those that install or test run elsewhere."""
     if not (folder / "tokenizers" / "mine").exists():
@@ -108,6 +110,7 @@ def test_the_python_runs(folder):
     )
 
 
+@pytest.mark.slow
 def test_the_backend_works_as_an_installed_package(folder):
     [module] = [text for text in blocks("python") if text.startswith("# toy_backend.py")]
     [project] = blocks("toml")

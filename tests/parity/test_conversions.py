@@ -51,8 +51,14 @@ CAN_CARRY = {
     "word": ("token_bytes",),
 }
 PAIRS = [(name, target) for name, targets in CAN_CARRY.items() for target in targets]
-QUICK = {"tiktoken", "sentencepiece", "tokbin", "token_bytes"}
-"""The formats whose proof takes a second with every family."""
+QUICK = {
+    ("bpe", "tiktoken"),
+    ("bpe", "tokenizers"),
+    ("sentencepiece", "sentencepiece"),
+    ("unigram", "tokbin"),
+    ("wordpiece", "vocab.txt"),
+}
+"""One family for each format; the others are slow."""
 
 
 SOURCES: dict[str, Callable[[], Any]] = {
@@ -79,9 +85,8 @@ def source_of(name: str) -> Any:
 
 def pairs(*, of: Container[str]) -> list[Any]:
     """Family and format, marked slow where that is so."""
-    alone = {("bpe", "tokenizers"), ("sentencepiece", "tokenizers"), ("wordpiece", "vocab.txt")}
     return [
-        pytest.param(*pair, marks=[] if pair[1] in QUICK or pair in alone else [pytest.mark.slow])
+        pytest.param(*pair, marks=[] if pair in QUICK else [pytest.mark.slow])
         for pair in PAIRS
         if pair[1] in of
     ]
@@ -205,7 +210,10 @@ def test_the_library_gives_the_same_ids(converted: Any, name: str, target: str) 
         assert list(encode(text)) == source.encode(text)
 
 
-@pytest.mark.parametrize(("name", "target"), [("bpe", "tiktoken"), ("sentencepiece", "tokenizers")])
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [("bpe", "tiktoken"), pytest.param("sentencepiece", "tokenizers", marks=pytest.mark.slow)],
+)
 @given(data=st.data())
 def test_any_text_has_the_same_ids(converted: Any, name: str, target: str, data: st.DataObject) -> None:
     from tokbench.formats.proof_texts import generated_texts
@@ -217,6 +225,7 @@ def test_any_text_has_the_same_ids(converted: Any, name: str, target: str, data:
     assert list(encode(text)) == source.encode(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, target in PAIRS if target == "token_bytes"])
 def test_token_bytes_are_those_of_the_text(converted: Any, name: str) -> None:
     source, out = converted(name, "token_bytes")
@@ -232,6 +241,7 @@ def test_token_bytes_are_those_of_the_text(converted: Any, name: str) -> None:
 TEMPLATE = "{% for message in messages %}{{ message['content'] }}<|end|>{% endfor %}"
 
 
+@pytest.mark.slow
 def test_transformers_has_the_roles_and_the_chat_template(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     convert(
@@ -306,6 +316,7 @@ def test_a_unigram_that_the_library_may_add_up_otherwise_is_not_written(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["tokenizers", "transformers"])
 def test_accepted_rounding_is_said_in_the_result_and_in_the_file(tmp_path: Path, target: str) -> None:
     if target == "transformers":
@@ -361,6 +372,7 @@ def test_rounding_is_accepted_only_where_something_may_be_rounded(
         convert(source_of(name), to=target, out=tmp_path / "never", accept_rounding=True)
 
 
+@pytest.mark.slow
 def test_a_proof_by_arithmetic_says_so(converted: Any, tmp_path: Path) -> None:
     result = convert(source_of("unigram"), to="tokenizers", out=tmp_path / "out", accept_rounding=True)
     assert result.rounding is None  # there was nothing to accept

@@ -238,6 +238,7 @@ def test_agreement_asks_once_and_never_about_what_is_settled(name: str) -> None:
     assert asked == ["ª"] * len(CLASSES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("members", [tiktoken_members, tokenizers_members])
 def test_what_is_settled_is_so_to_the_installed_libraries(members: Callable[[str, str], str]) -> None:
     kernel = kernel_named("native").name

@@ -154,6 +154,7 @@ def test_by_frequency_the_pieces_are_those_of_tokenizers(names: list[str]) -> No
         assert pieces == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

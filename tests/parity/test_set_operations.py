@@ -118,6 +118,7 @@ def test_a_class_is_the_same_set_of_characters(pattern: str) -> None:
     assert [found.fullmatch(character) is not None for character in SMALL] == expected, pattern
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("negation", ["", "^"])
 @pytest.mark.parametrize(
     "inside",

@@ -103,6 +103,7 @@ def split_in(tier: str, name: str, data: bytes) -> list[int]:
     return ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 2, 3])
 @pytest.mark.parametrize("name", SPLITTING)
 @pytest.mark.parametrize("tier", TIERS)

@@ -99,7 +99,12 @@ WORDPIECE = {
         "handle_chinese_chars": False,
     },
 }
-NAMES = [*sorted(CUT), *WORDPIECE, *(pytest.param(name, marks=pytest.mark.real) for name in REAL)]
+NAMES = [
+    *sorted(CUT),
+    "wordpiece",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in WORDPIECE if name != "wordpiece"),
+    *(pytest.param(name, marks=pytest.mark.real) for name in REAL),
+]
 
 
 def remembered(name: str, given_texts: list[str]) -> EncodedSpans:

@@ -49,6 +49,7 @@ def vocabulary_of_rustbpe(name: str) -> list[bytes]:
     return sorted(ranks, key=ranks.__getitem__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTING)
 def test_all_bundled_text_teaches_what_it_teaches_rustbpe(kernel: Kernel, name: str) -> None:
     counter = counted(kernel, bundled_texts().values(), pattern=name)

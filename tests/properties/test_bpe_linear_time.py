@@ -69,7 +69,9 @@ def encoder_of(kernel: Kernel, text: str, pattern: str) -> Encoder:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("pattern", ["gpt4", "gpt4o", "none"])
+@pytest.mark.parametrize(
+    "pattern", ["gpt4", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt4o", "none"))]
+)
 def test_a_text_of_one_kind_is_learned_from_and_encoded(kernel: Kernel, pattern: str, kind: str) -> None:
     text = KINDS[kind](SIZES[kernel.name])
     with within(SECONDS):

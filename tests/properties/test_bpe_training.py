@@ -88,7 +88,7 @@ def test_a_kernel_learns_the_merges_of_the_textbook(
 
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 def test_a_kernel_learns_the_merges_of_the_textbook_from_real_text(kernel: Kernel, name: str) -> None:
-    excerpts = [text[:300] for text in bundled_texts().values()]
+    excerpts = [text[:150] for text in bundled_texts().values()]
     counter = counted(kernel, excerpts, pattern=name)
     merges, num_tokens = learn(kernel, counter, num_merges=40)
     pretokens = counted_by_definition(excerpts, pattern=name)
@@ -317,6 +317,8 @@ LONG_TEXTS = {
     "letters and line ends": lambda size: "a\n\nb \n c\n" * (size // 9),
 }
 
+CUT_IN_EVERY_WAY = ("words between special tokens", "one place to cut", "one letter")
+
 
 def assert_counted_like_the_definition(native: Kernel, text: str, *, pattern: str, block_size: int) -> None:
     specials = [token for token in SPECIAL_TOKENS if token in text]
@@ -331,7 +333,13 @@ def assert_counted_like_the_definition(native: Kernel, text: str, *, pattern: st
         assert (counter.documents, counter.num_bytes) == (1, len(data))
 
 
-@pytest.mark.parametrize("kind", LONG_TEXTS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *CUT_IN_EVERY_WAY,
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in LONG_TEXTS if kind not in CUT_IN_EVERY_WAY),
+    ],
+)
 def test_a_long_text_is_cut_where_nothing_changes(native: Kernel, kind: str) -> None:
     text = LONG_TEXTS[kind](5 * MIB // 4)
     assert_counted_like_the_definition(native, text, pattern="gpt4", block_size=77_777)
@@ -366,7 +374,13 @@ def test_a_cut_inside_any_text_changes_nothing(
     assert Counter({key.replace(long, short): count for key, count in counts_of(counter).items()}) == expected
 
 
-@pytest.mark.parametrize("kind", ["words between special tokens", "CJK and line ends", "one letter"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "words between special tokens",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("CJK and line ends", "one letter")),
+    ],
+)
 def test_long_texts_may_be_lines(native: Kernel, kind: str) -> None:
     text = LONG_TEXTS[kind](5 * MIB // 4)
     counter = new_counter(native, special_tokens=SPECIAL_TOKENS, threads=2)

@@ -392,7 +392,11 @@ UNITS = {
 }
 
 
-@pytest.mark.parametrize("size", [1, 3, LONG], ids="tokens of {} bytes".format)
+@pytest.mark.parametrize(
+    "size",
+    [*(pytest.param(size, marks=pytest.mark.slow) for size in (1, LONG)), 3],
+    ids="tokens of {} bytes".format,
+)
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_a_long_text_of_one_kind_is_measured(unit: str, size: int) -> None:
     text = (unit.encode(errors="surrogateescape") * LONG)[:LONG]

@@ -136,6 +136,7 @@ def test_rows_of_parquet(tmp_path: Path, packing: str) -> None:
     assert corpus.problems == Problems(skipped_documents=3, long_documents=3)
 
 
+@pytest.mark.slow
 def test_rows_of_parquet_that_are_one_long_text(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -182,6 +183,7 @@ PEAK = """if True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of a process as Linux gives it")
 @pytest.mark.parametrize(
     ("name", "documents"),

@@ -61,6 +61,7 @@ def test_equal_scores_merge_from_the_left(tmp_path: Path) -> None:
     assert [opened.token_bytes(id) for id in opened.encode("aaa")] == [b" ", b"aa", b"a"]
 
 
+@pytest.mark.slow
 def test_it_goes_back_to_the_same_file_and_on_to_others(tmp_path: Path) -> None:
     (tmp_path / "mine.bin").write_bytes(binary())
     opened = tokbench.load(tmp_path / "mine.bin")

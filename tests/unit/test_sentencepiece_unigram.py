@@ -79,6 +79,7 @@ def both(style: str) -> tuple[HuggingFaceTokenizer, Any, str]:
     return source, sentencepiece.SentencePieceProcessor(model_proto=made.proto), made.excluded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["split", "strip"])
 @given(text=texts)
 def test_files_in_the_manner_of_t5_have_the_same_ids(style: str, text: str) -> None:

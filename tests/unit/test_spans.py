@@ -193,7 +193,7 @@ def test_ranks_on_their_library_are_fast_too(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_kind_of_model_places_every_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = variant(name)
-    batch = [*awkward_batch(), *BATCH, *(text[:700] for text in bundled_texts().values())]
+    batch = [*awkward_batch(), *BATCH, *(text[:200] for text in bundled_texts().values())]
     assert_same(encode_spans(tokenizer, batch), segmented(tokenizer, batch))
     assert segmented_texts(tokenizer, batch, monkeypatch) == []
 
@@ -237,10 +237,12 @@ def test_every_kind_of_document_places_any_text(name: str, batch: list[str]) -> 
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-@pytest.mark.parametrize("threads", [None, 1, 2])
+@pytest.mark.parametrize(
+    "threads", [2, *(pytest.param(other, marks=pytest.mark.slow) for other in (None, 1))]
+)
 def test_every_kind_of_document_places_every_text(name: str, threads: int | None) -> None:
     tokenizer = HuggingFaceTokenizer(DOCUMENTS[name](), name=name, backend="bpe")
-    batch = [*awkward_batch(), *(text[:700] for text in bundled_texts().values())]
+    batch = [*awkward_batch(), *(text[:300] for text in bundled_texts().values())]
     assert_same(encode_spans(tokenizer, batch, threads=threads), segmented(tokenizer, batch))
 
 

@@ -158,6 +158,7 @@ def large() -> Any:
     return running(replace(ranked(), tokens=tuple(tokens), special_tokens={"<|end|>": len(tokens)}))
 
 
+@pytest.mark.slow
 def test_a_large_vocabulary_is_opened_at_once_and_takes_half_the_room(tmp_path: Path) -> None:
     source = large()
     place = tmp_path / "large.tokbin"
@@ -183,6 +184,7 @@ def test_what_is_loaded_by_its_name_is_not_read_either(tmp_path: Path) -> None:
     assert tokenizer.file._checked == {Section.TEXT, Section.SPECIAL}
 
 
+@pytest.mark.slow
 def test_a_file_is_mapped_and_survives_being_replaced(tmp_path: Path) -> None:
     place = tmp_path / "mine.tokbin"
     convert(trained(), to="tokbin", out=place)

@@ -51,7 +51,10 @@ def converted(folder: Path, **options: Any) -> Path:
     return out
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize(
+    "name",
+    ["llama3", *(pytest.param(name, marks=pytest.mark.slow) for name in FOLDERS if name != "llama3")],
+)
 def test_a_folder_is_to_a_model_what_its_source_is(tmp_path: Path, name: str) -> None:
     folder = FOLDERS[name](tmp_path / name)
     one, other = auto(folder), auto(converted(folder))
@@ -71,6 +74,7 @@ def test_a_folder_is_to_a_model_what_its_source_is(tmp_path: Path, name: str) ->
         ) == one.apply_chat_template(CHAT, tokenize=False, chat_template=template)
 
 
+@pytest.mark.slow
 def test_what_ends_a_turn_is_kept(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     out = converted(folder)
@@ -83,6 +87,7 @@ def test_what_ends_a_turn_is_kept(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_conversion_of_a_conversion_is_the_same(tmp_path: Path) -> None:
     for name in ("llama3", "gemma"):
         once = converted(FOLDERS[name](tmp_path / name))
@@ -194,6 +199,7 @@ def test_flags_that_differ_are_not_written(tmp_path: Path, monkeypatch: pytest.M
         convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_template_that_renders_otherwise_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tokbench.targets.chat_templates import rendered_differently
 

@@ -32,7 +32,9 @@ def word_piece(*more: str) -> HuggingFaceTokenizer:
     return HuggingFaceTokenizer(json.dumps(document).encode(), name="bert", backend="wordpiece")
 
 
-@pytest.mark.parametrize("inside", ["{}", "##{}", "x{}y", "##{}z"])
+@pytest.mark.parametrize(
+    "inside", ["{}", *(pytest.param(other, marks=pytest.mark.slow) for other in ("##{}", "x{}y", "##{}z"))]
+)
 def test_a_piece_is_a_line_whatever_python_takes_for_one(inside: str, tmp_path: Path) -> None:
     pieces = [inside.format(end) for end in LINE_ENDS_TO_PYTHON]
     source = word_piece(*pieces)
