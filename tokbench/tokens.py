@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import NamedTuple
 
 
@@ -33,7 +33,7 @@ class TokenKind(Enum):
     SPECIAL = "special"
 
 
-class SpecialPolicy(Enum):
+class SpecialPolicy(StrEnum):
     """What the text of a special token inside ordinary text becomes."""
 
     TEXT = "text"

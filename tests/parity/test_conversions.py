@@ -140,7 +140,7 @@ def _sentencepiece(path: Path, source: Any) -> Encode:
 def _vocabulary(path: Path, source: Any) -> Encode:
     import tokenizers
 
-    tokenizer = tokenizers.BertWordPieceTokenizer(str(path))
+    tokenizer = tokenizers.BertWordPieceTokenizer.from_file(str(path))
     tokenizer._tokenizer.encode_special_tokens = True
     return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
 

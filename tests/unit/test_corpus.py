@@ -587,12 +587,13 @@ class TestParquet:
     @pytest.mark.parametrize("kind", ["large_string", "string_view", "dictionary"])
     def test_every_kind_of_string(self, pyarrow, kind):
         column = pyarrow.array(["a", "é", "a"])
-        self.write(
-            pyarrow,
-            text=column.dictionary_encode()
-            if kind == "dictionary"
-            else column.cast(getattr(pyarrow, kind)()),
-        )
+        try:
+            made = (
+                column.dictionary_encode() if kind == "dictionary" else column.cast(getattr(pyarrow, kind)())
+            )
+            self.write(pyarrow, text=made)
+        except pyarrow.ArrowNotImplementedError as error:
+            pytest.skip(f"this pyarrow does not write it: {error}")
         assert list(open_corpus("a.parquet")) == ["a", "é", "a"]
 
     def test_another_column_and_groups(self, pyarrow):

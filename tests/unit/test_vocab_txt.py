@@ -41,7 +41,7 @@ def test_a_piece_is_a_line_whatever_python_takes_for_one(inside: str, tmp_path: 
     result = convert(source, to="vocab.txt", out=tmp_path / "vocab.txt")
     assert result.out.read_bytes().decode().split("\n")[source.info.vocab_size :] == [""]
     opened = tokbench.load(result.out)
-    library = BertWordPieceTokenizer(str(result.out))
+    library = BertWordPieceTokenizer.from_file(str(result.out))
     last = source.token_bytes(source.info.vocab_size - 1).decode()
     for text in (f"{last} the", "the x\u2028y", "and\x85the\x1cand", "x\u2028"):
         assert opened.encode(text) == source.encode(text)

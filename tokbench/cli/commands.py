@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from enum import StrEnum
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _IDS_AT_ONCE = 1 << 16
 
 
-class Layout(Enum):
+class Layout(StrEnum):
     """How several tokenizers are shown."""
 
     stacked = "stacked"
@@ -64,7 +64,7 @@ def encode(
     text: TextFlag = False,
     file: FileFlag = False,
     text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.strict,
+    errors: ErrorsOption = ErrorPolicy.STRICT,
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     out: shards.OutOption = None,
     format: shards.FormatOption = shards.ShardFormat.npy,
@@ -147,7 +147,7 @@ def decode(
     engine: EngineOption = EngineChoice.auto,
     errors: Annotated[
         DecodeErrors, typer.Option(help="Bytes that are no whole characters: U+FFFD, or an error.")
-    ] = DecodeErrors.replace,
+    ] = DecodeErrors.REPLACE,
     document: shards.DocumentOption = None,
     json: JsonFlag = False,
     progress: ProgressOption = ProgressChoice.bar,
@@ -207,7 +207,7 @@ def viz(
     text: TextFlag = False,
     file: FileFlag = False,
     text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.strict,
+    errors: ErrorsOption = ErrorPolicy.STRICT,
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,

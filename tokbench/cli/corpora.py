@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
 
 
-class DocumentUnit(Enum):
+class DocumentUnit(StrEnum):
     """What a text file falls into."""
 
     file = "file"
@@ -46,7 +46,7 @@ class DocumentChoices:
     paths: PathsArgument = None
     documents: DocumentsOption = DocumentUnit.file
     text_field: TextFieldOption = "text"
-    errors: ErrorsOption = ErrorPolicy.strict
+    errors: ErrorsOption = ErrorPolicy.STRICT
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
     def corpus(self, *, group_by: str = "auto") -> Corpus:

@@ -50,7 +50,7 @@ def count(
     text: TextFlag = False,
     file: FileFlag = False,
     text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.strict,
+    errors: ErrorsOption = ErrorPolicy.STRICT,
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     json: JsonFlag = False,
     csv: Annotated[

@@ -33,7 +33,7 @@ def corpus(
         typer.Option(metavar="WAY", help="auto, path, script, extension, or field:NAME of records."),
     ] = "auto",
     text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.strict,
+    errors: ErrorsOption = ErrorPolicy.STRICT,
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,

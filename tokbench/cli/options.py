@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +12,7 @@ import typer
 from tokbench.tokens import SpecialPolicy
 
 
-class ColorChoice(Enum):
+class ColorChoice(StrEnum):
     """When output is coloured."""
 
     auto = "auto"
@@ -20,7 +20,7 @@ class ColorChoice(Enum):
     never = "never"
 
 
-class ProgressChoice(Enum):
+class ProgressChoice(StrEnum):
     """How progress is shown."""
 
     bar = "bar"
@@ -28,15 +28,15 @@ class ProgressChoice(Enum):
     none = "none"
 
 
-class ErrorPolicy(Enum):
+class ErrorPolicy(StrEnum):
     """What to do about bytes that are not UTF-8."""
 
-    strict = "strict"
-    replace = "replace"
-    skip = "skip"
+    STRICT = "strict"
+    REPLACE = "replace"
+    SKIP = "skip"
 
 
-class AggregateChoice(Enum):
+class AggregateChoice(StrEnum):
     """How many documents become one figure."""
 
     pooled = "pooled"
@@ -44,7 +44,7 @@ class AggregateChoice(Enum):
     per_document = "per_document"
 
 
-class EngineChoice(Enum):
+class EngineChoice(StrEnum):
     """What runs a tokenizer that was opened from a file of another tool."""
 
     auto = "auto"
@@ -52,11 +52,11 @@ class EngineChoice(Enum):
     library = "library"
 
 
-class DecodeErrors(Enum):
+class DecodeErrors(StrEnum):
     """What becomes of bytes that are no whole characters."""
 
-    replace = "replace"
-    strict = "strict"
+    REPLACE = "replace"
+    STRICT = "strict"
 
 
 _SIZE = re.compile(r"([0-9]{1,15})(?:([KMGT])(I?)B?|B)?")

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,14 +41,14 @@ _FAILED = 3
 _RANGE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,18}))?")
 
 
-class ShardFormat(Enum):
+class ShardFormat(StrEnum):
     """In which form ids are written."""
 
     npy = "npy"
     bin = "bin"
 
 
-class TokenType(Enum):
+class TokenType(StrEnum):
     """The type of an id in a shard."""
 
     auto = "auto"

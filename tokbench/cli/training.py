@@ -113,7 +113,7 @@ def train(
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Save in tokenizers/NAME.")] = None,
     documents: DocumentsOption = DocumentUnit.file,
     text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.strict,
+    errors: ErrorsOption = ErrorPolicy.STRICT,
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     threads: Annotated[
         int | None, typer.Option(metavar="N", help="Threads; never changes the result. By default all.")

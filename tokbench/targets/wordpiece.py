@@ -59,7 +59,7 @@ def make(source: Source) -> Product:
         from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
         # One copy in which special tokens are found in texts, and one in which they are not.
-        ordinary, special = (BertWordPieceTokenizer(str(path), **options) for _ in range(2))
+        ordinary, special = (BertWordPieceTokenizer.from_file(str(path), **options) for _ in range(2))
         ordinary._tokenizer.encode_special_tokens = True
         return Peer(
             name=f"tokenizers {tokenizers.__version__}",
