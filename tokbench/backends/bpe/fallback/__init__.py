@@ -1,0 +1,16 @@
+"""The kernel's twin in Python, for installs without a compiler: the same names, arguments and results.
+
+It is to `reference.py` what the C++ kernel is: the same law, with enough bookkeeping that
+training does not count every pair again for each merge. Tests run over both.
+"""
+
+from __future__ import annotations
+
+from tokbench.backends.bpe.fallback.counting import PretokenCounter
+from tokbench.backends.bpe.fallback.decoding import Decoder
+from tokbench.backends.bpe.fallback.encoding import Encoder
+from tokbench.backends.bpe.fallback.splitting import split
+from tokbench.backends.bpe.fallback.training import train
+from tokbench.backends.bpe.rank_file import read_ranks
+
+__all__ = ["Decoder", "Encoder", "PretokenCounter", "read_ranks", "split", "train"]

@@ -1,0 +1,232 @@
+"""Encoding with one vocabulary: each pre-token merged by a heap, and remembered."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from tokbench.backends.bpe import reference
+from tokbench.backends.bpe.fallback.splitting import named_pattern
+from tokbench.backends.bpe.split import split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.backends.bpe.reference import Pair
+
+_MAX_SEEN = 1 << 16
+
+
+class Encoder:
+    """Encodes and decodes with one vocabulary."""
+
+    def __init__(self, merges: NDArray[np.uint32] | memoryview, pattern: str | None) -> None:
+        rows = cast("list[list[int]]", merges.tolist())
+        for number, pair in enumerate(rows):
+            if max(pair) >= reference.NUM_BYTES + number:
+                raise ValueError(f"merge {number} refers to an id that is not made yet")
+        tokens = reference.vocabulary(rows)
+        made = range(reference.NUM_BYTES, len(tokens))
+        self._set(tokens, pairs=_ranks_of_pairs(rows), made=made, byte_ids=range(256), pattern=pattern)
+
+    @classmethod
+    def from_ranks(cls, tokens: list[bytes], pattern: str | None) -> Encoder:
+        """Two neighbours merge when their bytes together are a token, the smallest rank first."""
+        if b"" in tokens:
+            raise ValueError(f"token {tokens.index(b'')} is empty")
+        return cls._of_ranks(tokens, pattern)
+
+    @classmethod
+    def from_ranked_block(
+        cls, block: bytes, starts: memoryview, gaps: list[int], pattern: str | None
+    ) -> Encoder:
+        """The same of tokens in a block of bytes, with gaps among the ranks."""
+        return cls._of_ranks(_tokens_in(block, starts, gaps), pattern)
+
+    @classmethod
+    def from_merged_block(
+        cls,
+        block: bytes,
+        starts: memoryview,
+        gaps: list[int],
+        merges: memoryview,
+        *,
+        whole_tokens_first: bool,
+        pattern: str | None,
+    ) -> Encoder:
+        """As `from_parts`, of tokens in a block of bytes and of merges behind one another."""
+        rows = np.asarray(merges).reshape(-1, 3)
+        tokens = _tokens_in(block, starts, gaps)
+        return cls.from_parts(tokens, rows, whole_tokens_first=whole_tokens_first, pattern=pattern)
+
+    @classmethod
+    def _of_ranks(cls, tokens: list[bytes], pattern: str | None) -> Encoder:
+        ids: dict[bytes, int] = {}
+        for id, token in enumerate(tokens):
+            if token and ids.setdefault(token, id) != id:
+                raise ValueError(f"token {id} occurs twice")
+        pairs = {
+            (ids[token[:cut]], ids[token[cut:]]): id
+            for id, token in enumerate(tokens)
+            for cut in range(1, len(token))
+            if token[:cut] in ids and token[cut:] in ids
+        }
+        encoder = cls.__new__(cls)
+        encoder._set(
+            tokens,
+            pairs=pairs,
+            made=range(len(tokens)),
+            byte_ids=_byte_ids(ids),
+            pattern=pattern,
+            whole_tokens=ids,
+        )
+        return encoder
+
+    @classmethod
+    def from_parts(
+        cls, tokens: list[bytes], merges: NDArray[np.uint32], *, whole_tokens_first: bool, pattern: str | None
+    ) -> Encoder:
+        """Tokens by id (empty for a gap) and merges (left, right, made) in the order of their ranks."""
+        ids: dict[bytes, int] = {}
+        for id, token in enumerate(tokens):
+            if token:
+                ids.setdefault(token, id)
+        byte_ids = _byte_ids(ids)
+        rows: list[list[int]] = merges.tolist()
+        for number, row in enumerate(rows):
+            if max(row) >= len(tokens):
+                raise ValueError(f"merge {number} refers to an id that does not exist")
+            if tokens[row[0]] + tokens[row[1]] != tokens[row[2]]:
+                raise ValueError(f"merge {number} does not make its token")
+        encoder = cls.__new__(cls)
+        encoder._set(
+            tokens,
+            pairs=_ranks_of_pairs(rows),
+            made=[row[2] for row in rows],
+            byte_ids=byte_ids,
+            pattern=pattern,
+            whole_tokens=ids if whole_tokens_first else {},
+        )
+        return encoder
+
+    def _set(
+        self,
+        tokens: list[bytes],
+        *,
+        pairs: Mapping[Pair, int],
+        made: Sequence[int],
+        byte_ids: Sequence[int],
+        pattern: str | None,
+        whole_tokens: Mapping[bytes, int] | None = None,
+    ) -> None:
+        self._tokens = list(tokens)
+        self._ranks = pairs
+        self._made = made
+        self._byte_ids = byte_ids
+        self._whole_tokens = whole_tokens or {}
+        self._pattern = named_pattern(pattern)
+        self._seen: dict[str, tuple[int, ...]] = {}
+
+    def encode(self, text: str) -> list[int]:
+        text.encode()
+        ids: list[int] = []
+        for pretoken in split(self._pattern, text):
+            ids.extend(self._encode_pretoken(pretoken))
+        return ids
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        del threads
+        encoded = [self.encode(text) for text in texts]
+        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(texts) + 1)
+        return np.array([id for ids in encoded for id in ids], dtype=np.uint32), offsets
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        del threads
+        return np.fromiter((len(self.encode(text)) for text in texts), np.int64, len(texts))
+
+    def encode_split(self, text: str, ends: list[int]) -> NDArray[np.uint32]:
+        data = text.encode()
+        if any(start >= end for start, end in pairwise([0, *ends])) or (ends or [0])[-1] != len(data):
+            raise ValueError("the pre-tokens must be ascending and cover the text")
+        ids = [id for start, end in pairwise([0, *ends]) for id in self._merge(data[start:end])]
+        return np.array(ids, dtype=np.uint32)
+
+    def complete(self) -> None:
+        """There are no tables to be made later."""
+
+    def tokens(self) -> list[bytes]:
+        return list(self._tokens)
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def _encode_pretoken(self, pretoken: str) -> tuple[int, ...]:
+        ids = self._seen.get(pretoken)
+        if ids is None:
+            ids = tuple(self._merge(pretoken.encode()))
+            if len(self._seen) >= _MAX_SEEN:
+                self._seen.clear()
+            self._seen[pretoken] = ids
+        return ids
+
+    def _merge(self, pretoken: bytes) -> Iterable[int]:
+        """Merge neighbours, the smallest rank first and of equal ones the leftmost: n log n by a heap."""
+        if pretoken in self._whole_tokens:
+            return (self._whole_tokens[pretoken],)
+        symbols = [self._byte_ids[byte] for byte in pretoken]
+        previous, following = list(range(-1, len(symbols) - 1)), [*range(1, len(symbols)), -1]
+        heap = [
+            (rank, place, left, right)
+            for place, (left, right) in enumerate(pairwise(symbols))
+            if (rank := self._ranks.get((left, right))) is not None
+        ]
+        heapq.heapify(heap)
+        while heap:
+            rank, place, left, right = heapq.heappop(heap)
+            behind = following[place]
+            if symbols[place] != left or behind < 0 or symbols[behind] != right:
+                continue
+            symbols[place], symbols[behind] = self._made[rank], -1
+            following[place] = after = following[behind]
+            if after >= 0:
+                previous[after] = place
+            for start in (previous[place], place):
+                if start >= 0 and following[start] >= 0:
+                    pair = symbols[start], symbols[following[start]]
+                    if (next_rank := self._ranks.get(pair)) is not None:
+                        heapq.heappush(heap, (next_rank, start, *pair))
+        return (symbol for symbol in symbols if symbol >= 0)
+
+
+def _tokens_in(block: bytes, starts: memoryview, gaps: list[int]) -> list[bytes]:
+    """The tokens in a block of bytes, empty for a gap."""
+    if not len(starts):
+        raise ValueError("there must be a start for each token and one more")
+    if any(start > stop for start, stop in pairwise(starts)) or starts[-1] > len(block):
+        raise ValueError("starts must be ascending and inside the block")
+    tokens = [bytes(block[start:stop]) for start, stop in pairwise(starts)]
+    for gap in gaps:
+        if gap >= len(tokens):
+            raise ValueError("a gap is beyond the last token")
+        tokens[gap] = b""
+    return tokens
+
+
+def _byte_ids(ids: Mapping[bytes, int]) -> list[int]:
+    for value in range(reference.NUM_BYTES):
+        if bytes([value]) not in ids:
+            raise ValueError(f"no token for the byte {value}")
+    return [ids[bytes([value])] for value in range(reference.NUM_BYTES)]
+
+
+def _ranks_of_pairs(merges: Iterable[Sequence[int]]) -> dict[Pair, int]:
+    """The rank of each pair; of a pair that is merged twice the first counts."""
+    ranks: dict[Pair, int] = {}
+    for rank, (left, right, *_) in enumerate(merges):
+        ranks.setdefault((left, right), rank)
+    return ranks

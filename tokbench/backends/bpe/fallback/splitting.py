@@ -1,0 +1,26 @@
+"""Where the pre-tokens of a text end, by the patterns that the scanners of the native kernel know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split_offsets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tokbench.backends.bpe.split import SplitPattern
+
+
+def split(pattern: str, text: bytes) -> NDArray[np.int64]:
+    """Where the pre-tokens of a text end, in bytes."""
+    return np.asarray(split_offsets(named_pattern(pattern), text.decode()), dtype=np.int64)
+
+
+def named_pattern(pattern: str | None) -> SplitPattern:
+    """The pattern of a name. Raises `ValueError` for one without a scanner."""
+    if pattern is not None and pattern not in PATTERN_NAMES:
+        raise ValueError(f'no scanner for the pattern "{pattern}"')
+    return resolve_pattern(pattern or "none")

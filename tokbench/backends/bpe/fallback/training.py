@@ -1,0 +1,134 @@
+"""Learning merges: for each pair its count and its places, and a heap of the most frequent."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.backends.bpe import reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from tokbench.backends.bpe.fallback.counting import PretokenCounter
+    from tokbench.backends.bpe.reference import Pair
+
+_REPORT_EVERY = 64
+
+
+def train(
+    counter: PretokenCounter,
+    *,
+    num_merges: int,
+    min_frequency: int,
+    max_token_length: int,
+    seed: int,
+    progress: Callable[[int], None] | None,
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
+    """Learn merges from a finished counter: (uint32[n, 2] pairs, int64[n] counts, tokens of the text)."""
+    del seed
+    if min_frequency < 1:
+        raise ValueError("min_frequency must be at least 1")
+    trainer = _Trainer(counter.items(), min_frequency=min_frequency, max_token_length=max_token_length)
+    while len(trainer.merges) < num_merges and trainer.step():
+        if progress is not None and len(trainer.merges) % _REPORT_EVERY == 0:
+            progress(len(trainer.merges))
+    pairs = np.array([merge[:2] for merge in trainer.merges], dtype=np.uint32).reshape(-1, 2)
+    counts = np.array([merge.count for merge in trainer.merges], dtype=np.int64)
+    return pairs, counts, trainer.num_tokens
+
+
+class _Trainer:
+    """Symbols in one list, each knowing its neighbours; for each pair its count and its places.
+
+    A pair's count can only fall after the merge that made its younger symbol, so a heap whose
+    entries may be too high, pushed again when they come up, gives the order of the law.
+    """
+
+    def __init__(
+        self, pretokens: Iterable[tuple[bytes, int]], *, min_frequency: int, max_token_length: int
+    ) -> None:
+        self._min_frequency = min_frequency
+        self._max_token_length = max_token_length
+        self._symbols: list[int] = []
+        self._weights: list[int] = []
+        self._previous: list[int] = []
+        self._next: list[int] = []
+        self._lengths = [1] * reference.NUM_BYTES
+        self._counts: dict[Pair, int] = {}
+        self._places: dict[Pair, list[int]] = {}
+        self._heap: list[tuple[int, Pair]] = []
+        self.merges: list[reference.Merge] = []
+        self.num_tokens = 0
+        for pretoken, count in pretokens:
+            self._lay_out(pretoken, count)
+        self._add_pairs(range(len(self._symbols)))
+
+    def step(self) -> bool:
+        while self._heap:
+            negative_count, pair = heapq.heappop(self._heap)
+            count = self._counts[pair]
+            if count == -negative_count:
+                self._merge(pair, count)
+                return True
+            if count >= self._min_frequency:
+                heapq.heappush(self._heap, (-count, pair))
+        return False
+
+    def _lay_out(self, pretoken: bytes, count: int) -> None:
+        start, size = len(self._symbols), len(pretoken)
+        self.num_tokens += size * count
+        self._symbols.extend(pretoken)
+        self._weights.extend([count] * size)
+        self._previous.extend(range(start - 1, start + size - 1))
+        self._next.extend(range(start + 1, start + size + 1))
+        self._previous[start] = self._next[-1] = -1
+
+    def _add_pairs(self, left_places: Iterable[int]) -> None:
+        counts: defaultdict[Pair, int] = defaultdict(int)
+        places: defaultdict[Pair, list[int]] = defaultdict(list)
+        for place in left_places:
+            if (behind := self._next[place]) >= 0:
+                pair = (self._symbols[place], self._symbols[behind])
+                counts[pair] += self._weights[place]
+                places[pair].append(place)
+        for pair, count in counts.items():
+            length = self._lengths[pair[0]] + self._lengths[pair[1]]
+            if count >= self._min_frequency and not 0 < self._max_token_length < length:
+                self._counts[pair], self._places[pair] = count, places[pair]
+                heapq.heappush(self._heap, (-count, pair))
+
+    def _merge(self, pair: Pair, count: int) -> None:
+        made = reference.NUM_BYTES + len(self.merges)
+        self.merges.append(reference.Merge(*pair, count))
+        self._lengths.append(self._lengths[pair[0]] + self._lengths[pair[1]])
+        merged = [place for place in self._places.pop(pair) if self._replace(place, pair, made)]
+        self._counts[pair] = 0
+        # The pair between two merged places begins at the left one: each place is asked for once.
+        lefts = dict.fromkeys(p for place in merged for p in (self._previous[place], place) if p >= 0)
+        self._add_pairs(lefts)
+
+    def _replace(self, place: int, pair: Pair, made: int) -> bool:
+        """Merge the pair at a place, unless it is gone there, and lower the counts of the pairs around it."""
+        symbols, behind = self._symbols, self._next[place]
+        if symbols[place] != pair[0] or behind < 0 or symbols[behind] != pair[1]:
+            return False
+        before, after = self._previous[place], self._next[behind]
+        if before >= 0 and symbols[before] != made:
+            self._lower((symbols[before], pair[0]), self._weights[place])
+        if after >= 0:
+            self._lower((pair[1], symbols[after]), self._weights[place])
+            self._previous[after] = place
+        symbols[place], symbols[behind] = made, -1
+        self._next[place] = after
+        self.num_tokens -= self._weights[place]
+        return True
+
+    def _lower(self, pair: Pair, weight: int) -> None:
+        if pair in self._counts:
+            self._counts[pair] -= weight
