@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.adapters import huggingface_document as reading
 from tokbench.adapters.cutting import are_long, document_cut
 from tokbench.adapters.huggingface_decoding import decodes_from_left, joined_pieces
+from tokbench.adapters.huggingface_entries import laid_out
 from tokbench.adapters.huggingface_spans import byte_offsets, own_places, own_spans
 from tokbench.adapters.side_by_side import Lines
 from tokbench.adapters.stretches import StretchMemo
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     import tokenizers
     from numpy.typing import NDArray
 
+    from tokbench.adapters.huggingface_decoding import JoinedPieces
+    from tokbench.adapters.huggingface_entries import EntryLayout
     from tokbench.interfaces import TrainingRecord
 
 _BATCH = 1024
@@ -103,27 +106,16 @@ class HuggingFaceTokenizer(BaseTokenizer):
             kernel=f"tokenizers {tokenizers.__version__}",
         )
         super().__init__(info, training=training)
-        self._lay_out(vocabulary, unknown=unknown)
+        self._spelled, self._unknown = vocabulary, unknown
 
-    def _lay_out(self, vocabulary: Mapping[str, int], *, unknown: str | None) -> None:
-        """What each id stands for."""
-        spelling = reading.piece_spelling(self._parsed)
-        added = {token["content"] for token in self._parsed["added_tokens"]}
-        self._spelled = vocabulary
-        self._pieces = {
-            id: text.encode() if text in added else spelling.bytes_of(text) for text, id in vocabulary.items()
-        }
-        self._inside_words = {
-            id for text, id in vocabulary.items() if spelling.prefix and text.startswith(spelling.prefix)
-        }
-        self._kinds = {
-            id: TokenKind.BYTE
-            for text, id in vocabulary.items()
-            if text not in added and spelling.is_byte(text)
-        }
-        if unknown is not None and unknown in vocabulary:
-            self._kinds[vocabulary[unknown]] = TokenKind.UNKNOWN
-        self._joined = joined_pieces(self._parsed)
+    @cached_property
+    def _laid_out(self) -> EntryLayout:
+        """What each id stands for; made when it is asked for, as encoding needs none of it."""
+        return laid_out(self._parsed, self._spelled, unknown=self._unknown)
+
+    @cached_property
+    def _joined(self) -> JoinedPieces | None:
+        return joined_pieces(self._parsed)
 
     # --- the library --------------------------------------------------------------------------
 
@@ -261,7 +253,7 @@ class HuggingFaceTokenizer(BaseTokenizer):
 
     @cached_property
     def _piece_table(self) -> PieceTable:
-        return PieceTable.of([self._pieces.get(id, b"") for id in range(self.info.vocab_size)])
+        return PieceTable.of([self._laid_out.pieces.get(id, b"") for id in range(self.info.vocab_size)])
 
     @cached_property
     def _kind_numbers(self) -> NDArray[np.uint8]:
@@ -352,17 +344,17 @@ class HuggingFaceTokenizer(BaseTokenizer):
         data, places, ids = text.encode(), byte_offsets(text), encoding.ids
         ranges = [(places[start], places[stop]) for start, stop in encoding.offsets]
         kinds = [self._kind(id, specials=specials) for id in ids]
+        entries = self._laid_out.pieces
         pieces = [
-            None if kind is TokenKind.UNKNOWN else self._pieces[id]
-            for id, kind in zip(ids, kinds, strict=True)
+            None if kind is TokenKind.UNKNOWN else entries[id] for id, kind in zip(ids, kinds, strict=True)
         ]
         for id, span, kind in zip(ids, own_spans(data, ranges, pieces), kinds, strict=True):
-            yield Token(id, self._pieces[id], span, kind)
+            yield Token(id, entries[id], span, kind)
 
     def _kind(self, id: int, *, specials: bool) -> TokenKind:
         if specials and id in self._special_bytes:
             return TokenKind.SPECIAL
-        return self._kinds.get(id, TokenKind.NORMAL)
+        return self._laid_out.kinds.get(id, TokenKind.NORMAL)
 
     def _engine_for(self, texts: Sequence[str], *, special: SpecialPolicy) -> tokenizers.Tokenizer:
         """The copy of the library that keeps to a policy. Raises `SpecialTokenError`."""
@@ -429,7 +421,7 @@ class HuggingFaceTokenizer(BaseTokenizer):
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
-        return self._pieces.get(id)
+        return self._laid_out.pieces.get(id)
 
     def token_id(self, piece: bytes) -> int | None:
         """The id of an entry by the bytes it stands for, or by its spelling in the file ("##ing"), or None.
@@ -442,10 +434,11 @@ class HuggingFaceTokenizer(BaseTokenizer):
     @cached_property
     def _ids(self) -> dict[bytes, int]:
         ids = {text: id for id, text in self._special_bytes.items()}
-        for id, piece in self._pieces.items():
-            if id not in self._inside_words:
+        layout = self._laid_out
+        for id, piece in layout.pieces.items():
+            if id not in layout.inside_words:
                 ids.setdefault(piece, id)
-        for id, piece in self._pieces.items():
+        for id, piece in layout.pieces.items():
             ids.setdefault(piece, id)
         for spelling, id in self._spelled.items():
             ids.setdefault(spelling.encode(), id)

@@ -120,14 +120,20 @@ def merge_pairs(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str
     merges = model.get("merges")
     if not isinstance(merges, list):
         raise ModelFormatError(path, "a list of merges", "none")
-    return [_merge_pair(merge, f"{path}, merge {number}") for number, merge in enumerate(merges)]
+    pairs: list[tuple[str, str]] = []
+    for number, merge in enumerate(merges):
+        parts = merge.split(" ") if type(merge) is str else merge
+        if type(parts) is not list or len(parts) != 2:
+            raise _not_two_pieces(merge, f"{path}, merge {number}")
+        left, right = parts
+        if not (left and right and type(left) is str and type(right) is str):
+            raise _not_two_pieces(merge, f"{path}, merge {number}")
+        pairs.append((left, right))
+    return pairs
 
 
-def _merge_pair(merge: object, place: str) -> tuple[str, str]:
-    parts: Sequence[Any] = merge.split(" ") if isinstance(merge, str) else merge  # type: ignore[assignment]
-    if isinstance(parts, list) and len(parts) == 2 and all(isinstance(p, str) and p for p in parts):
-        return parts[0], parts[1]
-    raise ModelFormatError(place, "two pieces", f"{merge!a:.60}")
+def _not_two_pieces(merge: object, place: str) -> ModelFormatError:
+    return ModelFormatError(place, "two pieces", f"{merge!a:.60}")
 
 
 def _check_model(model: Mapping[str, Any]) -> None:
