@@ -276,7 +276,7 @@ def test_costs_by_hand() -> None:
     assert cost.embedding_bytes(7, model, tied=False) == 7 * 10 * 4 * 2
     assert cost.kv_cache_bytes(9, model) == 2 * 3 * 2 * 5 * 9 * 4
     assert cost.context_chars(30, 10, model) == 300
-    assert cost.price_per_million_chars(30, 10, model) == pytest.approx(1e6 / 3 / 1000 * 2)
+    assert cost.price_per_million_chars(30, 10, model) == pytest.approx(2 / 3)
 
 
 def test_a_model_of_which_nothing_is_known_costs_nothing_that_is_known() -> None:

@@ -119,7 +119,7 @@ def test_costs_follow_from_the_model_and_the_groups(found: Report) -> None:
     for group, tally in found.judged.evaluation.groups.items():
         assert cost.groups[group].context_chars == tally["chars"] / tally["tokens"] * 128
         assert cost.groups[group].price_per_million_chars == pytest.approx(
-            tally["tokens"] / tally["chars"] * 1000 * 0.5
+            tally["tokens"] / tally["chars"] * 0.5
         )
         assert cost.groups[group].attention_flops == pytest.approx(
             4 * 2 * 64 * (tally["tokens"] / tally["chars"] * 1000) ** 2

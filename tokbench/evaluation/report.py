@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.evaluation.costs import cost_of
 from tokbench.evaluation.robustness import Robustness, robustness_of
 from tokbench.evaluation.spending import Spending, spending_of
 from tokbench.evaluation.sweeping import nested_merges
 from tokbench.interfaces import no_progress
-from tokbench.metrics import cost
 from tokbench.metrics.distribution import frequency_deciles, length_histogram
 from tokbench.metrics.nested import scaffold_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.reading import Reading
     from tokbench.interfaces import Progress, Tokenizer
     from tokbench.metrics.cost import Model
@@ -45,42 +44,6 @@ class Numbers:
     digits: int
     numbers: int
     tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class GroupCost:
-    """What the text of a group costs.
-
-    Attributes:
-        context_chars: characters that fit into the context; None without one.
-        price_per_million_chars: None without a price.
-        attention_flops: of attending over a thousand characters; None without width and layers.
-    """
-
-    context_chars: float | None
-    price_per_million_chars: float | None
-    attention_flops: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What the vocabulary and the text cost the model that the user described.
-
-    Attributes:
-        model: as described.
-        embedding_bytes: of the embedding, shared with the output matrix.
-        untied_bytes: of both, where they are two.
-        kv_cache_bytes: of a full context.
-        attention_flops: of attending over a full context.
-        groups: group → what its text costs.
-    """
-
-    model: Model
-    embedding_bytes: float | None
-    untied_bytes: float | None
-    kv_cache_bytes: float | None
-    attention_flops: float | None
-    groups: Mapping[str, GroupCost]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +116,7 @@ def report_on(
         scaffold=_scaffold(tokenizer, frequencies),
         numbers=_numbers(evaluation.total),
         robustness=robustness_of(tokenizer, reading.lines, seed=seed),
-        cost=_cost(judged, model),
+        cost=cost_of(evaluation.info.vocab_size, evaluation.groups, model),
     )
 
 
@@ -173,27 +136,4 @@ def _numbers(total: Tally) -> tuple[Numbers, ...]:
         Numbers(digits, int(numbers), int(tokens))
         for digits, (numbers, tokens) in enumerate(total.numbers.tolist())
         if numbers
-    )
-
-
-def _cost(judged: Judged, model: Model) -> Cost:
-    vocab_size = judged.contestant.tokenizer.info.vocab_size
-    return Cost(
-        model=model,
-        embedding_bytes=cost.embedding_bytes(vocab_size, model, tied=True),
-        untied_bytes=cost.embedding_bytes(vocab_size, model, tied=False),
-        kv_cache_bytes=None if model.context is None else cost.kv_cache_bytes(model.context, model),
-        attention_flops=None if model.context is None else cost.attention_flops(model.context, model),
-        groups={
-            group: _group_cost(tally["chars"], tally["tokens"], model)
-            for group, tally in judged.evaluation.groups.items()
-        },
-    )
-
-
-def _group_cost(chars: int, tokens: int, model: Model) -> GroupCost:
-    return GroupCost(
-        context_chars=cost.context_chars(chars, tokens, model),
-        price_per_million_chars=cost.price_per_million_chars(chars, tokens, model),
-        attention_flops=cost.attention_flops_per_thousand_chars(chars, tokens, model),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from tokbench.evaluation.costs import cost_document
 from tokbench.evaluation.documents import comparison_document
 from tokbench.evaluation.ranking import in_order
 from tokbench.metrics.catalogue import METRICS, metric_named
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.evaluation.comparison import Judged
-    from tokbench.evaluation.report import Cost, Report, Use
+    from tokbench.evaluation.costs import Cost
+    from tokbench.evaluation.report import Report, Use
     from tokbench.metrics.catalogue import Metric
 
 _GROUP_FIGURES = (
@@ -289,7 +291,6 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
     With `metrics`, the same with these metrics alone.
     """
     compared = comparison_document(report.comparison, metrics=metrics)
-    cost = report.cost
     return {
         **{key: value for key, value in compared.items() if key not in ("baseline", "tokenizers", "verdict")},
         "schema": "tokbench.report/1",
@@ -323,20 +324,7 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
             }
             for one in report.robustness
         ],
-        "cost": {
-            "embedding_bytes": cost.embedding_bytes,
-            "untied_bytes": cost.untied_bytes,
-            "kv_cache_bytes": cost.kv_cache_bytes,
-            "attention_flops": cost.attention_flops,
-            "groups": {
-                group: {
-                    "context_chars": found.context_chars,
-                    "price_per_million_chars": found.price_per_million_chars,
-                    "attention_flops_per_thousand_chars": found.attention_flops,
-                }
-                for group, found in cost.groups.items()
-            },
-        },
+        "cost": cost_document(report.cost),
     }
 
 
