@@ -166,6 +166,7 @@ def sweep(
     sizes: Sequence[int],
     backend: str = "bpe",
     options: Mapping[str, Any] | None = None,
+    model: Model | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress = no_progress,
@@ -177,8 +178,9 @@ def sweep(
         sizes: vocabulary sizes.
         backend: the algorithm; BPE is trained once, any other once for each size.
         options: its other options.
+        model: what is known of the model that it is for: what a size costs there decides which one is recommended.
         threads: for encoding; None takes every processor.
-        seed: chooses what is held out.
+        seed: chooses what is held out, and draws the resamples.
         progress: told how far it is.
 
     Raises:
@@ -186,7 +188,16 @@ def sweep(
         CorpusError: a text that cannot be read, or too little of it to hold some out.
     """
     split = split_corpus(corpus, seed=seed)
-    return sweep_sizes(split, sizes, backend=backend, options=options, threads=threads, progress=progress)
+    return sweep_sizes(
+        split,
+        sizes,
+        backend=backend,
+        options=options,
+        model=model,
+        threads=threads,
+        seed=seed,
+        progress=progress,
+    )
 
 
 def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Comparison:

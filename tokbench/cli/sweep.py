@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.model_options import ModelChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import ProgressChoice, ProgressOption
 from tokbench.cli.output import OutputChoices, PictureChoices
@@ -31,14 +32,13 @@ def sweep(
             metavar="KEY=VALUE", help="Any other option of the backend; can be given several times."
         ),
     ] = None,
-    model_dim: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="The model's width: shows the parameters of the embedding."),
-    ] = None,
+    described: ModelChoices,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Chooses what is held out.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Chooses what is held out, and draws the resamples.")
+    ] = 0,
     form: OutputChoices,
     drawn: PictureChoices,
     progress: ProgressOption = ProgressChoice.bar,
@@ -62,6 +62,7 @@ def sweep(
             sizes=wanted,
             backend=backend,
             options=options,
+            model=described.model(),
             threads=threads,
             seed=seed,
             progress=report,
@@ -69,7 +70,4 @@ def sweep(
         report("drawing", 0, None, "charts")
         pictures.write_sweep(result, corpus, seed=seed)
     tell_problems(corpus)
-    output.write(
-        sweep_forms(result, model_dim=model_dim),
-        lambda console: render_sweep(result, model_dim=model_dim, console=console),
-    )
+    output.write(sweep_forms(result), lambda console: render_sweep(result, console=console))

@@ -77,9 +77,9 @@ def _tokenizer(judged: Judged, metrics: Sequence[Metric]) -> dict[str, Any]:
         "relative_tokens": judged.relative_tokens,
         "word_unit": word_unit(evaluation.total),
         "counts": dict(evaluation.total.as_counts()),
-        "metrics": {metric.name: _figure(judged.figures[metric.name]) for metric in metrics},
+        "metrics": {metric.name: figure_document(judged.figures[metric.name]) for metric in metrics},
         "groups": {
-            group: {metric.name: _figure(figures[metric.name]) for metric in metrics}
+            group: {metric.name: figure_document(figures[metric.name]) for metric in metrics}
             for group, figures in judged.groups.items()
         },
         "group_word_units": {group: word_unit(tally) for group, tally in evaluation.groups.items()},
@@ -104,7 +104,8 @@ def word_unit(tally: Tally) -> str | None:
     return "character" if tally["unspaced_words"] * 2 > tally["words"] else "word"
 
 
-def _figure(figure: Figure) -> dict[str, Any]:
+def figure_document(figure: Figure) -> dict[str, Any]:
+    """A figure as a part of `--json`."""
     return {
         "value": figure.value,
         "interval": _interval(figure.interval),

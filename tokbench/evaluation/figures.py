@@ -10,6 +10,8 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.intervals import Interval
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tokbench.evaluation.aggregation import Aggregate
     from tokbench.metrics.catalogue import Metric
     from tokbench.metrics.intervals import Resampled
@@ -38,15 +40,17 @@ class Figure:
         return None if self.difference_interval is None else not self.difference_interval.spans_zero
 
 
-def figures_of(aggregate: Aggregate, base: Aggregate) -> dict[str, Figure]:
-    """Every metric of a tokenizer on all text, beside the baseline's."""
+def figures_of(
+    aggregate: Aggregate, base: Aggregate | None, *, metrics: Iterable[Metric] = METRICS.values()
+) -> dict[str, Figure]:
+    """Metrics of a tokenizer on all text, by default every one, beside the baseline's where there is one."""
     return {
-        name: _figure(
+        metric.name: _figure(
             metric,
-            values=(aggregate.value(metric), base.value(metric)),
-            resampled=(aggregate.resampled(metric), base.resampled(metric)),
+            values=(aggregate.value(metric), None if base is None else base.value(metric)),
+            resampled=(aggregate.resampled(metric), None if base is None else base.resampled(metric)),
         )
-        for name, metric in METRICS.items()
+        for metric in metrics
     }
 
 

@@ -153,6 +153,16 @@ def latex_table(head: Sequence[str], rows: Sequence[Row]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
+def markdown_notes(lines: Iterable[str]) -> bytes:
+    """Sentences, a paragraph each."""
+    return "\n".join(f"{_markdown(line)}\n" for line in lines).encode()
+
+
+def latex_notes(lines: Iterable[str]) -> bytes:
+    """The same."""
+    return "\n".join(f"{_latex(line)}\n" for line in lines).encode()
+
+
 def _latex_row(cells: Iterable[str]) -> str:
     return rf"{' & '.join(cells)} \\"
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tokbench.render.exports import latex_table, markdown_table
-from tokbench.render.figures import bar
+from tokbench.evaluation.costs import cost_document
+from tokbench.evaluation.documents import figure_document
+from tokbench.evaluation.recommending import METHOD
+from tokbench.evaluation.sweeping import SWEPT
+from tokbench.metrics.catalogue import METRICS
+from tokbench.render.costs import cost_columns, model_of
+from tokbench.render.exports import latex_notes, latex_table, markdown_notes, markdown_table
+from tokbench.render.figures import bar, counted, drawn_from, names_of, shown, with_interval
 from tokbench.render.layout import Column, plain_table, print_panes, print_table
 from tokbench.render.tables import visible
 
@@ -19,41 +26,58 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.evaluation.sweeping import Sweep, SweepPoint
+    from tokbench.metrics.catalogue import Metric
     from tokbench.render.exports import Form, Row
 
 _BAR_WIDTH = 16
 _GROUPS_DRAWN = 7
 _NONE = "–"
-_HEAD = ("entries", "bytes/token", "gain", "tokens")
+_FIGURES = [METRICS[name] for name in SWEPT]
+CSV_COLUMNS = (
+    *("vocab_size", "group", "bytes_per_token", "low", "high", "gain", "gain_low", "gain_high", "tokens"),
+    *(
+        "character_coverage",
+        "unk_rate",
+        "character_error_rate",
+        "filled",
+        "keeps_text",
+        "knee",
+        "recommended",
+    ),
+)
 
 
-def render_sweep(sweep: Sweep, *, model_dim: int | None, console: Console) -> None:
+@dataclass(frozen=True, slots=True)
+class SweepColumn:
+    """A figure of every size.
+
+    Attributes:
+        title: the head.
+        meaning: more of it.
+        cells: as they are shown.
+        values: what they are sorted by.
+    """
+
+    title: str
+    meaning: str
+    cells: tuple[str, ...]
+    values: tuple[float | None, ...]
+
+
+def render_sweep(sweep: Sweep, *, console: Console) -> None:
     """A line for each size, and what the curve says.
 
     Args:
         sweep: what was found.
-        model_dim: the width of the model that the embedding is for; None leaves parameters out.
         console: where it goes.
     """
-    runs = "one training" if sweep.trainings == 1 else f"{sweep.trainings} trainings"
-    console.print(
-        Text(
-            f"{sweep.backend}: {runs} on {sweep.training_bytes:,} bytes, "
-            f"judged on {sweep.num_bytes:,} held-out bytes in {sweep.documents:,} documents",
-            style="dim",
-        )
-    )
+    console.print(Text(subtitle_of(sweep), style="dim"))
     longest = max((point.bytes_per_token or 0.0 for point in sweep.points), default=0.0)
-    rows = [_cells(*pair) for pair in zip((None, *sweep.points), sweep.points, strict=False)]
     columns = [
-        Column(title, tuple(Text(cell) for cell in cells))
-        for title, cells in zip(("bytes/token", "gain", "tokens"), zip(*rows, strict=True), strict=True)
+        Column(column.title, tuple(Text(cell) for cell in column.cells)) for column in columns_of(sweep)
     ]
-    if model_dim:
-        parameters = (point.vocab_size * model_dim for point in sweep.points)
-        columns.append(Column("embedding", tuple(Text(f"{number / 1e6:,.1f} M") for number in parameters)))
-    marks = tuple(Text(", ".join(_marks(sweep, point)), style="bold") for point in sweep.points)
-    columns.append(Column("", marks, justify="left"))
+    marks = tuple(Text(", ".join(marks_of(sweep, point)), style="bold") for point in sweep.points)
+    columns.insert(2, Column("", marks, justify="left"))
     bars = (bar(point.bytes_per_token, longest, width=_BAR_WIDTH) for point in sweep.points)
     print_panes(
         "entries",
@@ -62,31 +86,113 @@ def render_sweep(sweep: Sweep, *, model_dim: int | None, console: Console) -> No
         bars=Column("", tuple(Text(one, style="cyan") for one in bars), justify="left"),
         console=console,
     )
+    for line in legend_of_sweep(sweep):
+        console.print(Text(line, style="dim"))
     _print_groups(sweep, console=console)
     console.print()
-    console.print(Text.assemble(("recommended: ", "bold"), f"{sweep.recommended:,} entries: {sweep.reason}"))
-    if sweep.missing:
-        sizes = ", ".join(f"{size:,}" for size in sweep.missing)
-        console.print(Text(f"the text cannot fill {sizes} entries", style="yellow"))
+    console.print(Text.assemble(("recommended: ", "bold"), recommendation_of(sweep)))
+    for problem in problems_of(sweep):
+        console.print(Text(problem, style="yellow"))
 
 
-def _cells(before: SweepPoint | None, point: SweepPoint) -> tuple[str, str, str]:
-    """Bytes per token, by how much it grew, and the tokens."""
-    gain = _NONE
-    if before is not None and before.bytes_per_token and point.bytes_per_token is not None:
-        gain = f"{(point.bytes_per_token / before.bytes_per_token - 1) * 100:+.1f} %"
+def subtitle_of(sweep: Sweep) -> str:
+    """What was trained, and on what it was judged."""
+    runs = "one training" if sweep.trainings == 1 else f"{sweep.trainings} trainings"
     return (
-        _NONE if point.bytes_per_token is None else f"{point.bytes_per_token:.3f}",
-        gain,
-        f"{point.tokens:,}",
+        f"{sweep.backend}: {runs} on {sweep.training_bytes:,} bytes, "
+        f"judged on {sweep.num_bytes:,} held-out bytes in {counted(sweep.documents, 'document')}"
     )
 
 
-def _marks(sweep: Sweep, point: SweepPoint) -> Iterator[str]:
+def columns_of(sweep: Sweep) -> list[SweepColumn]:
+    """The figures of every size, bytes per token first."""
+    points = sweep.points
+    first, *others = _FIGURES
+    columns = [
+        _figure_column(sweep, first),
+        SweepColumn(
+            "gain",
+            "bytes per token over those of the size before",
+            tuple(_gain(point) for point in points),
+            tuple(None if point.gain is None else point.gain.difference for point in points),
+        ),
+        SweepColumn(
+            "tokens",
+            "tokens of the held-out text",
+            tuple(f"{point.tokens:,}" for point in points),
+            tuple(point.tokens for point in points),
+        ),
+        *(_figure_column(sweep, metric) for metric in others),
+    ]
+    costs = [point.cost for point in points if point.cost is not None]
+    columns += [
+        SweepColumn(column.title, column.meaning, column.cells, column.values)
+        for column in (cost_columns(costs) if len(costs) == len(points) else ())
+    ]
+    return columns
+
+
+def _figure_column(sweep: Sweep, metric: Metric) -> SweepColumn:
+    figures = [point.figures.get(metric.name) for point in sweep.points]
+    cells = (
+        _NONE
+        if figure is None or figure.value is None
+        else with_interval(
+            shown(figure.value, metric), figure.value, figure.interval, scale=100 if metric.share else 1
+        )
+        if metric is _FIGURES[0]
+        else shown(figure.value, metric)
+        for figure in figures
+    )
+    values = tuple(None if figure is None else figure.value for figure in figures)
+    return SweepColumn(metric.title, metric.meaning, tuple(cells), values)
+
+
+def _gain(point: SweepPoint) -> str:
+    figure = point.gain
+    if figure is None or figure.difference is None:
+        return _NONE
+    text = f"{figure.difference * 100:+.1f} %"
+    sign = "≈ " if figure.is_distinguishable is False else ""
+    return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=1)
+
+
+def marks_of(sweep: Sweep, point: SweepPoint) -> Iterator[str]:
+    """What is to be said of a size."""
     if point.vocab_size == sweep.knee:
         yield "knee"
     if point.vocab_size == sweep.recommended:
         yield "recommended"
+    if not point.is_filled:
+        yield "not filled"
+    if not point.keeps_text:
+        yield "loses text"
+
+
+def legend_of_sweep(sweep: Sweep) -> Iterator[str]:
+    """What intervals, marks and heads mean."""
+    yield (
+        sweep.interval_gap
+        or f"± 95 % (paired bootstrap over {drawn_from(sweep.units)}), ≈ not distinguishable"
+    )
+    yield METHOD
+    yield names_of(_FIGURES)
+    model = model_of(sweep.model)
+    if model is not None:
+        yield model
+
+
+def recommendation_of(sweep: Sweep) -> str:
+    """The recommended size and why, in a sentence."""
+    size = "none" if sweep.recommended is None else f"{sweep.recommended:,} entries"
+    return f"{size}: {sweep.reason}"
+
+
+def problems_of(sweep: Sweep) -> Iterator[str]:
+    """What the text was not enough for."""
+    if sweep.missing:
+        sizes = ", ".join(f"{size:,}" for size in sweep.missing)
+        yield f"the text cannot fill {sizes} entries"
 
 
 def _print_groups(sweep: Sweep, *, console: Console) -> None:
@@ -94,10 +200,7 @@ def _print_groups(sweep: Sweep, *, console: Console) -> None:
 
     By name: a byte is worth more in one script than in another.
     """
-    first, last = sweep.points[0], sweep.points[-1]
-    chosen = [
-        point for point in sweep.points if point in (first, last) or point.vocab_size == sweep.recommended
-    ]
+    chosen, last = chosen_points(sweep), sweep.points[-1]
     if len(last.groups) < 2:
         return
     table = plain_table("bytes/token", *((f"at {point.vocab_size:,}", "right") for point in chosen))
@@ -107,7 +210,20 @@ def _print_groups(sweep: Sweep, *, console: Console) -> None:
     print_table(table, console=console)
 
 
-def sweep_document(sweep: Sweep, *, model_dim: int | None = None) -> dict[str, Any]:
+def chosen_points(sweep: Sweep) -> list[SweepPoint]:
+    """The smallest size, the recommended one and the largest, each once."""
+    first, last = sweep.points[0], sweep.points[-1]
+    return [
+        point
+        for point in sweep.points
+        if point is first or point is last or point.vocab_size == sweep.recommended
+    ]
+
+
+# --- for other programs ---------------------------------------------------------------------------
+
+
+def sweep_document(sweep: Sweep) -> dict[str, Any]:
     """As `--json` prints it: schema tokbench.sweep/1."""
     return {
         "schema": "tokbench.sweep/1",
@@ -117,60 +233,122 @@ def sweep_document(sweep: Sweep, *, model_dim: int | None = None) -> dict[str, A
             "documents": sweep.documents,
             "bytes": sweep.num_bytes,
             "training_bytes": sweep.training_bytes,
+            "units": dict(sweep.units),
         },
         "points": [
             {
                 "vocab_size": point.vocab_size,
                 "tokens": point.tokens,
                 "bytes_per_token": point.bytes_per_token,
-                "embedding_parameters": None if model_dim is None else point.vocab_size * model_dim,
+                "filled": point.is_filled,
+                "keeps_text": point.keeps_text,
+                "metrics": {name: figure_document(figure) for name, figure in point.figures.items()},
+                "embedding_parameters": None
+                if sweep.model.dim is None
+                else point.vocab_size * sweep.model.dim,
+                "cost": None if point.cost is None else cost_document(point.cost),
                 "groups": dict(point.groups),
             }
             for point in sweep.points
         ],
         "knee": sweep.knee,
+        "method": METHOD,
         "recommended": sweep.recommended,
         "reason": sweep.reason,
         "missing": list(sweep.missing),
+        "interval_gap": sweep.interval_gap,
     }
 
 
 def sweep_csv(sweep: Sweep) -> bytes:
-    """A line for each size and group; all text is the group without a name."""
+    """A line for each size and group; all text is the group without a name, and has more figures."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("vocab_size", "group", "bytes_per_token"))
-    for point in sweep.points:
-        writer.writerow((point.vocab_size, "", point.bytes_per_token))
-        writer.writerows((point.vocab_size, group, value) for group, value in point.groups.items())
+    costs = list(cost_columns([point.cost for point in sweep.points if point.cost is not None]))
+    writer.writerow((*CSV_COLUMNS, *(column.name for column in costs)))
+    for place, point in enumerate(sweep.points):
+        gain = point.gain
+        writer.writerow(
+            (
+                point.vocab_size,
+                "",
+                point.bytes_per_token,
+                *((gain and gain.interval) or (None, None)),
+                None if gain is None else gain.difference,
+                *((gain and gain.difference_interval) or (None, None)),
+                point.tokens,
+                *(figure and figure.value for figure in map(point.figures.get, SWEPT[1:])),
+                int(point.is_filled),
+                int(point.keeps_text),
+                int(point.vocab_size == sweep.knee),
+                int(point.vocab_size == sweep.recommended),
+                *(column.values[place] for column in costs),
+            )
+        )
+        empty = [None] * (len(CSV_COLUMNS) + len(costs) - 3)
+        writer.writerows((point.vocab_size, group, value, *empty) for group, value in point.groups.items())
     return text.getvalue().encode()
 
 
-def sweep_forms(sweep: Sweep, *, model_dim: int | None) -> dict[Form, Callable[[], bytes]]:
+def sweep_forms(sweep: Sweep) -> dict[Form, Callable[[], bytes]]:
     """A sweep in the forms that other programs read."""
     return {
-        "json": lambda: _json(sweep, model_dim=model_dim),
+        "json": lambda: _json(sweep),
         "csv": lambda: sweep_csv(sweep),
-        "markdown": lambda: markdown_table(_HEAD, _rows(sweep)),
-        "latex": lambda: latex_table(_HEAD, _rows(sweep)),
+        "markdown": lambda: b"\n".join(
+            [*(markdown_table(*table) for table in _tables(sweep)), markdown_notes(_notes(sweep))]
+        ),
+        "latex": lambda: b"\n".join(
+            [*(latex_table(*table) for table in _tables(sweep)), latex_notes(_notes(sweep))]
+        ),
     }
 
 
-def _json(sweep: Sweep, *, model_dim: int | None) -> bytes:
+def _json(sweep: Sweep) -> bytes:
     import orjson
 
-    return orjson.dumps(sweep_document(sweep, model_dim=model_dim)) + b"\n"
+    return orjson.dumps(sweep_document(sweep)) + b"\n"
 
 
-def _rows(sweep: Sweep) -> list[Row]:
-    """For tables in documents: the recommended size is the marked one."""
-    return [
+def _tables(sweep: Sweep) -> Iterator[tuple[list[str], list[Row]]]:
+    """For documents: the sizes, the recommended one marked, and the groups at some of them."""
+    columns = columns_of(sweep)
+    yield (
+        ["entries", *(column.title for column in columns), ""],
         [
-            (cell, point.vocab_size == sweep.recommended)
-            for cell in (f"{point.vocab_size:,}", *_cells(before, point))
-        ]
-        for before, point in zip((None, *sweep.points), sweep.points, strict=False)
-    ]
+            [
+                (cell, point.vocab_size == sweep.recommended)
+                for cell in (
+                    f"{point.vocab_size:,}",
+                    *(column.cells[place] for column in columns),
+                    ", ".join(marks_of(sweep, point)),
+                )
+            ]
+            for place, point in enumerate(sweep.points)
+        ],
+    )
+    chosen, groups = chosen_points(sweep), sorted(sweep.points[-1].groups)
+    if len(groups) > 1:
+        yield (
+            ["bytes/token", *(f"at {point.vocab_size:,}" for point in chosen)],
+            [
+                [
+                    (group, False),
+                    *(
+                        (_NONE if value is None else f"{value:.3f}", False)
+                        for value in (point.groups.get(group) for point in chosen)
+                    ),
+                ]
+                for group in groups
+            ],
+        )
+
+
+def _notes(sweep: Sweep) -> Iterator[str]:
+    yield f"recommended: {recommendation_of(sweep)}"
+    yield from problems_of(sweep)
+    yield subtitle_of(sweep)
+    yield from legend_of_sweep(sweep)
 
 
 def curve_of(sweep: Sweep) -> list[tuple[int, float | None, str]]:

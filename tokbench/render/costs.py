@@ -1,0 +1,101 @@
+"""What tokenizers cost a model, as columns: one value for each tokenizer, or for each size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.evaluation.recommending import described
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tokbench.evaluation.costs import Cost, TextCost
+    from tokbench.metrics.cost import Model
+
+_NONE = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class CostColumn:
+    """One kind of cost.
+
+    Attributes:
+        title: the head.
+        name: as JSON calls it.
+        meaning: its definition, in a line.
+        values: None where the description of the model does not tell it.
+        cells: as they are shown.
+    """
+
+    title: str
+    name: str
+    meaning: str
+    values: tuple[float | None, ...]
+    cells: tuple[str, ...]
+
+
+def cost_columns(costs: Sequence[Cost]) -> Iterator[CostColumn]:
+    """The costs that the description of the model tells, of the vocabulary and of all text."""
+    yield from _known(
+        "embedding",
+        "embedding_bytes",
+        "the embedding, shared with the output matrix",
+        [cost.embedding_bytes for cost in costs],
+        shown_megabytes,
+    )
+    yield from _known(
+        "kFLOP/byte",
+        "flops_per_byte",
+        "what a byte of the text takes on its way through the model",
+        [cost.flops_per_byte for cost in costs],
+        lambda value: f"{value / 1e3:,.1f}",
+    )
+    yield from text_cost_columns([cost.text for cost in costs])
+
+
+def text_cost_columns(costs: Sequence[TextCost]) -> Iterator[CostColumn]:
+    """The same of some texts."""
+    yield from _known(
+        "chars/context",
+        "context_chars",
+        "characters that fit into the context",
+        [cost.context_chars for cost in costs],
+        lambda value: f"{value:,.0f}",
+    )
+    yield from _known(
+        "price/M chars",
+        "price_per_million_chars",
+        "the price of a million characters",
+        [cost.price_per_million_chars for cost in costs],
+        lambda value: f"{value:,.4g}",
+    )
+    yield from _known(
+        "GFLOP/1k chars",
+        "attention_flops_per_thousand_chars",
+        "attending over a thousand characters",
+        [cost.attention_flops for cost in costs],
+        lambda value: f"{value / 1e9:,.3g}",
+    )
+
+
+def shown_megabytes(num_bytes: float) -> str:
+    """Bytes in millions.
+
+    >>> shown_megabytes(8_190_000)
+    '8.2 MB'
+    """
+    return f"{num_bytes / 1e6:,.1f} MB"
+
+
+def model_of(model: Model) -> str | None:
+    """What computations are of; None where nothing is computed."""
+    return None if model.dim is None else f"kFLOP/byte: {described(model)}"
+
+
+def _known(
+    title: str, name: str, meaning: str, values: Sequence[float | None], shown: Callable[[float], str]
+) -> Iterator[CostColumn]:
+    if any(value is not None for value in values):
+        cells = tuple(_NONE if value is None else shown(value) for value in values)
+        yield CostColumn(title, name, meaning, tuple(values), cells)
