@@ -96,3 +96,27 @@ def test_out_is_written_whole(run, files, tmp_path):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["curve.csv"]
     run("sweep", *files, "--sizes", "300", "--out", "curve.txt").good()
     assert "recommended: 300 entries" in (tmp_path / "curve.txt").read_text(encoding="utf-8")
+
+
+def test_a_mix_chooses_the_size(run, files):
+    arguments = ["sweep", *files, "--sizes", "300,600", "--mix", "en=0.5,code=0.5", "--price", "2"]
+    data = run(*arguments, "--json").good().json
+    assert set(data["mix"]["groups"]["code"]) == set(data["points"][0]["groups"]) - {
+        "en",
+        "de",
+    }
+    first, second = (point["mix"]["value"] for point in data["points"])
+    assert data["points"][1]["mix"]["difference"] == pytest.approx(second / first - 1)
+    [sentence] = data["mix"]["verdict"]
+    assert sentence.startswith("for en 50 %, code 50 %: 600 entries is the cheapest")
+    assert sentence in " ".join(run(*arguments).good().stdout.split())
+    run("sweep", *files, "--sizes", "300", "--mix", "fr=1").refused(2, "no such group", "de, ")
+
+
+def test_every_form_says_what_the_terminal_says(run, files):
+    arguments = ["sweep", *files, "--sizes", "300,600", "--model-dim", "32"]
+    data = run(*arguments, "--json").good().json
+    for form in ([], ["--markdown"], ["--latex"]):
+        text = " ".join(run(*arguments, *form).good().stdout.replace("\\", "").split())
+        for part in (data["reason"], data["method"], "coverage", "UNK", "embedding", "MFLOP/byte", "at 600"):
+            assert part in text

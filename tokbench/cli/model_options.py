@@ -12,6 +12,15 @@ from tokbench.cli.numbers import tokens_option
 if TYPE_CHECKING:
     from tokbench.metrics.cost import Model
 
+MixOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUP=W,…",
+        help="The mix of text that matters, as en=0.6,de=0.3,code=0.1: shares of its bytes, made to add up to 1; a "
+        "name is a group, or the folder `code` or `parallel` for all groups in it. Tells which is the cheapest.",
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class ModelChoices:
@@ -42,3 +51,10 @@ class ModelChoices:
             bytes_per_parameter=self.parameter_bytes,
             price=self.price,
         )
+
+
+def chosen_mix(text: str | None) -> dict[str, float] | None:
+    """What --mix says. Raises `ConfigError`."""
+    from tokbench.evaluation.mixing import parse_mix
+
+    return None if text is None else parse_mix(text)

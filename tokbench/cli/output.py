@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tokbench.render.exports import Form
     from tokbench.render.html.report import Curve
 
-_ALL = "all"
+_ALL, _HELP = "all", "help"
 _FORM = {"json", "csv", "markdown", "latex", "out", "html", "plot", "color", "progress", "metrics", "times"}
 """Options that say how figures are shown."""
 
@@ -130,6 +130,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def tells_metrics(names: str | None, form: OutputChoices) -> bool:
+    """Whether `--metrics help` was asked for; then every figure has been explained."""
+    from tokbench.render.metric_help import metric_help_forms, render_metric_help
+
+    if (names or "").strip() != _HELP:
+        return False
+    form.output().write(metric_help_forms(), lambda console: render_metric_help(console=console))
+    return True
 
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...] | None:

@@ -37,10 +37,12 @@ def report(
 ) -> None:
     """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs."""
     from tokbench import judging
-    from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms
+    from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms, tells_metrics
     from tokbench.render.progress import showing_progress
     from tokbench.render.report import render_report, report_json
 
+    if tells_metrics(metrics, form):
+        return
     chosen = chosen_metrics(metrics)
     output = form.output()
     pictures = drawn.pictures()

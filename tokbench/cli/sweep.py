@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
-from tokbench.cli.model_options import ModelChoices
+from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import ProgressChoice, ProgressOption
 from tokbench.cli.output import OutputChoices, PictureChoices
@@ -33,6 +33,7 @@ def sweep(
         ),
     ] = None,
     described: ModelChoices,
+    mix: MixOption = None,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
@@ -48,6 +49,7 @@ def sweep(
     from tokbench.render.progress import showing_progress
     from tokbench.render.sweep import render_sweep, sweep_forms
 
+    shares = chosen_mix(mix)
     output = form.output()
     pictures = drawn.pictures()
     wanted = judging.parse_sizes(sizes)
@@ -63,6 +65,7 @@ def sweep(
             backend=backend,
             options=options,
             model=described.model(),
+            mix=shares,
             threads=threads,
             seed=seed,
             progress=report,

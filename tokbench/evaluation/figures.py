@@ -54,6 +54,21 @@ def figures_of(
     }
 
 
+def relative_tokens_of(aggregate: Aggregate, base: Aggregate, *, value: float | None) -> Figure:
+    """The tokens of all text over the baseline's, and by what share they are more.
+
+    Args:
+        aggregate: of the tokenizer.
+        base: of the baseline.
+        value: the ratio.
+    """
+    drawn = aggregate.relative_tokens(base)
+    if value is None or drawn is None:
+        return Figure(value, difference=None if value is None else value - 1)
+    low, high = drawn.interval
+    return Figure(value, Interval(low, high), value - 1, Interval(low - 1, high - 1))
+
+
 def group_figures_of(aggregate: Aggregate, base: Aggregate, *, group: str) -> dict[str, Figure]:
     """Every metric of a tokenizer on the text of a group, beside the baseline's."""
     metrics = list(METRICS.values())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.evaluation.costs import cost_of
 from tokbench.evaluation.robustness import Robustness, robustness_of
 from tokbench.evaluation.spending import Spending, spending_of
 from tokbench.evaluation.sweeping import nested_merges
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.reading import Reading
     from tokbench.interfaces import Progress, Tokenizer
-    from tokbench.metrics.cost import Model
     from tokbench.metrics.tally import Tally
 
 _USED_SHOWN = 20
@@ -86,7 +84,6 @@ def report_on(
     comparison: Comparison,
     reading: Reading,
     *,
-    model: Model,
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Report:
@@ -95,7 +92,6 @@ def report_on(
     Args:
         comparison: of that tokenizer alone.
         reading: of the documents that it was judged on.
-        model: for the costs.
         seed: chooses the words that get a typo.
         progress: told how far it is.
     """
@@ -116,7 +112,7 @@ def report_on(
         scaffold=_scaffold(tokenizer, frequencies),
         numbers=_numbers(evaluation.total),
         robustness=robustness_of(tokenizer, reading.lines, seed=seed),
-        cost=cost_of(evaluation.info.vocab_size, evaluation.groups, model),
+        cost=judged.cost,
     )
 
 

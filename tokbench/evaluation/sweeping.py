@@ -11,6 +11,7 @@ from tokbench.evaluation.alignment import AlignedLines
 from tokbench.evaluation.costs import cost_of
 from tokbench.evaluation.figures import figures_of
 from tokbench.evaluation.measuring import evaluate
+from tokbench.evaluation.mixing import Candidate, cheapest, inverted, mixed, mixed_beside
 from tokbench.evaluation.recommending import knee_of, recommend
 from tokbench.evaluation.verdict import interval_gap
 from tokbench.interfaces import no_progress
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.figures import Figure
+    from tokbench.evaluation.mixing import Mix, Mixed
     from tokbench.evaluation.recommending import Recommendation
     from tokbench.evaluation.splitting import Split
     from tokbench.interfaces import Progress, Tokenizer
+    from tokbench.metrics.intervals import Resampled
 
 _BASE = 256
 SWEPT = ("bytes_per_token", "character_coverage", "unk_rate", "character_error_rate")
@@ -47,6 +50,7 @@ class SweepPoint:
         keeps_text: whether every document decodes to itself.
         figures: metric → figure on all text, its difference the one to the size before.
         cost: for the model that was described.
+        mixed: the mix that was asked for, its difference the one to the size before; None where none was.
     """
 
     vocab_size: int
@@ -57,16 +61,19 @@ class SweepPoint:
     keeps_text: bool = True
     figures: Mapping[str, Figure] = field(default_factory=dict)
     cost: Cost | None = None
+    mixed: Mixed | None = None
 
     @property
     def compression(self) -> float | None:
-        """What sizes are chosen by."""
-        return self.bytes_per_token
+        """Bytes per token that sizes are chosen by: of the mix where there is one, else of all text."""
+        return self.bytes_per_token if self.mixed is None else ratio(1, self.mixed.tokens_per_byte.value or 0)
 
     @property
     def gain(self) -> Figure | None:
         """The same with its interval, and its difference to the size before."""
-        return self.figures.get("bytes_per_token")
+        if self.mixed is None:
+            return self.figures.get("bytes_per_token")
+        return inverted(self.mixed.tokens_per_byte)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,8 @@ class Sweep:
         missing: the sizes that the text could not fill.
         training_bytes: UTF-8 bytes that were learned from.
         model: what is known of the model that it is for.
+        mix: the mix that sizes are chosen by; None where none was asked for.
+        mix_verdict: which size is the cheapest for it, a sentence each.
         largest: the tokenizer of the largest size.
     """
 
@@ -101,6 +110,8 @@ class Sweep:
     missing: tuple[int, ...]
     training_bytes: int
     model: Model
+    mix: Mix | None
+    mix_verdict: tuple[str, ...]
     largest: Tokenizer
 
     @property
@@ -121,6 +132,7 @@ def sweep_sizes(
     backend: str = "bpe",
     options: Mapping[str, Any] | None = None,
     model: Model | None = None,
+    mix: Mix | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress = no_progress,
@@ -135,6 +147,7 @@ def sweep_sizes(
         backend: the algorithm.
         options: its other options.
         model: what is known of the model that it is for: what a size costs there decides which one is recommended.
+        mix: how much of each group the text that matters has; sizes are then chosen by it.
         threads: for encoding; None takes every processor.
         seed: draws the resamples.
         progress: told how far it is.
@@ -150,7 +163,7 @@ def sweep_sizes(
     for size in wanted:  # what cannot be trained is said before the first training
         train.config(size)
     largest = train(wanted[-1])
-    judge = _Judge(split, model or Model(), threads=threads, seed=seed, progress=progress)
+    judge = _Judge(split, model or Model(), mix, threads=threads, seed=seed, progress=progress)
     points = [judge(tokenizer, asked=asked) for asked, tokenizer in _tokenizers(train, wanted, largest)]
     return Sweep(
         backend=backend,
@@ -165,6 +178,8 @@ def sweep_sizes(
         missing=tuple(size for size in wanted if size > largest.info.vocab_size),
         training_bytes=split.training_bytes,
         model=model or Model(),
+        mix=mix,
+        mix_verdict=() if mix is None else tuple(_mix_verdict(mix, points, price=(model or Model()).price)),
         largest=largest,
     )
 
@@ -189,14 +204,23 @@ class _Judge:
     """Judges one size after another; of what was counted only the size before is kept, for the difference."""
 
     def __init__(
-        self, split: Split, model: Model, *, threads: int | None, seed: int, progress: Progress
+        self,
+        split: Split,
+        model: Model,
+        mix: Mix | None,
+        *,
+        threads: int | None,
+        seed: int,
+        progress: Progress,
     ) -> None:
         self._split = split
         self._model = model
+        self._mix = mix
         self._threads = threads
         self._seed = seed
         self._progress = progress
         self._before: Aggregate | None = None
+        self._mixed_before: tuple[float | None, Resampled | None] | None = None
         self.num_bytes = self.documents = self.num_units = 0
         self.units: dict[str, int] = {}
 
@@ -217,6 +241,10 @@ class _Judge:
         self.num_bytes, self.documents = evaluation.num_bytes, total["documents"]
         self.units, self.num_units = (lines or evaluation).units, aggregate.num_units
         before, self._before = self._before, aggregate
+        beside = None
+        if self._mix is not None:
+            own = mixed(self._mix, evaluation, lines, seed=self._seed)
+            beside, self._mixed_before = mixed_beside(own, self._mixed_before), own
         return SweepPoint(
             vocab_size=vocab_size,
             tokens=total["tokens"],
@@ -228,7 +256,18 @@ class _Judge:
             keeps_text=total["roundtrips"] == total["documents"],
             figures=figures_of(aggregate, before, metrics=[METRICS[name] for name in SWEPT]),
             cost=cost_of(vocab_size, evaluation.groups, self._model),
+            mixed=beside,
         )
+
+
+def _mix_verdict(mix: Mix, points: Sequence[SweepPoint], *, price: float | None) -> Iterator[str]:
+    """Which of the sizes that the text fills is the cheapest."""
+    candidates = [
+        Candidate(f"{point.vocab_size:,} entries", keeps_text=point.keeps_text, mixed=point.mixed)
+        for point in points
+        if point.mixed is not None and point.is_filled
+    ]
+    return cheapest(mix, candidates, price=price) if candidates else iter(())
 
 
 class _Trainer:

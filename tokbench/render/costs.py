@@ -45,11 +45,11 @@ def cost_columns(costs: Sequence[Cost]) -> Iterator[CostColumn]:
         shown_megabytes,
     )
     yield from _known(
-        "kFLOP/byte",
+        "MFLOP/byte",
         "flops_per_byte",
         "what a byte of the text takes on its way through the model",
         [cost.flops_per_byte for cost in costs],
-        lambda value: f"{value / 1e3:,.1f}",
+        lambda value: f"{value / 1e6:,.4g}",
     )
     yield from text_cost_columns([cost.text for cost in costs])
 
@@ -90,7 +90,7 @@ def shown_megabytes(num_bytes: float) -> str:
 
 def model_of(model: Model) -> str | None:
     """What computations are of; None where nothing is computed."""
-    return None if model.dim is None else f"kFLOP/byte: {described(model)}"
+    return None if model.dim is None else f"MFLOP/byte: {described(model)}"
 
 
 def _known(

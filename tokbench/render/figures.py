@@ -118,6 +118,16 @@ def shown_difference(judged: Judged, metric: Metric) -> str:
     return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=1)
 
 
+def shown_relative(one: Judged) -> str:
+    """By what share a tokenizer has more tokens than the baseline, with the interval."""
+    figure = one.relative
+    if figure.difference is None:
+        return _NONE
+    text = f"{figure.difference * 100:+.1f} %"
+    sign = "≈ " if figure.is_distinguishable is False else ""
+    return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=1)
+
+
 def with_interval(
     text: str, value: float, interval: Interval | None, *, scale: float = 1, digits: int = 3
 ) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from tokbench.evaluation.costs import cost_document
-from tokbench.evaluation.documents import figure_document
+from tokbench.evaluation.documents import figure_document, mix_document
 from tokbench.evaluation.recommending import METHOD
 from tokbench.evaluation.sweeping import SWEPT
 from tokbench.metrics.catalogue import METRICS
@@ -91,6 +91,8 @@ def render_sweep(sweep: Sweep, *, console: Console) -> None:
     _print_groups(sweep, console=console)
     console.print()
     console.print(Text.assemble(("recommended: ", "bold"), recommendation_of(sweep)))
+    for sentence in sweep.mix_verdict:
+        console.print(Text(visible(sentence)))
     for problem in problems_of(sweep):
         console.print(Text(problem, style="yellow"))
 
@@ -112,7 +114,7 @@ def columns_of(sweep: Sweep) -> list[SweepColumn]:
         _figure_column(sweep, first),
         SweepColumn(
             "gain",
-            "bytes per token over those of the size before",
+            f"bytes per token{'' if sweep.mix is None else ' of the mix'} over those of the size before",
             tuple(_gain(point) for point in points),
             tuple(None if point.gain is None else point.gain.difference for point in points),
         ),
@@ -123,6 +125,7 @@ def columns_of(sweep: Sweep) -> list[SweepColumn]:
             tuple(point.tokens for point in points),
         ),
         *(_figure_column(sweep, metric) for metric in others),
+        *_mix_columns(sweep),
     ]
     costs = [point.cost for point in points if point.cost is not None]
     columns += [
@@ -146,6 +149,26 @@ def _figure_column(sweep: Sweep, metric: Metric) -> SweepColumn:
     )
     values = tuple(None if figure is None else figure.value for figure in figures)
     return SweepColumn(metric.title, metric.meaning, tuple(cells), values)
+
+
+def _mix_columns(sweep: Sweep) -> Iterator[SweepColumn]:
+    """What the mix costs at every size; nothing where none was asked for."""
+    figures = [point.mixed.tokens_per_byte for point in sweep.points if point.mixed is not None]
+    if not figures:
+        return
+    values = tuple(figure.value for figure in figures)
+    cells = (
+        _NONE
+        if figure.value is None
+        else with_interval(f"{figure.value:.4f}", figure.value, figure.interval, digits=4)
+        for figure in figures
+    )
+    yield SweepColumn("tokens/byte", f"tokens_per_byte: of a mix of {sweep.mix}", tuple(cells), values)
+    price = sweep.model.price
+    if price is not None:
+        costs = tuple(None if value is None else value * price for value in values)
+        shown_costs = tuple(_NONE if cost is None else f"{cost:,.4g}" for cost in costs)
+        yield SweepColumn("price/MB", "price_per_million_bytes: of the mix", shown_costs, costs)
 
 
 def _gain(point: SweepPoint) -> str:
@@ -177,6 +200,8 @@ def legend_of_sweep(sweep: Sweep) -> Iterator[str]:
     )
     yield METHOD
     yield names_of(_FIGURES)
+    if sweep.mix is not None:
+        yield f"gain, tokens/byte, knee and recommendation: of a mix of {visible(str(sweep.mix))}, by bytes"
     model = model_of(sweep.model)
     if model is not None:
         yield model
@@ -246,7 +271,10 @@ def sweep_document(sweep: Sweep) -> dict[str, Any]:
                 "embedding_parameters": None
                 if sweep.model.dim is None
                 else point.vocab_size * sweep.model.dim,
-                "cost": None if point.cost is None else cost_document(point.cost),
+                "cost": None
+                if point.cost is None or not point.cost.is_known
+                else cost_document(point.cost),
+                "mix": None if point.mixed is None else figure_document(point.mixed.tokens_per_byte),
                 "groups": dict(point.groups),
             }
             for point in sweep.points
@@ -257,6 +285,7 @@ def sweep_document(sweep: Sweep) -> dict[str, Any]:
         "reason": sweep.reason,
         "missing": list(sweep.missing),
         "interval_gap": sweep.interval_gap,
+        "mix": None if sweep.mix is None else mix_document(sweep.mix, sweep.mix_verdict),
     }
 
 
@@ -265,7 +294,10 @@ def sweep_csv(sweep: Sweep) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     costs = list(cost_columns([point.cost for point in sweep.points if point.cost is not None]))
-    writer.writerow((*CSV_COLUMNS, *(column.name for column in costs)))
+    mixed = (
+        ("tokens_per_byte", "tokens_per_byte_low", "tokens_per_byte_high") if sweep.mix is not None else ()
+    )
+    writer.writerow((*CSV_COLUMNS, *(column.name for column in costs), *mixed))
     for place, point in enumerate(sweep.points):
         gain = point.gain
         writer.writerow(
@@ -283,11 +315,19 @@ def sweep_csv(sweep: Sweep) -> bytes:
                 int(point.vocab_size == sweep.knee),
                 int(point.vocab_size == sweep.recommended),
                 *(column.values[place] for column in costs),
+                *_csv_mix(point),
             )
         )
-        empty = [None] * (len(CSV_COLUMNS) + len(costs) - 3)
+        empty = [None] * (len(CSV_COLUMNS) + len(costs) + len(mixed) - 3)
         writer.writerows((point.vocab_size, group, value, *empty) for group, value in point.groups.items())
     return text.getvalue().encode()
+
+
+def _csv_mix(point: SweepPoint) -> tuple[float | None, ...]:
+    if point.mixed is None:
+        return ()
+    figure = point.mixed.tokens_per_byte
+    return (figure.value, *(figure.interval or (None, None)))
 
 
 def sweep_forms(sweep: Sweep) -> dict[Form, Callable[[], bytes]]:
@@ -346,6 +386,7 @@ def _tables(sweep: Sweep) -> Iterator[tuple[list[str], list[Row]]]:
 
 def _notes(sweep: Sweep) -> Iterator[str]:
     yield f"recommended: {recommendation_of(sweep)}"
+    yield from sweep.mix_verdict
     yield from problems_of(sweep)
     yield subtitle_of(sweep)
     yield from legend_of_sweep(sweep)

@@ -17,6 +17,7 @@ from tokbench.render.charts.drawing import require_vl_convert, svg
 from tokbench.render.charts.layout import Frame
 from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, LIGHT, PAGE
+from tokbench.render.comparison_tables import groups_table, mix_table, premiums_table, summary_table
 from tokbench.render.html import tables
 from tokbench.render.html.samples import samples_document
 from tokbench.render.palette import CUBE
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.samples import Sample
     from tokbench.metrics.catalogue import Metric
+    from tokbench.render.cells import Table
     from tokbench.render.charts.layout import Spec
     from tokbench.render.charts.sweep import Point
-    from tokbench.render.html.tables import Table
 
 _WIDE, _NARROW = 560, 350
 _HEADLINE = "bytes_per_token"
@@ -121,7 +122,8 @@ def html_report(
         policy=_policy(style=style, script=script),
         style=Markup(style),  # noqa: S704 -- our own file
         script=Markup(script),  # noqa: S704 -- our own file
-        summary=tables.summary_table(comparison, metrics=metrics),
+        summary=summary_table(comparison, metrics=metrics),
+        mix=mix_table(comparison),
         figures=list(_figures(comparison, metrics, curve)),
         drawing=Markup,
         everything=tables.figures_table(comparison),
@@ -201,9 +203,9 @@ def _figures(
     drawings: list[tuple[Callable[[Frame], Spec | None], Table | None]] = [
         (
             lambda frame: charts.compression_chart(comparison, metric=headline, frame=frame),
-            tables.groups_table(comparison, headline),
+            groups_table(comparison, headline),
         ),
-        (lambda frame: charts.premium_chart(comparison, frame=frame), tables.premiums_table(comparison)),
+        (lambda frame: charts.premium_chart(comparison, frame=frame), premiums_table(comparison)),
         (lambda frame: charts.length_chart(comparison, frame=frame), tables.lengths_table(comparison)),
         (lambda frame: charts.frequency_chart(comparison, frame=frame), tables.frequencies_table(comparison)),
     ]
