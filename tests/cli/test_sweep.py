@@ -120,3 +120,16 @@ def test_every_form_says_what_the_terminal_says(run, files):
         text = " ".join(run(*arguments, *form).good().stdout.replace("\\", "").split())
         for part in (data["reason"], data["method"], "coverage", "UNK", "embedding", "MFLOP/byte", "at 600"):
             assert part in text
+
+
+def test_the_page_begins_with_the_sizes_and_what_is_recommended(run, files, tmp_path):
+    pytest.importorskip("vl_convert")
+    arguments = ["sweep", *files[:2], "--sizes", "300,600", "--model-dim", "32", "--json"]
+    data = run(*arguments, "--html", "page.html").good().json
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<title>Vocabulary sizes of bpe: 300 to 600 entries</title>" in page
+    assert f"recommended: {data['recommended']} entries: {data['reason']}" in page
+    assert "knee: the first size" in page
+    assert "A tokenizer judged" not in page
+    for point in data["points"]:
+        assert f"{point['tokens']:,}" in page

@@ -23,7 +23,7 @@ from tokbench.evaluation.splitting import Split
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.metrics.fairness import gini
 from tokbench.render.comparison import render_comparison
-from tokbench.render.comparison_tables import summary_table
+from tokbench.render.comparison_tables import summary_legend
 from tokbench.render.exports import as_csv, as_json, as_latex, as_markdown
 from tokbench.render.figures import bar, shown
 
@@ -125,7 +125,7 @@ def test_one_document_gives_no_interval() -> None:
     assert set(found.group_interval_gaps) == {"all"}
     said = [as_markdown(found, metrics=None), as_latex(found, metrics=None), as_json(found, metrics=None)]
     assert all(b"no interval: all text was drawn as one unit" in one for one in said)
-    assert "no interval: all text was drawn as one unit" in summary_table(found).caption
+    assert "no interval: all text was drawn as one unit" in summary_legend(found)[0]
     assert "no interval: all text was drawn as one unit" in printed(found)
 
 

@@ -19,7 +19,7 @@ from tokbench.interfaces import no_progress
 from tokbench.judging import compare, parse_sizes, sweep
 from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend
-from tokbench.render.sweep import sweep_csv, sweep_document
+from tokbench.render.sweep_exports import sweep_csv, sweep_document
 from tokbench.resources import corpora_directory
 
 if TYPE_CHECKING:

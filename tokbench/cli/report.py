@@ -37,9 +37,10 @@ def report(
 ) -> None:
     """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs."""
     from tokbench import judging
-    from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms, tells_metrics
+    from tokbench.cli.output import asked_for, chosen_metrics, tells_metrics
     from tokbench.render.progress import showing_progress
-    from tokbench.render.report import render_report, report_json
+    from tokbench.render.report import render_report
+    from tokbench.render.report_exports import report_forms
 
     if tells_metrics(metrics, form):
         return
@@ -60,12 +61,9 @@ def report(
             progress=told,
         )
         told("drawing", 0, None, "charts")
-        pictures.write(result.comparison, corpus, metrics=chosen)
+        pictures.write(result.comparison, corpus, metrics=chosen, report=result)
     tell_problems(corpus)
     output.write(
-        {
-            **comparison_forms(result.comparison, metrics=chosen),
-            "json": lambda: report_json(result, metrics=chosen),
-        },
+        report_forms(result, metrics=chosen),
         lambda console: render_report(result, metrics=chosen, console=console),
     )

@@ -47,7 +47,8 @@ def sweep(
     """Show compression against vocabulary size on held-out text, and the size that is worth it."""
     from tokbench import judging, workbench
     from tokbench.render.progress import showing_progress
-    from tokbench.render.sweep import render_sweep, sweep_forms
+    from tokbench.render.sweep import render_sweep
+    from tokbench.render.sweep_exports import sweep_forms
 
     shares = chosen_mix(mix)
     output = form.output()

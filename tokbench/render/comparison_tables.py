@@ -36,8 +36,12 @@ def summary_columns(
 def summary_table(comparison: Comparison, *, metrics: Sequence[Metric] | None = None) -> Table:
     """A row for each tokenizer: size, the metrics that matter most or that are given, and what it cost."""
     columns = summary_columns(comparison, metrics=metrics)
-    legend = "; ".join(legend_lines(comparison, columns, mark="the"))
-    return tokenizers_table(comparison, columns, caption=f"The tokenizers on all text; bold: {legend}")
+    return tokenizers_table(comparison, columns, caption="The tokenizers on all text")
+
+
+def summary_legend(comparison: Comparison, *, metrics: Sequence[Metric] | None = None) -> list[str]:
+    """What marks, intervals and heads of `summary_table` mean."""
+    return list(legend_lines(comparison, summary_columns(comparison, metrics=metrics), mark="bold, *:"))
 
 
 def mix_table(comparison: Comparison) -> Table | None:

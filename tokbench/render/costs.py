@@ -79,6 +79,25 @@ def text_cost_columns(costs: Sequence[TextCost]) -> Iterator[CostColumn]:
     )
 
 
+def group_cost_columns(cost: Cost) -> Iterator[CostColumn]:
+    """What the text of each group costs, in the order of the groups."""
+    return text_cost_columns(list(cost.groups.values()))
+
+
+def model_totals(cost: Cost) -> Iterator[tuple[str, str]]:
+    """What is known of the costs of the vocabulary and of a full context, as it is shown."""
+    sizes = (
+        ("embedding", cost.embedding_bytes),
+        ("embedding and output", cost.untied_bytes),
+        ("KV cache of a context", cost.kv_cache_bytes),
+    )
+    yield from ((label, shown_megabytes(size)) for label, size in sizes if size is not None)
+    if cost.attention_flops is not None:
+        yield "attention over a context", f"{cost.attention_flops / 1e9:,.1f} GFLOP"
+    if cost.flops_per_byte is not None:
+        yield "a byte of the text", f"{cost.flops_per_byte / 1e6:,.4g} MFLOP"
+
+
 def shown_megabytes(num_bytes: float) -> str:
     """Bytes in millions.
 

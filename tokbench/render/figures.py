@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.figures import Figure
     from tokbench.metrics.catalogue import Metric
     from tokbench.metrics.intervals import Interval
 
@@ -116,6 +117,13 @@ def shown_difference(judged: Judged, metric: Metric) -> str:
         return text
     sign = "" if figure.is_distinguishable else "≈ "
     return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=1)
+
+
+def shown_interval(figure: Figure, metric: Metric) -> str:
+    """Both ends of a figure's interval; nothing where it has none."""
+    if figure.interval is None:
+        return ""
+    return f"{shown(figure.interval.low, metric)} … {shown(figure.interval.high, metric)}"
 
 
 def shown_relative(one: Judged) -> str:
