@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokbench.evaluation.wording import percent
 from tokbench.metrics.cost import flops_per_byte, layers_of
 
 if TYPE_CHECKING:
@@ -86,12 +87,20 @@ def recommend(points: Sequence[SweepPoint], *, model: Model) -> Recommendation:
         )
     kept = [point for point in filled if point.keeps_text]
     if not kept:
-        return Recommendation(None, "at every size text is lost")
+        return Recommendation(None, f"at every size text is lost{_loss(filled[-1])}")
     for one, following in pairwise(kept):
         reason = _why_enough(one, following, model)
         if reason is not None:
             return Recommendation(one.vocab_size, reason)
     return Recommendation(kept[-1].vocab_size, _why_largest(points, kept, model))
+
+
+def _loss(point: SweepPoint) -> str:
+    """How much of it, at one size."""
+    figure = point.figures.get("character_error_rate")
+    if figure is None or not figure.value:
+        return ""
+    return f", at {point.vocab_size:,} entries {percent(figure.value)} of the characters"
 
 
 def _why_enough(one: SweepPoint, following: SweepPoint, model: Model) -> str | None:
@@ -124,7 +133,11 @@ def _why_largest(points: Sequence[SweepPoint], kept: Sequence[SweepPoint], model
         return "it is the only size that was tried"
     if len(kept) < 2:
         return "it is the only size that was tried, that the text fills and that keeps the text"
-    more = "a larger vocabulary may pay as well" if points[-1].is_filled else "the text fills no larger one"
+    more = (
+        "a larger vocabulary may pay as well"
+        if points[-1].is_filled
+        else "of these sizes the text fills no larger one"
+    )
     one, last = kept[-2], kept[-1]
     costs = _growth_of_computing(one, last, model)
     if costs is not None:
