@@ -276,6 +276,9 @@ def test_costs_by_hand() -> None:
     assert cost.embedding_bytes(7, model, tied=False) == 7 * 10 * 4 * 2
     assert cost.kv_cache_bytes(9, model) == 2 * 3 * 2 * 5 * 9 * 4
     assert cost.context_chars(30, 10, model) == 300
+    assert cost.kv_cache_bytes_per_thousand_chars(30, 10, model) == pytest.approx(
+        2 * 3 * 2 * 5 * 4 * 1000 / 3
+    )
     assert cost.price_per_million_chars(30, 10, model) == pytest.approx(2 / 3)
 
 

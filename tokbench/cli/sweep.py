@@ -44,7 +44,13 @@ def sweep(
     drawn: PictureChoices,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
-    """Show compression against vocabulary size on held-out text, and the size that is worth it."""
+    """Show compression against vocabulary size on held-out text, and the size that is worth it.
+
+    The knee is the first size whose doubling adds less than 5 % bytes per token. Recommended is the smallest
+    size whose doubling adds less than 2 %, or with --model-dim no longer lowers what a byte takes to compute:
+    longer tokens against a larger output matrix. It is one that the text fills and that keeps the text, or
+    there is none.
+    """
     from tokbench import judging, workbench
     from tokbench.render.progress import showing_progress
     from tokbench.render.sweep import render_sweep

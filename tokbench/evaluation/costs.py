@@ -24,11 +24,13 @@ class TextCost:
         context_chars: characters that fit into the context; None without one.
         price_per_million_chars: None without a price.
         attention_flops: of attending over a thousand characters; None without width and layers.
+        kv_cache_bytes: of a thousand characters; None without layers, heads and their width.
     """
 
     context_chars: float | None
     price_per_million_chars: float | None
     attention_flops: float | None
+    kv_cache_bytes: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ def _text_cost(tallies: Collection[Tally], model: Model) -> TextCost:
         context_chars=cost.context_chars(chars, tokens, model),
         price_per_million_chars=cost.price_per_million_chars(chars, tokens, model),
         attention_flops=cost.attention_flops_per_thousand_chars(chars, tokens, model),
+        kv_cache_bytes=cost.kv_cache_bytes_per_thousand_chars(chars, tokens, model),
     )
 
 
@@ -111,4 +114,5 @@ def _text_document(text: TextCost) -> dict[str, Any]:
         "context_chars": text.context_chars,
         "price_per_million_chars": text.price_per_million_chars,
         "attention_flops_per_thousand_chars": text.attention_flops,
+        "kv_cache_bytes_per_thousand_chars": text.kv_cache_bytes,
     }

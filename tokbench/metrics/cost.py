@@ -43,7 +43,7 @@ def embedding_bytes(vocab_size: int, model: Model, *, tied: bool) -> float | Non
     return vocab_size * model.dim * model.bytes_per_parameter * (1 if tied else 2)
 
 
-def kv_cache_bytes(tokens: int, model: Model) -> float | None:
+def kv_cache_bytes(tokens: float, model: Model) -> float | None:
     """The keys and values of so many tokens: 2 × layers × heads × head width × tokens × bytes.
 
     >>> kv_cache_bytes(1000, Model(layers=2, kv_heads=4, head_dim=8))
@@ -76,6 +76,16 @@ def attention_flops_per_thousand_chars(chars: int, tokens: int, model: Model) ->
     """
     tokens_per_char = ratio(tokens, chars)
     return None if tokens_per_char is None else attention_flops(tokens_per_char * 1000, model)
+
+
+def kv_cache_bytes_per_thousand_chars(chars: int, tokens: int, model: Model) -> float | None:
+    """The keys and values of a thousand characters of such text.
+
+    >>> kv_cache_bytes_per_thousand_chars(200, 100, Model(layers=2, kv_heads=4, head_dim=8))
+    128000.0
+    """
+    tokens_per_char = ratio(tokens, chars)
+    return None if tokens_per_char is None else kv_cache_bytes(tokens_per_char * 1000, model)
 
 
 def context_chars(chars: int, tokens: int, model: Model) -> float | None:

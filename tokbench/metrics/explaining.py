@@ -127,6 +127,13 @@ BESIDE = (
         "attending over a thousand characters (--model-dim, --layers)",
     ),
     _beside(
+        "kv_cache_bytes_per_thousand_chars",
+        "KV/1k chars",
+        "bytes",
+        "lower",
+        "keys and values of a thousand characters (--layers, --kv-heads, --head-dim)",
+    ),
+    _beside(
         "loading_seconds",
         "loading",
         "seconds",

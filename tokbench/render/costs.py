@@ -77,6 +77,13 @@ def text_cost_columns(costs: Sequence[TextCost]) -> Iterator[CostColumn]:
         [cost.attention_flops for cost in costs],
         lambda value: f"{value / 1e9:,.3g}",
     )
+    yield from _known(
+        "KV/1k chars",
+        "kv_cache_bytes_per_thousand_chars",
+        "keys and values of a thousand characters",
+        [cost.kv_cache_bytes for cost in costs],
+        shown_megabytes,
+    )
 
 
 def group_cost_columns(cost: Cost) -> Iterator[CostColumn]:
