@@ -126,6 +126,15 @@ def test_each_part_is_drawn_by_itself(documents: list[Document]) -> None:
     assert found.num_units == 30
 
 
+@pytest.mark.parametrize("few", ["x", "y"])
+def test_an_interval_is_as_wide_as_the_part_of_the_fewest_units_asks_for(few: str) -> None:
+    numbers = {"x": 30, "y": 30, few: 6}
+    documents = [*drawn("x", [1, 1, 2], number=numbers["x"]), *drawn("y", [4, 4, 1], number=numbers["y"])]
+    _, found = mixed(HALF, evaluate(PAIRS, documents, threads=1), None, seed=0)
+    assert found is not None
+    assert found.num_units == 6
+
+
 def test_languages_of_the_same_lines_are_drawn_together() -> None:
     """Two languages that say the same: the mix of both varies as each does, and not by its root of two less."""
     generator = random.Random(3)
