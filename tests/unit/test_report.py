@@ -260,6 +260,12 @@ def test_tables_for_documents_hold_what_the_terminal_shows(found: Report, form: 
     assert f"{figure.value:.3f}" in text
 
 
+def test_columns_of_text_stand_on_the_left(found: Report) -> None:
+    markdown, latex = (report_forms(found)[form]().decode() for form in ("markdown", "latex"))
+    assert "| figure | value | 95 % interval | meaning |\n| --- | ---: | ---: | --- |" in markdown
+    assert r"\begin{tabular}{lrrl}" in latex
+
+
 def test_csv_holds_the_depth(found: Report) -> None:
     rows = list(csv.DictReader(io.StringIO(report_forms(found)["csv"]().decode())))
     values = {(row["group"], row["metric"]): row["value"] for row in rows}

@@ -22,7 +22,7 @@ from tokbench.render.comparison_tables import (
 from tokbench.render.costs import cost_columns, text_cost_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from tokbench.evaluation.comparison import Comparison, Judged
     from tokbench.metrics.catalogue import Metric
@@ -166,22 +166,34 @@ def _notes(comparison: Comparison, metrics: Sequence[Metric] | None) -> Iterator
 def markdown_of(table: Table) -> bytes:
     """A table with its caption before it, where it has one."""
     head = f"{_markdown(table.caption)}\n\n".encode() if table.caption else b""
-    return head + markdown_table([column.title for column in table.columns], _marked(table))
+    return head + markdown_table(
+        [column.title for column in table.columns], _marked(table), texts=_texts(table)
+    )
 
 
 def latex_of(table: Table) -> bytes:
     """The same."""
     head = f"{_latex(table.caption)}\n\n".encode() if table.caption else b""
-    return head + latex_table([column.title for column in table.columns], _marked(table))
+    return head + latex_table([column.title for column in table.columns], _marked(table), texts=_texts(table))
+
+
+def _texts(table: Table) -> set[int]:
+    """The columns of text: the first, and those whose cells are sorted as text."""
+    return {
+        place
+        for place, cells in enumerate(zip(*table.rows, strict=True))
+        if place == 0 or all(isinstance(cell.value, str) for cell in cells)
+    }
 
 
 def _marked(table: Table) -> list[Row]:
     return [[(f"{cell.text}{BEST if cell.best else ''}", cell.best) for cell in row] for row in table.rows]
 
 
-def markdown_table(head: Sequence[str], rows: Sequence[Row]) -> bytes:
-    """A table whose first column is text; marked cells are bold."""
-    lines = [_markdown_row(map(_markdown, head)), _markdown_row(["---", *("---:" for _ in head[1:])])]
+def markdown_table(head: Sequence[str], rows: Sequence[Row], *, texts: Collection[int] = (0,)) -> bytes:
+    """A table whose columns of text, by default the first, stand on the left; marked cells are bold."""
+    rule = ("---" if place in texts else "---:" for place in range(len(head)))
+    lines = [_markdown_row(map(_markdown, head)), _markdown_row(rule)]
     lines += [
         _markdown_row(f"**{_markdown(cell)}**" if marked else _markdown(cell) for cell, marked in row)
         for row in rows
@@ -197,10 +209,11 @@ def _markdown(text: str) -> str:
     return "".join(f"\\{character}" if character in _MARKDOWN else character for character in text)
 
 
-def latex_table(head: Sequence[str], rows: Sequence[Row]) -> bytes:
+def latex_table(head: Sequence[str], rows: Sequence[Row], *, texts: Collection[int] = (0,)) -> bytes:
     """The same as a `tabular`, for the `booktabs` package."""
+    columns = "".join("l" if place in texts else "r" for place in range(len(head)))
     lines = [
-        rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
+        rf"\begin{{tabular}}{{{columns}}}",
         r"\toprule",
         _latex_row(map(_latex, head)),
         r"\midrule",

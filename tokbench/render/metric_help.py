@@ -63,8 +63,8 @@ def metric_help_forms() -> dict[Form, Callable[[], bytes]]:
     return {
         "json": _json,
         "csv": _csv,
-        "markdown": lambda: markdown_table(_HEADS, rows),
-        "latex": lambda: latex_table(_HEADS, rows),
+        "markdown": lambda: markdown_table(_HEADS, rows, texts=range(len(_HEADS))),
+        "latex": lambda: latex_table(_HEADS, rows, texts=range(len(_HEADS))),
     }
 
 
