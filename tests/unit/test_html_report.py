@@ -112,6 +112,7 @@ def pages() -> Any:
 @pages()
 def test_it_is_well_formed(name: str, request: pytest.FixtureRequest) -> None:
     data = request.getfixturevalue(name)
+    assert b"In depth" not in data
     found = Page(data)
     assert data.startswith(b"<!DOCTYPE html>")
     assert [tag for tag, _ in found.tags[:2]] == ["html", "head"]

@@ -288,4 +288,3 @@ def test_the_page_holds_the_depth(found: Report) -> None:
     for title in FIRSTS:
         assert page.count(f"<caption>{title}</caption>") == 1
     assert "price/M chars" in page
-    assert "In depth" not in html_report(found.comparison).decode()
