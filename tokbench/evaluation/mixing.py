@@ -10,7 +10,7 @@ import numpy as np
 
 from tokbench.errors import ConfigError
 from tokbench.evaluation.figures import Figure, difference_interval
-from tokbench.evaluation.wording import listed
+from tokbench.evaluation.wording import listed, significant
 from tokbench.metrics.intervals import FEWEST_UNITS, Interval, Resampled, resamples
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def cheapest(mix: Mix, candidates: Sequence[Candidate], *, price: float | None) 
         else "though all lose text, "
     )
     (value, best), *others = ranked
-    at = "" if price is None else f", {value * price:,.4g} for a million bytes"
+    at = "" if price is None else f", {significant(value * price)} for a million bytes"
     sentence = f"for {mix}: {among}{best.name} is the cheapest: {value:.4f} tokens per byte{at}"
     if not others:
         yield sentence

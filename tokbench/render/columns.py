@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from tokbench.evaluation.ranking import best_of
+from tokbench.evaluation.wording import significant
 from tokbench.metrics.catalogue import metric_named
 from tokbench.render.costs import cost_columns, model_of
 from tokbench.render.figures import (
@@ -256,7 +257,7 @@ def mix_columns(comparison: Comparison) -> Iterator[FigureColumn]:
     if price is not None:
         yield FigureColumn(
             "price/MB",
-            tuple(_NONE if value is None else f"{value * price:,.4g}" for value in values),
+            tuple(_NONE if value is None else significant(value * price) for value in values),
             tuple(None if value is None else value * price for value in values),
             meaning="price_per_million_bytes: of such text",
             first="ascending",

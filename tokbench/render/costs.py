@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.evaluation.recommending import described
+from tokbench.evaluation.wording import significant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +50,7 @@ def cost_columns(costs: Sequence[Cost]) -> Iterator[CostColumn]:
         "flops_per_byte",
         "what a byte of the text takes on its way through the model",
         [cost.flops_per_byte for cost in costs],
-        lambda value: f"{value / 1e6:,.4g}",
+        lambda value: significant(value / 1e6),
     )
     yield from text_cost_columns([cost.text for cost in costs])
 
@@ -68,14 +69,14 @@ def text_cost_columns(costs: Sequence[TextCost]) -> Iterator[CostColumn]:
         "price_per_million_chars",
         "the price of a million characters",
         [cost.price_per_million_chars for cost in costs],
-        lambda value: f"{value:,.4g}",
+        significant,
     )
     yield from _known(
         "GFLOP/1k chars",
         "attention_flops_per_thousand_chars",
         "attending over a thousand characters",
         [cost.attention_flops for cost in costs],
-        lambda value: f"{value / 1e9:,.3g}",
+        lambda value: significant(value / 1e9),
     )
     yield from _known(
         "KV/1k chars",
@@ -102,7 +103,7 @@ def model_totals(cost: Cost) -> Iterator[tuple[str, str]]:
     if cost.attention_flops is not None:
         yield "attention over a context", f"{cost.attention_flops / 1e9:,.1f} GFLOP"
     if cost.flops_per_byte is not None:
-        yield "a byte of the text", f"{cost.flops_per_byte / 1e6:,.4g} MFLOP"
+        yield "a byte of the text", f"{significant(cost.flops_per_byte / 1e6)} MFLOP"
 
 
 def shown_megabytes(num_bytes: float) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.evaluation.recommending import METHOD
 from tokbench.evaluation.sweeping import SWEPT
+from tokbench.evaluation.wording import significant
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.cells import NONE, Cell, Column, Table, name_cell
 from tokbench.render.costs import cost_columns, model_of
@@ -110,7 +111,7 @@ def _mix_columns(sweep: Sweep) -> Iterator[SweepColumn]:
     price = sweep.model.price
     if price is not None:
         costs = tuple(None if value is None else value * price for value in values)
-        shown_costs = tuple(NONE if cost is None else f"{cost:,.4g}" for cost in costs)
+        shown_costs = tuple(NONE if cost is None else significant(cost) for cost in costs)
         yield SweepColumn("price/MB", "price_per_million_bytes: of the mix", shown_costs, costs)
 
 
