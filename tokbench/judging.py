@@ -7,17 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import whole_number
+from tokbench.corpus.groups import folder_groups
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import align, lines_of
 from tokbench.evaluation.comparison import Setting, compare_contestants, unique_names
 from tokbench.evaluation.contestants import BACKENDS, Contestant, train_contestants
 from tokbench.evaluation.gates import check_gates, gates_from, text_of
+from tokbench.evaluation.mixing import mix_among
 from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.report import report_on
 from tokbench.evaluation.splitting import Documents, split_corpus
 from tokbench.evaluation.sweeping import sweep_sizes
 from tokbench.interfaces import no_progress
-from tokbench.metrics.cost import Model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.gates import Finding, Gate
+    from tokbench.evaluation.mixing import Mix
     from tokbench.evaluation.report import Report
     from tokbench.evaluation.sweeping import Sweep
     from tokbench.interfaces import Progress, Tokenizer
+    from tokbench.metrics.cost import Model
 
 _LARGEST_SIZE = 1 << 24
 
@@ -43,6 +46,8 @@ def compare(
     baseline: str | None = None,
     reference_group: str | None = None,
     aggregation: Aggregation = "pooled",
+    model: Model | None = None,
+    mix: Mapping[str, float] | None = None,
     times: bool = True,
     threads: int | None = None,
     seed: int = 0,
@@ -60,6 +65,9 @@ def compare(
         reference_group: the language that premiums are taken over; by default English, else the cheapest.
         aggregation: how documents become one figure: as a ratio of sums, or as a mean over groups ("macro")
             or documents ("per_document").
+        model: what is known of the model that they are for; without it there are no costs.
+        mix: group, or folder of groups → its share of the bytes of the text that matters; the cheapest for that is
+            told.
         times: whether to tell how fast they encode and how long opening them took.
         threads: for training and encoding; None takes every processor.
         seed: chooses what is held out, and draws the resamples.
@@ -77,6 +85,7 @@ def compare(
         reference_group=reference_group,
         baseline=baseline,
         aggregation=aggregation,
+        model=model,
         times=times,
         threads=threads,
         seed=seed,
@@ -90,8 +99,11 @@ def compare(
             )
         given = [Contestant(tokenizer) for tokenizer in tokenizers]
         reading = Reading(Documents(corpus))
-        return judge(given, reading, alignment=_alignment_of(corpus, reading))
+        chosen = _mix_of(mix, corpus, reading)
+        return judge(given, reading, alignment=_alignment_of(corpus, reading), mix=chosen)
     split = split_corpus(corpus, seed=seed)
+    held_out = Reading(split.held_out)
+    chosen = _mix_of(mix, corpus, held_out)  # a group that is not there is told before the training
     contest = train_contestants(
         split,
         backends=backends or BACKENDS,
@@ -100,7 +112,7 @@ def compare(
         seed=seed,
         progress=progress,
     )
-    found = judge(contest.contestants, split.held_out, alignment=split.alignment)
+    found = judge(contest.contestants, held_out, alignment=split.alignment, mix=chosen)
     setting = Setting(
         unit=split.unit,
         num_training=split.num_training,
@@ -145,13 +157,21 @@ def report(
         reading,
         alignment=_alignment_of(corpus, reading),
         reference_group=reference_group,
+        model=model,
         times=times,
         threads=threads,
         seed=seed,
         arguments=arguments,
         progress=progress,
     )
-    return report_on(comparison, reading, model=model or Model(), seed=seed, progress=progress)
+    return report_on(comparison, reading, seed=seed, progress=progress)
+
+
+def _mix_of(weights: Mapping[str, float] | None, corpus: Corpus, reading: Reading) -> Mix | None:
+    """The mix of some weights. Raises `ConfigError` for a group that is not there."""
+    if weights is None:
+        return None
+    return mix_among(weights, reading.groups, folder_groups(corpus.files, corpus.options.group_by))
 
 
 def _alignment_of(corpus: Corpus, reading: Reading) -> Alignment | str:
@@ -166,6 +186,8 @@ def sweep(
     sizes: Sequence[int],
     backend: str = "bpe",
     options: Mapping[str, Any] | None = None,
+    model: Model | None = None,
+    mix: Mapping[str, float] | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress = no_progress,
@@ -177,8 +199,10 @@ def sweep(
         sizes: vocabulary sizes.
         backend: the algorithm; BPE is trained once, any other once for each size.
         options: its other options.
+        model: what is known of the model that it is for: what a size costs there decides which one is recommended.
+        mix: group, or folder of groups → its share of the bytes of the text that matters; sizes are then chosen by it.
         threads: for encoding; None takes every processor.
-        seed: chooses what is held out.
+        seed: chooses what is held out, and draws the resamples.
         progress: told how far it is.
 
     Raises:
@@ -186,7 +210,17 @@ def sweep(
         CorpusError: a text that cannot be read, or too little of it to hold some out.
     """
     split = split_corpus(corpus, seed=seed)
-    return sweep_sizes(split, sizes, backend=backend, options=options, threads=threads, progress=progress)
+    return sweep_sizes(
+        split,
+        sizes,
+        backend=backend,
+        options=options,
+        model=model,
+        mix=_mix_of(mix, corpus, Reading(split.held_out)),
+        threads=threads,
+        seed=seed,
+        progress=progress,
+    )
 
 
 def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Comparison:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokbench.interfaces import Tokenizer
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenFlags:
@@ -180,3 +182,19 @@ class DescribesItself(Protocol):
 
     def description(self) -> Description:
         """What it is made of."""
+
+
+@runtime_checkable
+class NestsVocabularies(Protocol):
+    """A backend whose training to a size is the beginning of every training to a larger one."""
+
+    def smaller(self, tokenizer: Tokenizer, vocab_size: int) -> Tokenizer | None:
+        """The tokenizer that a training to a smaller size gives.
+
+        Args:
+            tokenizer: one that the backend trained.
+            vocab_size: the smaller size, special tokens included.
+
+        Returns:
+            None where the tokenizer has no such beginning.
+        """

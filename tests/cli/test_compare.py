@@ -174,18 +174,67 @@ def test_csv_and_json_say_the_same(run, trained, texts):
 
 def test_tables_for_documents(run, trained, byte, texts):
     arguments = ["compare", texts, "-t", trained, "-t", byte, "--metrics", "bytes_per_token,unk_rate"]
-    head, rule, mine, other, empty, legend = run(*arguments, "--markdown").good().lines
-    assert head == "| tokenizer | entries | bytes/token | vs mine | UNK | max premium | Gini |"
-    assert rule == "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    head, rule, mine, other, *others = run(*arguments, "--markdown").good().lines
+    assert head == "| tokenizer | entries | bytes/token | vs mine | tokens | UNK | max premium | Gini |"
+    assert rule == "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     assert mine.startswith("| mine | 1,024 | **")
     assert other.startswith("| byte | 256 | 1.000 | -")
-    assert empty == ""
-    assert "best of those that keep the text" in legend
-    assert "40 aligned lines and 1 document" in legend
+    text = "\n".join(others)
+    assert "| language | mine | byte |" in text
+    assert "| group | bytes | mine | byte |" in text
+    assert "best of those that keep the text" in text
+    assert "40 aligned lines and 1 document" in text
+    verdict = run(*arguments, "--json").good().json["verdict"]
+    assert verdict[0] in text.replace("\\", "")
     latex = run(*arguments, "--latex").good().lines
-    assert latex[0] == r"\begin{tabular}{lrrrrrr}"
+    assert latex[0] == r"\begin{tabular}{lrrrrrrr}"
     assert any(line.startswith(r"byte & 256 & 1.000 & -") for line in latex)
-    assert "40 aligned lines and 1 document" in latex[-1]
+    assert any("40 aligned lines and 1 document" in line for line in latex)
+
+
+def test_a_mix_and_a_model_are_answered(run, trained, byte, texts, tmp_path):
+    arguments = ["compare", texts, "-t", trained, "-t", byte, "--no-times", "--mix", "en=3,de=1"]
+    described = ["--model-dim", "64", "--layers", "2", "--context", "1k", "--price", "2.5"]
+    data = run(*arguments, *described, "--json").good().json
+    assert data["mix"]["shares"] == {"en": 0.75, "de": 0.25}
+    mine, bytes_alone = data["tokenizers"]
+    assert bytes_alone["mix"]["value"] == 1
+    counts = mine["group_counts"]
+    expected = sum(
+        share * counts[group]["tokens"] / counts[group]["bytes"]
+        for group, share in data["mix"]["shares"].items()
+    )
+    assert mine["mix"]["value"] == pytest.approx(expected)
+    assert mine["mix"]["interval"][0] < expected < mine["mix"]["interval"][1]
+    assert bytes_alone["mix"]["distinguishable"]
+    total = mine["counts"]
+    assert mine["cost"]["price_per_million_chars"] == pytest.approx(2.5 * total["tokens"] / total["chars"])
+    assert mine["cost"]["embedding_bytes"] == 1024 * 64 * 2
+    assert bytes_alone["relative_tokens"] > 1
+    assert bytes_alone["relative_tokens_interval"][0] > 1
+    [sentence] = data["mix"]["verdict"]
+    assert sentence.startswith("for en 75 %, de 25 %: mine is the cheapest")
+    shown = " ".join(run(*arguments, *described).good().stdout.split())
+    assert sentence in shown
+    assert "MFLOP/byte: 2 layers of width 64, attending over 1,000 tokens" in shown
+    assert "bytes/token is bytes_per_token" in shown
+    run(*arguments, *described, "--html", "page.html").good()
+    assert sentence in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_mix_that_cannot_be_meant(run, trained, texts):
+    arguments = ["compare", texts, "-t", trained, "--mix"]
+    run(*arguments, "en=1,fr=1").refused(2, "'fr', and there is no such group", "de, en")
+    run(*arguments, "en").refused(2, "--mix 'en'", "en=0.6")
+    run("compare", texts, "--backend", "bpe", "--mix", "xx=1").refused(2, "no such group")
+
+
+def test_metrics_help_explains_each(run):
+    """Without a corpus and without a tokenizer."""
+    names = [one["name"] for one in run("compare", "--metrics", "help", "--json").good().json["metrics"]]
+    assert names[: len(METRICS)] == list(METRICS)
+    shown = run("report", "nowhere.txt", "--metrics", "help").good().stdout
+    assert all(name in shown for name in names)
 
 
 def test_it_fits_the_terminal(run, trained, byte, texts, columns):

@@ -96,3 +96,40 @@ def test_out_is_written_whole(run, files, tmp_path):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["curve.csv"]
     run("sweep", *files, "--sizes", "300", "--out", "curve.txt").good()
     assert "recommended: 300 entries" in (tmp_path / "curve.txt").read_text(encoding="utf-8")
+
+
+def test_a_mix_chooses_the_size(run, files):
+    arguments = ["sweep", *files, "--sizes", "300,600", "--mix", "en=0.5,code=0.5", "--price", "2"]
+    data = run(*arguments, "--json").good().json
+    assert set(data["mix"]["groups"]["code"]) == set(data["points"][0]["groups"]) - {
+        "en",
+        "de",
+    }
+    first, second = (point["mix"]["value"] for point in data["points"])
+    assert data["points"][1]["mix"]["difference"] == pytest.approx(second / first - 1)
+    [sentence] = data["mix"]["verdict"]
+    assert sentence.startswith("for en 50 %, code 50 %: 600 entries is the cheapest")
+    assert sentence in " ".join(run(*arguments).good().stdout.split())
+    run("sweep", *files, "--sizes", "300", "--mix", "fr=1").refused(2, "no such group", "de, ")
+
+
+def test_every_form_says_what_the_terminal_says(run, files):
+    arguments = ["sweep", *files, "--sizes", "300,600", "--model-dim", "32"]
+    data = run(*arguments, "--json").good().json
+    for form in ([], ["--markdown"], ["--latex"]):
+        text = " ".join(run(*arguments, *form).good().stdout.replace("\\", "").split())
+        for part in (data["reason"], data["method"], "coverage", "UNK", "embedding", "MFLOP/byte", "at 600"):
+            assert part in text
+
+
+def test_the_page_begins_with_the_sizes_and_what_is_recommended(run, files, tmp_path):
+    pytest.importorskip("vl_convert")
+    arguments = ["sweep", *files[:2], "--sizes", "300,600", "--model-dim", "32", "--json"]
+    data = run(*arguments, "--html", "page.html").good().json
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<title>Vocabulary sizes of bpe: 300 to 600 entries</title>" in page
+    assert f"recommended: {data['recommended']} entries: {data['reason']}" in page
+    assert "knee: the first size" in page
+    assert "A tokenizer judged" not in page
+    for point in data["points"]:
+        assert f"{point['tokens']:,}" in page

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import string
 import struct
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.comparisons import HOSTILE, TEXTS, compared, named, tokenizers
 from support.eyes import EYES, contrast, lab
+from support.labels import touching
 from support.toys import Toy
 
 from tokbench.backends.baseline.byte import ByteTokenizer
@@ -269,3 +271,54 @@ def test_series_differ_without_colour_too() -> None:
 def test_pages_name_all_colours() -> None:
     names = {PAGE.ink, PAGE.muted, PAGE.grid, *PAGE.series}
     assert names <= {f"var({part.partition(':')[0]})" for part in LIGHT.variables().split(";")}
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+SIZES = {
+    "doubling": [1000 * 2**number for number in range(8)],
+    "close together": [1000, 1050, 1100, 1200, 2000, 4000, 32000, 33000, 64000],
+    "large": [100_000 * 2**number for number in range(7)],
+}
+
+
+@pytest.mark.parametrize("width", [350, 640])
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_labels_of_a_sweep_touch_neither_one_another_nor_the_curve(sizes: list[int], width: int) -> None:
+    points = [(size, 5 - 4 * 0.5**place, "all text") for place, size in enumerate(sizes)]
+    for knee in sizes[1:-1]:
+        drawing = svg(sweep_chart(points, knee, frame=Frame(width)))
+        assert touching(drawing) == []
+        [(label, across, down)] = re.findall(
+            r'<text text-anchor="(\w+)" transform="translate\(([\d.]+),([\d.]+)\)"[^>]*>knee', drawing
+        )
+        x, y = float(across), float(down)
+        left, right = (x, x + 70) if label == "start" else (x - 70, x)
+        assert not any(left < px < right and y - 9 < py < y + 3 for px, py in _curve(drawing)), knee
+
+
+def _curve(drawing: str) -> list[tuple[float, float]]:
+    """Points of the one line of a drawing, close together."""
+    [path] = re.findall(r'<path d="M([-\d.,L]+)" stroke="#1328a2"', drawing)
+    ends = [tuple(map(float, point.split(","))) for point in path.split("L")]
+    return [
+        (x0 + (x1 - x0) * step / 50, y0 + (y1 - y0) * step / 50)
+        for (x0, y0), (x1, y1) in pairwise(ends)
+        for step in range(51)
+    ]
+
+
+def test_labels_of_a_comparison_do_not_touch(comparison: Comparison) -> None:
+    texts = {f"a group of a long name, {number}": "the hat " * number for number in range(1, 13)}
+    many = compared(named(*(f"a-tokenizer-of-a-long-name-{number}" for number in range(5))), texts)
+    for found in (comparison, many):
+        for draw in (compression_chart, premium_chart, length_chart, frequency_chart):
+            spec = draw(found, frame=Frame(350))
+            assert spec is None or touching(svg(spec)) == []
+
+
+def test_labels_that_touch_are_found() -> None:
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg"><g transform="translate(5,5)">{}</g></svg>'
+    text = '<text transform="translate({},0)" font-size="10px">four</text>'
+    assert touching(drawing.format(text.format(0) + text.format(19))) == [("four", "four")]
+    assert touching(drawing.format(text.format(0) + text.format(21))) == []

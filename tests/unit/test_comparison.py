@@ -23,9 +23,9 @@ from tokbench.evaluation.splitting import Split
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.metrics.fairness import gini
 from tokbench.render.comparison import render_comparison
+from tokbench.render.comparison_tables import summary_legend
 from tokbench.render.exports import as_csv, as_json, as_latex, as_markdown
 from tokbench.render.figures import bar, shown
-from tokbench.render.html.tables import summary_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +125,7 @@ def test_one_document_gives_no_interval() -> None:
     assert set(found.group_interval_gaps) == {"all"}
     said = [as_markdown(found, metrics=None), as_latex(found, metrics=None), as_json(found, metrics=None)]
     assert all(b"no interval: all text was drawn as one unit" in one for one in said)
-    assert "no interval: all text was drawn as one unit" in summary_table(found).caption
+    assert "no interval: all text was drawn as one unit" in summary_legend(found)[0]
     assert "no interval: all text was drawn as one unit" in printed(found)
 
 
@@ -301,7 +301,7 @@ def test_nothing_is_ever_not_a_number(texts: tuple[str, ...]) -> None:
 
 def test_csv_has_a_line_for_every_figure_and_group(comparison: Comparison) -> None:
     lines = as_csv(comparison, metrics=metrics_named(["bytes_per_token", "unk_rate"])).decode().splitlines()
-    assert len(lines) == 1 + 3 * 2 * (1 + 2)
+    assert len(lines) == 1 + 3 * (2 * (1 + 2) + 1)
     pairs = by_name(comparison, "pairs")
     for group, figures in ("", pairs.figures), *pairs.groups.items():
         figure = figures["bytes_per_token"]

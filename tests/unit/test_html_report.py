@@ -20,6 +20,7 @@ from tokbench.corpus import bundled_corpus
 from tokbench.errors import BackendUnavailableError
 from tokbench.evaluation.samples import Sample, draw_samples, samples_of
 from tokbench.metrics.catalogue import METRICS, metrics_named
+from tokbench.render.comparison_tables import groups_table, premiums_table, summary_table
 from tokbench.render.glyphs import visible
 from tokbench.render.html import report, tables
 from tokbench.render.html.report import Curve, html_report
@@ -111,6 +112,7 @@ def pages() -> Any:
 @pages()
 def test_it_is_well_formed(name: str, request: pytest.FixtureRequest) -> None:
     data = request.getfixturevalue(name)
+    assert b"In depth" not in data
     found = Page(data)
     assert data.startswith(b"<!DOCTYPE html>")
     assert [tag for tag, _ in found.tags[:2]] == ["html", "head"]
@@ -194,7 +196,7 @@ def test_a_missing_library_is_told_with_its_remedy(
 
 
 def test_every_tokenizer_has_its_row(comparison: Comparison) -> None:
-    table = tables.summary_table(comparison)
+    table = summary_table(comparison)
     assert [row[0].text for row in table.rows] == [one.name for one in comparison.tokenizers]
     place = [column.title for column in table.columns].index("bytes/token")
     values = [one.figures["bytes_per_token"].value for one in comparison.tokenizers]
@@ -204,17 +206,17 @@ def test_every_tokenizer_has_its_row(comparison: Comparison) -> None:
 
 
 def test_chosen_metrics_are_the_columns(comparison: Comparison) -> None:
-    table = tables.summary_table(comparison, metrics=metrics_named(["unk_rate"]))
+    table = summary_table(comparison, metrics=metrics_named(["unk_rate"]))
     assert [column.title for column in table.columns][:3] == ["tokenizer", "entries", "UNK"]
     assert [column.first for column in table.columns][:3] == ["ascending", "descending", "ascending"]
 
 
 def test_rows_are_as_wide_as_their_table(comparison: Comparison) -> None:
     every = [
-        tables.summary_table(comparison),
+        summary_table(comparison),
         tables.figures_table(comparison),
-        tables.groups_table(comparison, METRICS["bytes_per_token"]),
-        tables.premiums_table(comparison),
+        groups_table(comparison, METRICS["bytes_per_token"]),
+        premiums_table(comparison),
         tables.lengths_table(comparison),
         tables.frequencies_table(comparison),
         tables.provenance_table(comparison),

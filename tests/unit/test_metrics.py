@@ -276,7 +276,22 @@ def test_costs_by_hand() -> None:
     assert cost.embedding_bytes(7, model, tied=False) == 7 * 10 * 4 * 2
     assert cost.kv_cache_bytes(9, model) == 2 * 3 * 2 * 5 * 9 * 4
     assert cost.context_chars(30, 10, model) == 300
-    assert cost.price_per_million_chars(30, 10, model) == pytest.approx(1e6 / 3 / 1000 * 2)
+    assert cost.kv_cache_bytes_per_thousand_chars(30, 10, model) == pytest.approx(
+        2 * 3 * 2 * 5 * 4 * 1000 / 3
+    )
+    assert cost.price_per_million_chars(30, 10, model) == pytest.approx(2 / 3)
+
+
+def test_what_a_byte_takes_to_compute_by_hand() -> None:
+    """12 · 3 · 10² parameters of layers, 7 · 10 of the output; 4 · 3 · 10 · 100 to attend; 2 bytes a token."""
+    model = Model(dim=10, layers=3, context=100)
+    assert cost.flops_per_byte(7, 2.0, model) == (2 * (12 * 3 * 100 + 70) + 12000) / 2
+    assert cost.flops_per_byte(7, 2.0, Model(dim=10, layers=3)) == (2 * (12 * 3 * 100 + 70)) / 2
+    assert cost.flops_per_byte(7, 2.0, Model(dim=640)) == cost.flops_per_byte(
+        7, 2.0, Model(dim=640, layers=10)
+    )
+    assert cost.flops_per_byte(7, 2.0, Model(layers=3)) is None
+    assert cost.flops_per_byte(7, 0.0, model) is None
 
 
 def test_a_model_of_which_nothing_is_known_costs_nothing_that_is_known() -> None:

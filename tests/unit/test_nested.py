@@ -1,20 +1,13 @@
-"""One segmentation answers for every smaller vocabulary: against a segmentation for each."""
+"""Entries that only feed other merges, on counts that are known."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import numpy as np
-import pytest
-from support.texts import bundled_texts
 
 from tokbench.backends.bpe import reference
-from tokbench.backends.bpe.split import resolve_pattern, split
-from tokbench.metrics.nested import scaffold_entries, tokens_by_merges
-
-
-def pretokens_of(text: str) -> Counter[bytes]:
-    return Counter(pretoken.encode() for pretoken in split(resolve_pattern("gpt4"), text))
+from tokbench.metrics.nested import scaffold_entries
 
 
 def ids_under(pretokens: Counter[bytes], merges: list[reference.Merge]) -> Counter[int]:
@@ -29,36 +22,11 @@ def ids_under(pretokens: Counter[bytes], merges: list[reference.Merge]) -> Count
 def test_by_hand() -> None:
     """Base entries 0 and 1; the merges make 2 = 0 1 and 3 = 2 0; the text is 0, 3, 3."""
     frequencies, merges = np.array([1, 0, 0, 2]), [(0, 1), (2, 0)]
-    assert tokens_by_merges(frequencies, merges).tolist() == [1 + 2 * 3, 1 + 2 * 2, 1 + 2]
     assert scaffold_entries(frequencies, merges).tolist() == [False, False, True, False]
 
 
-def test_an_entry_of_twice_the_same_counts_twice() -> None:
-    assert tokens_by_merges(np.array([0, 3]), [(0, 0)]).tolist() == [6, 3]
-
-
-def test_without_merges_there_is_one_answer() -> None:
-    assert tokens_by_merges(np.array([4, 5]), []).tolist() == [9]
+def test_without_merges_there_is_none() -> None:
     assert scaffold_entries(np.array([4, 0]), []).tolist() == [False, False]
-
-
-def test_the_argument_is_left_as_it_is() -> None:
-    frequencies = np.array([1, 0, 0, 2])
-    tokens_by_merges(frequencies, [(0, 1), (2, 0)])
-    assert frequencies.tolist() == [1, 0, 0, 2]
-
-
-@pytest.mark.parametrize("held_out", ["parallel/en.txt", "parallel/ja.txt", "code/python.py"])
-def test_it_is_what_each_beginning_of_the_merges_gives(held_out: str) -> None:
-    texts = bundled_texts()
-    merges = reference.train(pretokens_of(texts["parallel/de.txt"][:4000]), num_merges=60)
-    pretokens = pretokens_of(texts[held_out][:3000])
-    found = ids_under(pretokens, merges)
-    frequencies = np.array([found[id] for id in range(reference.NUM_BYTES + len(merges))])
-    pairs = [(merge.left, merge.right) for merge in merges]
-    assert tokens_by_merges(frequencies, pairs).tolist() == [
-        ids_under(pretokens, merges[:number]).total() for number in range(len(merges) + 1)
-    ]
 
 
 def test_scaffolding_never_occurs_but_inside_what_does() -> None:

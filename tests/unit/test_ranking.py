@@ -24,8 +24,9 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.fairness import gini
 from tokbench.metrics.intervals import resamples
 from tokbench.render.comparison import render_comparison
+from tokbench.render.comparison_tables import summary_table
 from tokbench.render.exports import as_csv, as_latex, as_markdown
-from tokbench.render.html.tables import figures_table, summary_table
+from tokbench.render.html.tables import figures_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

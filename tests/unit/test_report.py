@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,9 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
 from tokbench.metrics.vocabulary import vocabulary_from
 from tokbench.registry import get_backend
-from tokbench.render.report import render_report, report_document
+from tokbench.render.html.report import html_report
+from tokbench.render.report import render_report
+from tokbench.render.report_exports import report_document, report_forms
 from tokbench.resources import corpora_directory
 
 if TYPE_CHECKING:
@@ -119,7 +123,7 @@ def test_costs_follow_from_the_model_and_the_groups(found: Report) -> None:
     for group, tally in found.judged.evaluation.groups.items():
         assert cost.groups[group].context_chars == tally["chars"] / tally["tokens"] * 128
         assert cost.groups[group].price_per_million_chars == pytest.approx(
-            tally["tokens"] / tally["chars"] * 1000 * 0.5
+            tally["tokens"] / tally["chars"] * 0.5
         )
         assert cost.groups[group].attention_flops == pytest.approx(
             4 * 2 * 64 * (tally["tokens"] / tally["chars"] * 1000) ** 2
@@ -232,3 +236,55 @@ def test_text_without_words_or_numbers_leaves_sections_out(tmp_path: Path) -> No
     text = shown(report(open_corpus(tmp_path), tokenizer=Toy("!", "?", "\n"), times=False))
     for title in ("Words that fall apart", "Numbers by", "Groups", "Documents that do not"):
         assert title not in text
+
+
+FIRSTS = {
+    "Words that fall apart": "group",
+    "What the vocabulary is spent on": "kind",
+    "Numbers by their digits": "digits",
+    "The same text, written otherwise": "written",
+    "What it costs the model": "cost",
+    "What the text of each group costs": "group",
+}
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_tables_for_documents_hold_what_the_terminal_shows(found: Report, form: Any) -> None:
+    text = report_forms(found)[form]().decode().replace("\\", "")
+    for title, first in FIRSTS.items():
+        assert title in text
+        assert first in text[text.index(title) :]
+    for part in ("Latin", "upper case", "KV cache of a context", "price/M chars", "Gini", "roundtrip_rate"):
+        assert part in text
+    figure = found.judged.figures["bytes_per_token"]
+    assert f"{figure.value:.3f}" in text
+
+
+def test_columns_of_text_stand_on_the_left(found: Report) -> None:
+    markdown, latex = (report_forms(found)[form]().decode() for form in ("markdown", "latex"))
+    assert "| figure | value | 95 % interval | meaning |\n| --- | ---: | ---: | --- |" in markdown
+    assert r"\begin{tabular}{lrrl}" in latex
+
+
+def test_csv_holds_the_depth(found: Report) -> None:
+    rows = list(csv.DictReader(io.StringIO(report_forms(found)["csv"]().decode())))
+    values = {(row["group"], row["metric"]): row["value"] for row in rows}
+    assert len(values) == len(rows)
+    for one in found.spending:
+        assert values[one.kind, "spending.entries"] == str(one.entries)
+    for number in found.numbers:
+        assert values[str(number.digits), "numbers.tokens"] == str(number.tokens)
+    for rewriting in found.robustness:
+        assert values[rewriting.rewriting, "robustness.growth"] == str(rewriting.growth or "")
+    assert values["", "cost.kv_cache_bytes"] == str(found.cost.kv_cache_bytes)
+    assert float(values["en", "price_per_million_chars"]) == found.cost.groups["en"].price_per_million_chars
+    longest = len(found.lengths) - 1
+    assert values[f"{longest}+", "lengths.tokens"] == str(found.lengths[-1])
+
+
+def test_the_page_holds_the_depth(found: Report) -> None:
+    pytest.importorskip("vl_convert")
+    page = html_report(found.comparison, report=found).decode()
+    for title in FIRSTS:
+        assert page.count(f"<caption>{title}</caption>") == 1
+    assert "price/M chars" in page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +12,14 @@ import pytest
 
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.errors import ConfigError, TrainingError
+from tokbench.evaluation.recommending import knee_of, recommend
 from tokbench.evaluation.splitting import Split, split_corpus
-from tokbench.evaluation.sweeping import SweepPoint, knee_of, nested_merges, recommend, sweep_sizes
+from tokbench.evaluation.sweeping import SWEPT, SweepPoint, nested_merges, sweep_sizes
 from tokbench.interfaces import no_progress
-from tokbench.judging import parse_sizes, sweep
+from tokbench.judging import compare, parse_sizes, sweep
+from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend
-from tokbench.render.sweep import sweep_csv, sweep_document
+from tokbench.render.sweep_exports import sweep_csv, sweep_document
 from tokbench.resources import corpora_directory
 
 if TYPE_CHECKING:
@@ -115,6 +119,13 @@ def test_what_the_text_cannot_fill_is_told(tmp_path: Path) -> None:
     assert len(found.points) == 2
     assert found.points[1].vocab_size < 300
     assert found.missing == (1000, 2000)
+    assert [point.is_filled for point in found.points] == [True, False]
+    assert found.recommended == 258
+    for sizes in ([1000], [500, 1000]):
+        none = sweep(open_corpus(tmp_path), sizes=sizes)
+        assert none.recommended is None
+        reached = found.points[1].vocab_size
+        assert none.reason == f"the text fills none of these sizes: it has {reached} entries to learn"
 
 
 def test_other_algorithms_are_trained_for_each_size(split: Split) -> None:
@@ -139,27 +150,113 @@ def points_of(*values: tuple[int, float]) -> list[SweepPoint]:
     return [SweepPoint(size, 1, value, {}) for size, value in values]
 
 
-def test_the_knee_is_farthest_above_the_line() -> None:
-    """Over log2 of the size: by 0, 0.4, 0.35 and 0."""
-    assert knee_of(points_of((1000, 1.0), (2000, 1.75), (4000, 2.0), (8000, 2.05))) == 2000
-    assert knee_of(points_of((1000, 1.0), (2000, 2.0))) is None
-    assert knee_of(points_of((1000, 2.0), (2000, 2.0), (4000, 2.0))) is None
+def curve(*gains: float, first: int = 1000) -> list[SweepPoint]:
+    """Doublings from a first size, each with its gain."""
+    points, value = [(first, 1.0)], 1.0
+    for number, gain in enumerate(gains, start=1):
+        value *= 1 + gain
+        points.append((first * 2**number, value))
+    return points_of(*points)
+
+
+GAINS = (0.25, 0.2, 0.12, 0.08, 0.045, 0.03, 0.015, 0.01)
+
+
+def test_the_knee_does_not_move_with_the_range() -> None:
+    """The fifth doubling is the first that adds less than 5 %: it is one of 16,000 entries, whatever is around."""
+    points = curve(*GAINS)
+    found = {
+        (first, last): knee_of(points[first:last])
+        for first in range(len(points))
+        for last in range(first + 1, len(points) + 1)
+    }
+    for (first, last), knee in found.items():
+        assert knee == (16000 if first < 4 < last - 1 else None), (first, last)
+
+
+def test_the_recommended_size_does_not_move_with_the_range() -> None:
+    points = curve(*GAINS)
+    for first in range(6):
+        for last in range(8, 10):
+            assert recommend(points[first:last], model=Model()).vocab_size == 64000
+    assert recommend(points[:5], model=Model()).vocab_size == 16000
+    assert "a larger vocabulary may pay as well" in recommend(points[:5], model=Model()).reason
+
+
+def test_what_is_not_filled_has_no_part_in_knee_and_recommendation() -> None:
+    points = curve(0.3, 0.2)
+    cut = SweepPoint(4100, 1, points[-1].bytes_per_token, {}, is_filled=False)
+    assert knee_of([*points, cut]) is None
+    found = recommend([*points, cut], model=Model())
+    assert found.vocab_size == 4000
+    assert "of these sizes the text fills no larger one" in found.reason
+
+
+def test_a_size_that_loses_text_is_never_recommended() -> None:
+    lossy = [SweepPoint(size, 1, 2.0, {}, keeps_text=False) for size in (1000, 2000)]
+    assert recommend(lossy, model=Model()).vocab_size is None
+    kept = points_of((4000, 2.5), (8000, 2.51))
+    assert recommend([*lossy, *kept], model=Model()).vocab_size == 4000
+    assert recommend([*lossy, *kept[:1]], model=Model()).vocab_size == 4000
 
 
 def test_the_smallest_size_is_recommended_whose_doubling_no_longer_pays() -> None:
-    assert recommend(points_of((1000, 2.0), (2000, 2.5), (4000, 2.53), (8000, 3.0))) == (
-        2000,
-        "from 2,000 to 4,000 entries a token holds only 1.2 % more bytes",
-    )
+    found = recommend(points_of((1000, 2.0), (2000, 2.5), (4000, 2.53), (8000, 3.0)), model=Model())
+    assert found.vocab_size == 2000
+    assert found.reason == "from 2,000 to 4,000 entries a token holds 1.2 % more bytes, under 2 % a doubling"
 
 
 def test_steps_that_are_no_doublings_count_as_what_they_are() -> None:
     """Twice 3 % for 4,000 times four, and half a doubling that adds 1.5 %."""
-    assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.03**2)))[0] == 16000
-    assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.019**2)))[0] == 4000
-    size, reason = recommend(points_of((4096, 2.0), (65536, 2.0 * 1.1**4)))
-    assert size == 65536
-    assert "at the end 10.0 %" in reason
+    assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.03**2)), model=Model()).vocab_size == 16000
+    assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.019**2)), model=Model()).vocab_size == 4000
+    found = recommend(points_of((4096, 2.0), (65536, 2.0 * 1.1**4)), model=Model())
+    assert found.vocab_size == 65536
+    assert "at the end 10.0 %" in found.reason
+
+
+def test_the_width_of_the_model_decides() -> None:
+    """12 · 64² parameters and 64 for an entry: 1,000 entries more cost more than 25 % longer tokens save."""
+    points = curve(0.25, 0.2, 0.18, 0.17)
+    small, large = (
+        recommend(points, model=Model(dim=dim, layers=layers)) for dim, layers in ((64, 1), (4096, 32))
+    )
+    assert small.vocab_size == 1000
+    more = (12 * 64**2 + 2000 * 64) / (12 * 64**2 + 1000 * 64) / 1.25 - 1
+    assert f"a byte takes {more * 100:.1f} % more to compute in 1 layer of width 64" in small.reason
+    assert large.vocab_size == 16000
+    assumed = recommend(points, model=Model(dim=64))
+    assert assumed.vocab_size == 1000
+    assert "assumed: --layers says otherwise" in assumed.reason
+
+
+def test_figures_and_intervals_of_a_size_are_those_of_a_comparison(corpus: Corpus, split: Split) -> None:
+    found = sweep_sizes(split, [300, 700])
+    compared = compare(corpus, backends=["bpe"], vocab_size=300, times=False)
+    figures = compared.tokenizers[0].figures
+    first, second = found.points
+    for name in SWEPT:
+        assert first.figures[name].value == figures[name].value
+        assert first.figures[name].interval == figures[name].interval
+        assert first.figures[name].difference is None
+    assert first.bytes_per_token == figures["bytes_per_token"].value
+    gain = second.figures["bytes_per_token"]
+    assert gain.difference == pytest.approx((second.bytes_per_token or 0) / (first.bytes_per_token or 1) - 1)
+    assert gain.difference_interval is not None
+    low, high = gain.difference_interval
+    assert 0 < low < (gain.difference or 0) < high
+    assert first.keeps_text
+    assert first.figures["unk_rate"].value == 0
+
+
+def test_a_tokenizer_that_loses_text_is_not_recommended_at_any_size(split: Split) -> None:
+    found = sweep_sizes(split, [1500, 1800], backend="wordpiece")
+    assert found.recommended is None
+    lost = found.points[-1].figures["character_error_rate"].value or 0
+    assert (
+        found.reason == f"at every size text is lost, at 1,800 entries {lost * 100:.1f} % of the characters"
+    )
+    assert not any(point.keeps_text for point in found.points)
 
 
 @pytest.mark.parametrize(
@@ -188,14 +285,19 @@ def test_anything_else_is_no_size(text: str) -> None:
 
 
 def test_json_and_csv_hold_every_point(split: Split) -> None:
-    found = sweep_sizes(split, [300, 600])
-    document = orjson.loads(orjson.dumps(sweep_document(found, model_dim=10)))
+    found = sweep_sizes(split, [300, 600], model=Model(dim=10))
+    document = orjson.loads(orjson.dumps(sweep_document(found)))
     assert document["schema"] == "tokbench.sweep/1"
     assert [point["embedding_parameters"] for point in document["points"]] == [3000, 6000]
-    lines = sweep_csv(found).decode().splitlines()
-    assert lines[0] == "vocab_size,group,bytes_per_token"
-    assert len(lines) == 1 + 2 * (1 + len(found.points[0].groups))
-    for point in found.points:
-        assert f"{point.vocab_size},,{point.bytes_per_token}" in lines
+    rows = list(csv.DictReader(io.StringIO(sweep_csv(found).decode())))
+    assert len(rows) == 2 * (1 + len(found.points[0].groups))
+    all_text = [row for row in rows if not row["group"]]
+    for point, row in zip(found.points, all_text, strict=True):
+        assert float(row["bytes_per_token"]) == point.bytes_per_token
+        interval = point.figures["bytes_per_token"].interval
+        assert interval == (float(row["low"]), float(row["high"]))
+        assert float(row["character_coverage"]) == point.figures["character_coverage"].value
+        assert (row["unk_rate"], row["filled"], row["keeps_text"]) == ("0.0", "1", "1")
+        assert float(row["embedding_bytes"]) == point.vocab_size * 10 * 2
     values = [point["bytes_per_token"] for point in document["points"]]
     assert all(one < other for one, other in pairwise(values))

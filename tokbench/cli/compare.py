@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.numbers import tokens_option
 from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
@@ -52,6 +53,8 @@ def compare(
         AggregateChoice,
         typer.Option(help="A ratio of sums (pooled), or the mean over groups (macro) or over documents."),
     ] = AggregateChoice.pooled,
+    described: ModelChoices,
+    mix: MixOption = None,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     times: Annotated[
@@ -68,11 +71,14 @@ def compare(
 ) -> None:
     """Judge tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a verdict."""
     from tokbench import judging
-    from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms
+    from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms, tells_metrics
     from tokbench.render.comparison import render_comparison
     from tokbench.render.progress import showing_progress
 
+    if tells_metrics(metrics, form):
+        return
     chosen = chosen_metrics(metrics)
+    shares = chosen_mix(mix)
     output = form.output()
     pictures = drawn.pictures()
     with showing_progress(progress.value) as report:
@@ -87,6 +93,8 @@ def compare(
             baseline=baseline,
             reference_group=reference,
             aggregation=aggregate.value,
+            model=described.model(),
+            mix=shares,
             times=times,
             threads=threads,
             seed=seed,

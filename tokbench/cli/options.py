@@ -145,7 +145,9 @@ __all__ = [
 
 MetricsOption = Annotated[
     str | None,
-    typer.Option(metavar="NAME,…", help="The figures to show; `--metrics all` for all of them."),
+    typer.Option(
+        metavar="NAME,…", help="The figures to show: `all` for all of them, `help` to have them explained."
+    ),
 ]
 CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV: a line for each figure and group.")]
 MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
     from tokbench.corpus import Corpus
     from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.report import Report
     from tokbench.evaluation.sweeping import Sweep
     from tokbench.metrics.catalogue import Metric
     from tokbench.render.charts.layout import Spec
     from tokbench.render.exports import Form
     from tokbench.render.html.report import Curve
 
-_ALL = "all"
+_ALL, _HELP = "all", "help"
 _FORM = {"json", "csv", "markdown", "latex", "out", "html", "plot", "color", "progress", "metrics", "times"}
 """Options that say how figures are shown."""
 
@@ -132,6 +133,16 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
+def tells_metrics(names: str | None, form: OutputChoices) -> bool:
+    """Whether `--metrics help` was asked for; then every figure has been explained."""
+    from tokbench.render.metric_help import metric_help_forms, render_metric_help
+
+    if (names or "").strip() != _HELP:
+        return False
+    form.output().write(metric_help_forms(), lambda console: render_metric_help(console=console))
+    return True
+
+
 def chosen_metrics(names: str | None) -> tuple[Metric, ...] | None:
     """The metrics of `--metrics`, None where it was not given. Raises `ConfigError` with the nearest names."""
     from tokbench.metrics.catalogue import METRICS, metrics_named
@@ -167,25 +178,29 @@ class Pictures:
     plots: tuple[Path, ...]
 
     def write(
-        self, comparison: Comparison, corpus: Corpus, *, metrics: Sequence[Metric] | None = None
+        self,
+        comparison: Comparison,
+        corpus: Corpus,
+        *,
+        metrics: Sequence[Metric] | None = None,
+        report: Report | None = None,
     ) -> None:
         """Write them, each whole or not at all. Raises `StoreError`, `CorpusError`."""
         from tokbench.render.charts.comparison import compression_chart
 
-        self._write_page(comparison, corpus, metrics=metrics)
+        self._write_page(comparison, corpus, metrics=metrics, report=report)
         self._write_plots(lambda: compression_chart(comparison))
 
     def write_sweep(self, sweep: Sweep, corpus: Corpus, *, seed: int) -> None:
         """The same of a sweep; its page shows the largest tokenizer too. Raises `StoreError`, `CorpusError`."""
         from tokbench import judging
         from tokbench.render.charts.sweep import sweep_chart
-        from tokbench.render.html.report import Curve
-        from tokbench.render.sweep import curve_of
+        from tokbench.render.html.report import page_curve
+        from tokbench.render.sweep_tables import curve_of
 
         if self.html is not None:
             comparison = judging.compare_largest(sweep, corpus, seed=seed)
-            curve = Curve(curve_of(sweep), sweep.knee)
-            self._write_page(comparison, corpus, curve=curve)
+            self._write_page(comparison, corpus, curve=page_curve(sweep))
         self._write_plots(lambda: sweep_chart(curve_of(sweep), sweep.knee))
 
     def _write_page(
@@ -194,6 +209,7 @@ class Pictures:
         corpus: Corpus,
         *,
         metrics: Sequence[Metric] | None = None,
+        report: Report | None = None,
         curve: Curve | None = None,
     ) -> None:
         from tokbench.evaluation.samples import samples_of
@@ -202,7 +218,8 @@ class Pictures:
 
         if self.html is not None:
             samples = samples_of(comparison, corpus)
-            write_file(self.html, html_report(comparison, samples, metrics=metrics, curve=curve))
+            page = html_report(comparison, samples, metrics=metrics, report=report, curve=curve)
+            write_file(self.html, page)
 
     def _write_plots(self, chart: Callable[[], Spec]) -> None:
         from tokbench.render.charts.drawing import drawn

@@ -7,14 +7,12 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
-from tokbench.cli.numbers import tokens_option
+from tokbench.cli.model_options import ModelChoices
 from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import MetricsOption, ProgressChoice, ProgressOption, TokenizerOption
 from tokbench.cli.output import OutputChoices, PictureChoices
 from tokbench.cli.texts import tell_problems
-
-_MODEL = "The model's costs"
 
 
 @taking_groups
@@ -27,17 +25,7 @@ def report(
         str | None,
         typer.Option(metavar="GROUP", help="The language that premiums are taken over; by default English."),
     ] = None,
-    model_dim: Annotated[int | None, typer.Option(metavar="N", min=1, help="The model's width.")] = None,
-    layers: Annotated[int | None, typer.Option(metavar="N", min=1, help="Its attention layers.")] = None,
-    kv_heads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Key-value heads of each.")] = None,
-    head_dim: Annotated[int | None, typer.Option(metavar="N", min=1, help="The width of a head.")] = None,
-    context: Annotated[int | None, tokens_option(help="Tokens of its context, as 8192 or 128k.")] = None,
-    parameter_bytes: Annotated[
-        float, typer.Option(metavar="N", min=0.125, help="Bytes of a parameter and of a cached value.")
-    ] = 2.0,
-    price: Annotated[
-        float | None, typer.Option(metavar="N", min=0, help="The price of a thousand tokens.")
-    ] = None,
+    described: ModelChoices,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
@@ -49,30 +37,23 @@ def report(
 ) -> None:
     """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs."""
     from tokbench import judging
-    from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms
-    from tokbench.metrics.cost import Model
+    from tokbench.cli.output import asked_for, chosen_metrics, tells_metrics
     from tokbench.render.progress import showing_progress
-    from tokbench.render.report import render_report, report_json
+    from tokbench.render.report import render_report
+    from tokbench.render.report_exports import report_forms
 
+    if tells_metrics(metrics, form):
+        return
     chosen = chosen_metrics(metrics)
     output = form.output()
     pictures = drawn.pictures()
-    model = Model(
-        dim=model_dim,
-        layers=layers,
-        kv_heads=kv_heads,
-        head_dim=head_dim,
-        context=context,
-        bytes_per_parameter=parameter_bytes,
-        price=price,
-    )
     with showing_progress(progress.value) as told:
         told("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
         result = judging.report(
             corpus,
             tokenizer=opening.open(tokenizer, progress=progress),
-            model=model,
+            model=described.model(),
             reference_group=reference,
             threads=threads,
             seed=seed,
@@ -80,12 +61,9 @@ def report(
             progress=told,
         )
         told("drawing", 0, None, "charts")
-        pictures.write(result.comparison, corpus, metrics=chosen)
+        pictures.write(result.comparison, corpus, metrics=chosen, report=result)
     tell_problems(corpus)
     output.write(
-        {
-            **comparison_forms(result.comparison, metrics=chosen),
-            "json": lambda: report_json(result, metrics=chosen),
-        },
+        report_forms(result, metrics=chosen),
         lambda console: render_report(result, metrics=chosen, console=console),
     )

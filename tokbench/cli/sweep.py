@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import ProgressChoice, ProgressOption
 from tokbench.cli.output import OutputChoices, PictureChoices
@@ -31,23 +32,31 @@ def sweep(
             metavar="KEY=VALUE", help="Any other option of the backend; can be given several times."
         ),
     ] = None,
-    model_dim: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="The model's width: shows the parameters of the embedding."),
-    ] = None,
+    described: ModelChoices,
+    mix: MixOption = None,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Chooses what is held out.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Chooses what is held out, and draws the resamples.")
+    ] = 0,
     form: OutputChoices,
     drawn: PictureChoices,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
-    """Show compression against vocabulary size on held-out text, and the size that is worth it."""
+    """Show compression against vocabulary size on held-out text, and the size that is worth it.
+
+    The knee is the first size whose doubling adds less than 5 % bytes per token. Recommended is the smallest
+    size whose doubling adds less than 2 %, or with --model-dim no longer lowers what a byte takes to compute:
+    longer tokens against a larger output matrix. It is one that the text fills and that keeps the text, or
+    there is none.
+    """
     from tokbench import judging, workbench
     from tokbench.render.progress import showing_progress
-    from tokbench.render.sweep import render_sweep, sweep_forms
+    from tokbench.render.sweep import render_sweep
+    from tokbench.render.sweep_exports import sweep_forms
 
+    shares = chosen_mix(mix)
     output = form.output()
     pictures = drawn.pictures()
     wanted = judging.parse_sizes(sizes)
@@ -62,6 +71,8 @@ def sweep(
             sizes=wanted,
             backend=backend,
             options=options,
+            model=described.model(),
+            mix=shares,
             threads=threads,
             seed=seed,
             progress=report,
@@ -69,7 +80,4 @@ def sweep(
         report("drawing", 0, None, "charts")
         pictures.write_sweep(result, corpus, seed=seed)
     tell_problems(corpus)
-    output.write(
-        sweep_forms(result, model_dim=model_dim),
-        lambda console: render_sweep(result, model_dim=model_dim, console=console),
-    )
+    output.write(sweep_forms(result), lambda console: render_sweep(result, console=console))

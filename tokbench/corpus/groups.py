@@ -10,6 +10,8 @@ from tokbench.corpus.files import printable
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tokbench.corpus.files import CorpusFile
 
 NO_EXTENSION = "(none)"
@@ -53,6 +55,17 @@ def file_group(file: CorpusFile, group_by: str) -> str | None:
 def is_translation(file: CorpusFile) -> bool:
     """Whether a file stands in a folder of translations, and has a language to its name."""
     return any(_is_parallel(folder) for folder in _named_parts(file)[:-1])
+
+
+def folder_groups(files: Iterable[CorpusFile], group_by: str) -> dict[str, frozenset[str]]:
+    """The folders `code` and `parallel` that files stand in → the groups of their files."""
+    found: dict[str, set[str]] = {}
+    for file in files:
+        group = file_group(file, group_by)
+        folder = next((one for one in _named_parts(file)[:-1] if one == "code" or _is_parallel(one)), None)
+        if folder is not None and group is not None:
+            found.setdefault(folder, set()).add(group)
+    return {folder: frozenset(groups) for folder, groups in found.items()}
 
 
 def _is_parallel(folder: str) -> bool:

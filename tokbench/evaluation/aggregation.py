@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from tokbench.metrics.intervals import FEWEST_UNITS, Resampled, resamples
+from tokbench.metrics.ratios import ratio
 from tokbench.metrics.tally import DOCUMENT_COUNTS
 
 if TYPE_CHECKING:
@@ -130,6 +131,30 @@ class Aggregate:
                 estimate = _ratios(metric, counts.sum(axis=0, keepdims=True))[0]
             found.append(self._moved(self.group_value(metric, group), estimate, values, drawn))
         return found
+
+    def relative_tokens(self, base: Aggregate) -> Resampled | None:
+        """The tokens of all text over those that the baseline has on it, however documents become one figure.
+
+        Returns:
+            None for too few units, and where the baseline has no tokens.
+        """
+        column = _COLUMNS["tokens"]
+        estimate = ratio(self._total["tokens"], base._total["tokens"])
+        around = ratio(self._source.total["tokens"], base._source.total["tokens"])
+        if (
+            self._drawn is None
+            or self._sums is None
+            or base._sums is None
+            or estimate is None
+            or around is None
+        ):
+            return None
+        values = _whole(_divided(self._sums[:, column], base._sums[:, column]))
+        return (
+            None
+            if values is None
+            else Resampled(estimate, values + (estimate - around), self._drawn.num_units)
+        )
 
     def _pooled(self, metric: Metric, group: str) -> float | None:
         return metric.value(self._evaluation.groups[group], self._evaluation.vocabulary)

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, AlignedLines
+from tokbench.evaluation.costs import cost_of
 from tokbench.evaluation.fairness import fairness_of, reference_of
-from tokbench.evaluation.figures import figures_of, group_figures_of
+from tokbench.evaluation.figures import figures_of, group_figures_of, relative_tokens_of
 from tokbench.evaluation.measuring import evaluate
+from tokbench.evaluation.mixing import Candidate, cheapest, mixed, mixed_beside
 from tokbench.evaluation.provenance import Provenance, provenance_of
 from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.throughput import throughput_of
 from tokbench.evaluation.verdict import interval_gap, verdict_of
 from tokbench.interfaces import KnowsLoadingTime, no_progress
+from tokbench.metrics.cost import Model
 from tokbench.metrics.ratios import ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tokbench.corpus import Document
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.contestants import Contestant
+    from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.measuring import Evaluation
+    from tokbench.evaluation.mixing import Mix, Mixed
     from tokbench.evaluation.throughput import Throughput
     from tokbench.interfaces import Progress, Tokenizer
 
@@ -47,7 +52,9 @@ class Judged:
         fairness: on aligned lines; None where there are none.
         throughput: of encoding; None where it was not measured.
         loading_seconds: that opening it took; None where nobody knows.
-        relative_tokens: its tokens over those of the baseline on the same text; None where that has none.
+        relative: its tokens over those of the baseline on the same text.
+        cost: for the model that was described.
+        mixed: the mix that was asked for; None where none was.
     """
 
     name: str
@@ -59,7 +66,14 @@ class Judged:
     fairness: Fairness | None
     throughput: Throughput | None
     loading_seconds: float | None
-    relative_tokens: float | None
+    relative: Figure
+    cost: Cost
+    mixed: Mixed | None = None
+
+    @property
+    def relative_tokens(self) -> float | None:
+        """Its tokens over those of the baseline on the same text; None where that has none."""
+        return self.relative.value
 
     @property
     def keeps_text(self) -> bool:
@@ -106,6 +120,9 @@ class Comparison:
         seed: drew the resamples.
         provenance: what was compared, and on what.
         setting: how they were trained; None for tokenizers that existed.
+        model: what is known of the model that they are for.
+        mix: the mix that was asked for; None where none was.
+        mix_verdict: which is the cheapest for it, a sentence each.
     """
 
     tokenizers: tuple[Judged, ...]
@@ -121,6 +138,9 @@ class Comparison:
     seed: int
     provenance: Provenance
     setting: Setting | None = None
+    model: Model = field(default_factory=Model)
+    mix: Mix | None = None
+    mix_verdict: tuple[str, ...] = ()
 
 
 def compare_contestants(
@@ -131,6 +151,8 @@ def compare_contestants(
     reference_group: str | None = None,
     baseline: str | None = None,
     aggregation: Aggregation = "pooled",
+    model: Model | None = None,
+    mix: Mix | None = None,
     times: bool = True,
     threads: int | None = None,
     seed: int = 0,
@@ -147,6 +169,8 @@ def compare_contestants(
             the cheapest for the baseline.
         baseline: the name of the tokenizer that differences are taken to; by default the first.
         aggregation: how documents become one figure.
+        model: what is known of the model that they are for.
+        mix: how much of each group the text that matters has.
         times: whether to tell how fast they encode and how long opening them took.
         threads: for encoding.
         seed: draws the resamples.
@@ -195,6 +219,11 @@ def compare_contestants(
     if not isinstance(alignment, str):
         reference = reference_of(lines[place], alignment, wanted=reference_group)
         fairness = [fairness_of(by_line, alignment, reference=reference, seed=seed) for by_line in lines]
+    described = model or Model()
+    mixes = [
+        None if mix is None else mixed(mix, one, by_line, seed=seed)
+        for one, by_line in zip_longest(evaluations, lines)
+    ]
     judged = tuple(
         Judged(
             name=name,
@@ -208,10 +237,14 @@ def compare_contestants(
             fairness=fair,
             throughput=throughput_of(contestant.tokenizer, reading.beginning) if times else None,
             loading_seconds=_loading_seconds(contestant.tokenizer) if times else None,
-            relative_tokens=ratio(evaluation.total["tokens"], base.total["tokens"]),
+            relative=relative_tokens_of(
+                aggregate, base_aggregate, value=ratio(evaluation.total["tokens"], base.total["tokens"])
+            ),
+            cost=cost_of(evaluation.info.vocab_size, evaluation.groups, described),
+            mixed=None if its_mix is None else mixed_beside(its_mix, mixes[place]),
         )
-        for name, contestant, evaluation, aggregate, fair in zip(
-            names, contestants, evaluations, aggregates, fairness, strict=True
+        for name, contestant, evaluation, aggregate, fair, its_mix in zip(
+            names, contestants, evaluations, aggregates, fairness, mixes, strict=True
         )
     )
     return Comparison(
@@ -237,7 +270,19 @@ def compare_contestants(
             reading.identity,
             arguments=arguments or {},
         ),
+        model=described,
+        mix=mix,
+        mix_verdict=() if mix is None else tuple(_mix_verdict(mix, judged, price=described.price)),
     )
+
+
+def _mix_verdict(mix: Mix, judged: Sequence[Judged], *, price: float | None) -> Iterator[str]:
+    candidates = [
+        Candidate(one.name, keeps_text=one.keeps_text, mixed=one.mixed)
+        for one in judged
+        if one.mixed is not None
+    ]
+    return cheapest(mix, candidates, price=price) if len(candidates) > 1 else iter(())
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

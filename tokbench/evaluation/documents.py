@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from tokbench.evaluation.costs import cost_document
 from tokbench.metrics.catalogue import METRICS
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Comparison, Judged
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Figure
+    from tokbench.evaluation.mixing import Mix
     from tokbench.evaluation.throughput import Throughput
     from tokbench.metrics.catalogue import Metric
     from tokbench.metrics.intervals import Interval
@@ -55,6 +57,7 @@ def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | N
         "interval_gap": comparison.interval_gap,
         "group_interval_gaps": dict(comparison.group_interval_gaps),
         "verdict": list(comparison.verdict),
+        "mix": None if comparison.mix is None else mix_document(comparison.mix, comparison.mix_verdict),
     }
 
 
@@ -75,11 +78,14 @@ def _tokenizer(judged: Judged, metrics: Sequence[Metric]) -> dict[str, Any]:
         "throughput": _throughput(judged.throughput),
         "loading_seconds": judged.loading_seconds,
         "relative_tokens": judged.relative_tokens,
+        "relative_tokens_interval": _interval(judged.relative.interval),
+        "cost": cost_document(judged.cost) if judged.cost.is_known else None,
+        "mix": None if judged.mixed is None else figure_document(judged.mixed.tokens_per_byte),
         "word_unit": word_unit(evaluation.total),
         "counts": dict(evaluation.total.as_counts()),
-        "metrics": {metric.name: _figure(judged.figures[metric.name]) for metric in metrics},
+        "metrics": {metric.name: figure_document(judged.figures[metric.name]) for metric in metrics},
         "groups": {
-            group: {metric.name: _figure(figures[metric.name]) for metric in metrics}
+            group: {metric.name: figure_document(figures[metric.name]) for metric in metrics}
             for group, figures in judged.groups.items()
         },
         "group_word_units": {group: word_unit(tally) for group, tally in evaluation.groups.items()},
@@ -97,6 +103,16 @@ def _tokenizer(judged: Judged, metrics: Sequence[Metric]) -> dict[str, Any]:
     }
 
 
+def mix_document(mix: Mix, verdict: Sequence[str]) -> dict[str, Any]:
+    """A mix as a part of `--json`: shares of bytes by group, or folder of groups, and what is cheapest for it."""
+    return {
+        "unit": "tokens per byte",
+        "shares": {part.name: part.share for part in mix.parts},
+        "groups": {part.name: sorted(part.groups) for part in mix.parts},
+        "verdict": list(verdict),
+    }
+
+
 def word_unit(tally: Tally) -> str | None:
     """What is counted as a word there: "word", or "character" in scripts that write none apart; None without any."""
     if not tally["words"]:
@@ -104,7 +120,8 @@ def word_unit(tally: Tally) -> str | None:
     return "character" if tally["unspaced_words"] * 2 > tally["words"] else "word"
 
 
-def _figure(figure: Figure) -> dict[str, Any]:
+def figure_document(figure: Figure) -> dict[str, Any]:
+    """A figure as a part of `--json`."""
     return {
         "value": figure.value,
         "interval": _interval(figure.interval),

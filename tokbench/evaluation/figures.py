@@ -10,6 +10,8 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.intervals import Interval
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tokbench.evaluation.aggregation import Aggregate
     from tokbench.metrics.catalogue import Metric
     from tokbench.metrics.intervals import Resampled
@@ -38,16 +40,33 @@ class Figure:
         return None if self.difference_interval is None else not self.difference_interval.spans_zero
 
 
-def figures_of(aggregate: Aggregate, base: Aggregate) -> dict[str, Figure]:
-    """Every metric of a tokenizer on all text, beside the baseline's."""
+def figures_of(
+    aggregate: Aggregate, base: Aggregate | None, *, metrics: Iterable[Metric] = METRICS.values()
+) -> dict[str, Figure]:
+    """Metrics of a tokenizer on all text, by default every one, beside the baseline's where there is one."""
     return {
-        name: _figure(
+        metric.name: _figure(
             metric,
-            values=(aggregate.value(metric), base.value(metric)),
-            resampled=(aggregate.resampled(metric), base.resampled(metric)),
+            values=(aggregate.value(metric), None if base is None else base.value(metric)),
+            resampled=(aggregate.resampled(metric), None if base is None else base.resampled(metric)),
         )
-        for name, metric in METRICS.items()
+        for metric in metrics
     }
+
+
+def relative_tokens_of(aggregate: Aggregate, base: Aggregate, *, value: float | None) -> Figure:
+    """The tokens of all text over the baseline's, and by what share they are more.
+
+    Args:
+        aggregate: of the tokenizer.
+        base: of the baseline.
+        value: the ratio.
+    """
+    drawn = aggregate.relative_tokens(base)
+    if value is None or drawn is None:
+        return Figure(value, difference=None if value is None else value - 1)
+    low, high = drawn.interval
+    return Figure(value, Interval(low, high), value - 1, Interval(low - 1, high - 1))
 
 
 def group_figures_of(aggregate: Aggregate, base: Aggregate, *, group: str) -> dict[str, Figure]:

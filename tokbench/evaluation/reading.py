@@ -68,6 +68,11 @@ class Reading:
         return tuple(self._noted.beginning)
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """Those that there are, by name."""
+        return tuple(sorted(self._noted.lines))
+
+    @property
     def lines(self) -> dict[str, tuple[str, ...]]:
         """The first lines with text of each group; long ones are cut."""
         return {group: tuple(lines) for group, lines in self._noted.lines.items()}

@@ -11,19 +11,16 @@ from tokbench.evaluation.robustness import Robustness, robustness_of
 from tokbench.evaluation.spending import Spending, spending_of
 from tokbench.evaluation.sweeping import nested_merges
 from tokbench.interfaces import no_progress
-from tokbench.metrics import cost
 from tokbench.metrics.distribution import frequency_deciles, length_histogram
 from tokbench.metrics.nested import scaffold_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.reading import Reading
     from tokbench.interfaces import Progress, Tokenizer
-    from tokbench.metrics.cost import Model
     from tokbench.metrics.tally import Tally
 
 _USED_SHOWN = 20
@@ -45,42 +42,6 @@ class Numbers:
     digits: int
     numbers: int
     tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class GroupCost:
-    """What the text of a group costs.
-
-    Attributes:
-        context_chars: characters that fit into the context; None without one.
-        price_per_million_chars: None without a price.
-        attention_flops: of attending over a thousand characters; None without width and layers.
-    """
-
-    context_chars: float | None
-    price_per_million_chars: float | None
-    attention_flops: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What the vocabulary and the text cost the model that the user described.
-
-    Attributes:
-        model: as described.
-        embedding_bytes: of the embedding, shared with the output matrix.
-        untied_bytes: of both, where they are two.
-        kv_cache_bytes: of a full context.
-        attention_flops: of attending over a full context.
-        groups: group → what its text costs.
-    """
-
-    model: Model
-    embedding_bytes: float | None
-    untied_bytes: float | None
-    kv_cache_bytes: float | None
-    attention_flops: float | None
-    groups: Mapping[str, GroupCost]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +84,6 @@ def report_on(
     comparison: Comparison,
     reading: Reading,
     *,
-    model: Model,
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Report:
@@ -132,7 +92,6 @@ def report_on(
     Args:
         comparison: of that tokenizer alone.
         reading: of the documents that it was judged on.
-        model: for the costs.
         seed: chooses the words that get a typo.
         progress: told how far it is.
     """
@@ -153,7 +112,7 @@ def report_on(
         scaffold=_scaffold(tokenizer, frequencies),
         numbers=_numbers(evaluation.total),
         robustness=robustness_of(tokenizer, reading.lines, seed=seed),
-        cost=_cost(judged, model),
+        cost=judged.cost,
     )
 
 
@@ -173,27 +132,4 @@ def _numbers(total: Tally) -> tuple[Numbers, ...]:
         Numbers(digits, int(numbers), int(tokens))
         for digits, (numbers, tokens) in enumerate(total.numbers.tolist())
         if numbers
-    )
-
-
-def _cost(judged: Judged, model: Model) -> Cost:
-    vocab_size = judged.contestant.tokenizer.info.vocab_size
-    return Cost(
-        model=model,
-        embedding_bytes=cost.embedding_bytes(vocab_size, model, tied=True),
-        untied_bytes=cost.embedding_bytes(vocab_size, model, tied=False),
-        kv_cache_bytes=None if model.context is None else cost.kv_cache_bytes(model.context, model),
-        attention_flops=None if model.context is None else cost.attention_flops(model.context, model),
-        groups={
-            group: _group_cost(tally["chars"], tally["tokens"], model)
-            for group, tally in judged.evaluation.groups.items()
-        },
-    )
-
-
-def _group_cost(chars: int, tokens: int, model: Model) -> GroupCost:
-    return GroupCost(
-        context_chars=cost.context_chars(chars, tokens, model),
-        price_per_million_chars=cost.price_per_million_chars(chars, tokens, model),
-        attention_flops=cost.attention_flops_per_thousand_chars(chars, tokens, model),
     )

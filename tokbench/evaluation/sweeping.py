@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
-from itertools import pairwise
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tokbench.errors import ConfigError
+from tokbench.evaluation.aggregation import Aggregate
+from tokbench.evaluation.alignment import AlignedLines
+from tokbench.evaluation.costs import cost_of
+from tokbench.evaluation.figures import figures_of
 from tokbench.evaluation.measuring import evaluate
+from tokbench.evaluation.mixing import Candidate, cheapest, inverted, mixed, mixed_beside
+from tokbench.evaluation.recommending import knee_of, recommend
+from tokbench.evaluation.verdict import interval_gap
 from tokbench.interfaces import no_progress
-from tokbench.metrics.nested import tokens_by_merges
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.cost import Model
 from tokbench.metrics.ratios import ratio
-from tokbench.models import ByteLevelBpe, DescribesItself
+from tokbench.models import ByteLevelBpe, DescribesItself, NestsVocabularies
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from tokbench.evaluation.measuring import Evaluation
+    from tokbench.evaluation.costs import Cost
+    from tokbench.evaluation.figures import Figure
+    from tokbench.evaluation.mixing import Mix, Mixed
+    from tokbench.evaluation.recommending import Recommendation
     from tokbench.evaluation.splitting import Split
     from tokbench.interfaces import Progress, Tokenizer
+    from tokbench.metrics.intervals import Resampled
 
 _BASE = 256
-_WORTH = 0.02
-"""What a doubling must add to the compression to be worth its parameters."""
+SWEPT = ("bytes_per_token", "character_coverage", "unk_rate", "character_error_rate")
+"""The figures of each size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +46,34 @@ class SweepPoint:
         tokens: what the text becomes.
         bytes_per_token: its UTF-8 bytes over them.
         groups: group → the same of its text.
+        is_filled: whether the text was enough for as many entries as were asked for.
+        keeps_text: whether every document decodes to itself.
+        figures: metric → figure on all text, its difference the one to the size before.
+        cost: for the model that was described.
+        mixed: the mix that was asked for, its difference the one to the size before; None where none was.
     """
 
     vocab_size: int
     tokens: int
     bytes_per_token: float | None
     groups: Mapping[str, float | None]
+    is_filled: bool = True
+    keeps_text: bool = True
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    cost: Cost | None = None
+    mixed: Mixed | None = None
+
+    @property
+    def compression(self) -> float | None:
+        """Bytes per token that sizes are chosen by: of the mix where there is one, else of all text."""
+        return self.bytes_per_token if self.mixed is None else ratio(1, self.mixed.tokens_per_byte.value or 0)
+
+    @property
+    def gain(self) -> Figure | None:
+        """The same with its interval, and its difference to the size before."""
+        if self.mixed is None:
+            return self.figures.get("bytes_per_token")
+        return inverted(self.mixed.tokens_per_byte)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +85,16 @@ class Sweep:
         points: by rising size.
         num_bytes: UTF-8 bytes of the held-out text.
         documents: how many there are.
+        units: what they were drawn in, and how many of each kind.
+        interval_gap: why there are no intervals; None where there are.
         trainings: how many runs it took.
-        knee: the size where the curve bends most; None for fewer than three sizes, and where it does not bend.
-        recommended: the smallest size whose doubling no longer pays.
-        reason: why, in a sentence.
+        knee: the size where the curve bends, see `knee_of`; None where it does not between the sizes.
+        recommendation: the smallest size whose doubling no longer pays, see `recommend`.
         missing: the sizes that the text could not fill.
         training_bytes: UTF-8 bytes that were learned from.
+        model: what is known of the model that it is for.
+        mix: the mix that sizes are chosen by; None where none was asked for.
+        mix_verdict: which size is the cheapest for it, a sentence each.
         largest: the tokenizer of the largest size.
     """
 
@@ -70,13 +102,27 @@ class Sweep:
     points: tuple[SweepPoint, ...]
     num_bytes: int
     documents: int
+    units: Mapping[str, int]
+    interval_gap: str | None
     trainings: int
     knee: int | None
-    recommended: int
-    reason: str
+    recommendation: Recommendation
     missing: tuple[int, ...]
     training_bytes: int
+    model: Model
+    mix: Mix | None
+    mix_verdict: tuple[str, ...]
     largest: Tokenizer
+
+    @property
+    def recommended(self) -> int | None:
+        """The recommended size; None where there is none."""
+        return self.recommendation.vocab_size
+
+    @property
+    def reason(self) -> str:
+        """Why, in a sentence."""
+        return self.recommendation.reason
 
 
 def sweep_sizes(
@@ -85,7 +131,10 @@ def sweep_sizes(
     *,
     backend: str = "bpe",
     options: Mapping[str, Any] | None = None,
+    model: Model | None = None,
+    mix: Mix | None = None,
     threads: int | None = None,
+    seed: int = 0,
     progress: Progress = no_progress,
 ) -> Sweep:
     """Judge an algorithm at several sizes on the held-out part of a corpus.
@@ -97,7 +146,10 @@ def sweep_sizes(
         sizes: vocabulary sizes; each once, by rising size in the result.
         backend: the algorithm.
         options: its other options.
+        model: what is known of the model that it is for: what a size costs there decides which one is recommended.
+        mix: how much of each group the text that matters has; sizes are then chosen by it.
         threads: for encoding; None takes every processor.
+        seed: draws the resamples.
         progress: told how far it is.
 
     Raises:
@@ -111,39 +163,111 @@ def sweep_sizes(
     for size in wanted:  # what cannot be trained is said before the first training
         train.config(size)
     largest = train(wanted[-1])
-    merges = nested_merges(largest)
-    if merges is not None:
-        smallest = largest.info.vocab_size - len(merges)
-        if wanted[0] < smallest:
-            raise ConfigError(
-                f"a vocabulary of {wanted[0]} is too small: {smallest} entries are there before the first merge",
-                hint=f"begin with {smallest} or more",
-            )
-        evaluation = evaluate(largest, split.held_out, threads=threads, progress=progress)
-        points = _nested_points(evaluation, merges, wanted)
-    else:
-        evaluation = evaluate(largest, split.held_out, threads=threads, progress=progress)
-        points = [_point(evaluation)]
-        for size in wanted[:-1]:
-            points.append(_point(evaluate(train(size), split.held_out, threads=threads, progress=progress)))
-    reached = largest.info.vocab_size
-    points = sorted(
-        {point.vocab_size: point for point in points}.values(), key=lambda point: point.vocab_size
-    )
-    recommended, reason = recommend(points)
+    judge = _Judge(split, model or Model(), mix, threads=threads, seed=seed, progress=progress)
+    points = [judge(tokenizer, asked=asked) for asked, tokenizer in _tokenizers(train, wanted, largest)]
     return Sweep(
         backend=backend,
         points=tuple(points),
-        num_bytes=evaluation.num_bytes,
-        documents=evaluation.total["documents"],
+        num_bytes=judge.num_bytes,
+        documents=judge.documents,
+        units=judge.units,
+        interval_gap=interval_gap(judge.num_units),
         trainings=train.runs,
         knee=knee_of(points),
-        recommended=recommended,
-        reason=reason,
-        missing=tuple(size for size in wanted if size > reached),
+        recommendation=recommend(points, model=model or Model()),
+        missing=tuple(size for size in wanted if size > largest.info.vocab_size),
         training_bytes=split.training_bytes,
+        model=model or Model(),
+        mix=mix,
+        mix_verdict=() if mix is None else tuple(_mix_verdict(mix, points, price=(model or Model()).price)),
         largest=largest,
     )
+
+
+def _tokenizers(train: _Trainer, sizes: Sequence[int], largest: Tokenizer) -> Iterator[tuple[int, Tokenizer]]:
+    """The size that was asked for and the tokenizer, by rising size and each size once.
+
+    Sizes that the text did not even fill in the largest training give that one.
+    """
+    reached, found = largest.info.vocab_size, 0
+    for size in sizes:
+        is_last = size >= reached
+        tokenizer = largest if is_last else train.smaller(largest, size)
+        if tokenizer.info.vocab_size > found:
+            found = tokenizer.info.vocab_size
+            yield size, tokenizer
+        if is_last:
+            return
+
+
+class _Judge:
+    """Judges one size after another; of what was counted only the size before is kept, for the difference."""
+
+    def __init__(
+        self,
+        split: Split,
+        model: Model,
+        mix: Mix | None,
+        *,
+        threads: int | None,
+        seed: int,
+        progress: Progress,
+    ) -> None:
+        self._split = split
+        self._model = model
+        self._mix = mix
+        self._threads = threads
+        self._seed = seed
+        self._progress = progress
+        self._before: Aggregate | None = None
+        self._mixed_before: tuple[float | None, Resampled | None] | None = None
+        self.num_bytes = self.documents = self.num_units = 0
+        self.units: dict[str, int] = {}
+
+    def __call__(self, tokenizer: Tokenizer, *, asked: int) -> SweepPoint:
+        """The figures of a size."""
+        vocab_size, alignment = tokenizer.info.vocab_size, self._split.alignment
+
+        def told(phase: str, done: int, total: int | None, unit: str) -> None:
+            self._progress(f"{vocab_size:,} entries: {phase}", done, total, unit)
+
+        evaluation = evaluate(tokenizer, self._split.held_out, threads=self._threads, progress=told)
+        lines = None
+        if not isinstance(alignment, str):
+            aligned = AlignedLines(self._split.held_out, alignment)
+            lines = evaluate(tokenizer, aligned, threads=self._threads, progress=told)
+        aggregate = Aggregate(evaluation, lines=lines, seed=self._seed)
+        total = evaluation.total
+        self.num_bytes, self.documents = evaluation.num_bytes, total["documents"]
+        self.units, self.num_units = (lines or evaluation).units, aggregate.num_units
+        before, self._before = self._before, aggregate
+        beside = None
+        if self._mix is not None:
+            own = mixed(self._mix, evaluation, lines, seed=self._seed)
+            beside, self._mixed_before = mixed_beside(own, self._mixed_before), own
+        return SweepPoint(
+            vocab_size=vocab_size,
+            tokens=total["tokens"],
+            bytes_per_token=ratio(total["bytes"], total["tokens"]),
+            groups={
+                group: ratio(tally["bytes"], tally["tokens"]) for group, tally in evaluation.groups.items()
+            },
+            is_filled=vocab_size >= asked,
+            keeps_text=total["roundtrips"] == total["documents"],
+            figures=figures_of(aggregate, before, metrics=[METRICS[name] for name in SWEPT]),
+            cost=cost_of(vocab_size, evaluation.groups, self._model),
+            mixed=beside,
+        )
+
+
+def _mix_verdict(mix: Mix, points: Sequence[SweepPoint], *, price: float | None) -> Iterator[str]:
+    """Which of the sizes that the text fills is the cheapest."""
+    candidates = [
+        Candidate(f"{point.vocab_size:,} entries", keeps_text=point.keeps_text, mixed=point.mixed)
+        for point in points
+        if point.mixed is not None and point.is_filled
+    ]
+    return cheapest(mix, candidates, price=price) if candidates else iter(())
 
 
 class _Trainer:
@@ -171,6 +295,19 @@ class _Trainer:
 
         return self._backend.train(self._split.training, config, progress=told)
 
+    def smaller(self, largest: Tokenizer, size: int) -> Tokenizer:
+        """The tokenizer of a smaller size: the beginning of the largest one, or trained anew."""
+        nested = None
+        if isinstance(self._backend, NestsVocabularies):
+            nested = self._backend.smaller(largest, size)
+            if nested is None:
+                smallest = largest.info.vocab_size - len(nested_merges(largest) or ())
+                raise ConfigError(
+                    f"a vocabulary of {size} is too small: {smallest} entries are there before the first merge",
+                    hint=f"begin with {smallest} or more",
+                )
+        return nested or self(size)
+
 
 def nested_merges(tokenizer: Tokenizer) -> list[tuple[int, int]] | None:
     """The merges of a tokenizer whose beginnings are tokenizers too; None for one of another kind.
@@ -186,103 +323,3 @@ def nested_merges(tokenizer: Tokenizer) -> list[tuple[int, int]] | None:
         return None
     in_order = all(merge[2] == _BASE + rank for rank, merge in enumerate(description.merges))
     return [(left, right) for left, right, _ in description.merges] if in_order else None
-
-
-def _nested_points(
-    evaluation: Evaluation, merges: Sequence[tuple[int, int]], sizes: Sequence[int]
-) -> list[SweepPoint]:
-    reached = evaluation.info.vocab_size
-    tried = sorted({min(size, reached) for size in sizes})
-    total = _tokens_at(evaluation.frequencies, merges, tried, vocab_size=reached)
-    groups = {
-        group: _tokens_at(tally.frequencies, merges, tried, vocab_size=reached)
-        for group, tally in evaluation.groups.items()
-        if tally.frequencies is not None
-    }
-    num_bytes = evaluation.total["bytes"]
-    return [
-        SweepPoint(
-            vocab_size=size,
-            tokens=total[place],
-            bytes_per_token=ratio(num_bytes, total[place]),
-            groups={
-                group: ratio(evaluation.groups[group]["bytes"], tokens[place])
-                for group, tokens in groups.items()
-            },
-        )
-        for place, size in enumerate(tried)
-    ]
-
-
-def _tokens_at(
-    frequencies: NDArray[np.int64],
-    merges: Sequence[tuple[int, int]],
-    sizes: Sequence[int],
-    *,
-    vocab_size: int,
-) -> list[int]:
-    """The tokens at each size; special tokens, behind the learned entries, count in all of them."""
-    tokens = tokens_by_merges(frequencies[: _BASE + len(merges)], merges)
-    num_fixed = vocab_size - len(merges)
-    return [int(tokens[size - num_fixed]) for size in sizes]
-
-
-def _point(evaluation: Evaluation) -> SweepPoint:
-    total = evaluation.total
-    return SweepPoint(
-        vocab_size=evaluation.info.vocab_size,
-        tokens=total["tokens"],
-        bytes_per_token=ratio(total["bytes"], total["tokens"]),
-        groups={group: ratio(tally["bytes"], tally["tokens"]) for group, tally in evaluation.groups.items()},
-    )
-
-
-# --- what the curve says --------------------------------------------------------------------------
-
-
-def knee_of(points: Sequence[SweepPoint]) -> int | None:
-    """The size at which the curve is farthest above the line between its ends, over log2 of the size.
-
-    None where it is nowhere above: every doubling then adds as much as the one before.
-
-    Source: Satopaa et al. 2011, "Finding a Kneedle in a Haystack", without smoothing.
-
-    >>> flat = [SweepPoint(2**n, 1, y, {}) for n, y in ((10, 1.0), (11, 1.9), (12, 2.0), (13, 2.1))]
-    >>> knee_of(flat)
-    2048
-    """
-    known = [(math.log2(one.vocab_size), one.bytes_per_token or 0.0, one.vocab_size) for one in points]
-    if len(known) < 3 or known[-1][1] <= known[0][1]:
-        return None
-    (x0, y0, _), (x1, y1, _) = known[0], known[-1]
-    heights = [(y - y0) / (y1 - y0) - (x - x0) / (x1 - x0) for x, y, _ in known]
-    highest = int(np.argmax(heights))
-    return known[highest][2] if heights[highest] > 0 else None
-
-
-def recommend(points: Sequence[SweepPoint]) -> tuple[int, str]:
-    """The smallest size whose doubling adds less than two percent, and why.
-
-    Args:
-        points: at least one, by rising size.
-    """
-    for one, following in pairwise(points):
-        if _gain_of_doubling(one, following) < _WORTH:
-            more = (following.bytes_per_token or 0) / (one.bytes_per_token or 1) - 1
-            return one.vocab_size, (
-                f"from {one.vocab_size:,} to {following.vocab_size:,} entries a token holds only {more * 100:.1f} % "
-                "more bytes"
-            )
-    last = points[-1]
-    if len(points) < 2:
-        return last.vocab_size, "it is the only size that was tried"
-    return last.vocab_size, (
-        f"every doubling still adds {_WORTH * 100:.0f} % or more, at the end "
-        f"{_gain_of_doubling(points[-2], last) * 100:.1f} %: a larger vocabulary may pay as well"
-    )
-
-
-def _gain_of_doubling(one: SweepPoint, following: SweepPoint) -> float:
-    """By what share the compression grows with each doubling from one size to the next."""
-    growth = (following.bytes_per_token or 0) / (one.bytes_per_token or 1)
-    return math.pow(growth, 1 / math.log2(following.vocab_size / one.vocab_size)) - 1

@@ -25,3 +25,12 @@ def listed(names: Sequence[str]) -> str:
     """
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def significant(value: float) -> str:
+    """A number with four digits that mean something, or all those before the point.
+
+    >>> significant(96_290.4), significant(0.72243), significant(2.5), significant(1.2e-7)
+    ('96,290', '0.7224', '2.5', '1.2e-07')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -6,42 +6,28 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.evaluation.ranking import best_of, in_order
-from tokbench.metrics.catalogue import metric_named
-from tokbench.render.figures import (
-    LOSSY,
-    bar,
-    counted,
-    legend_of,
-    shown,
-    shown_difference,
-    shown_gini,
-    shown_premium,
+from tokbench.evaluation.ranking import in_order
+from tokbench.render.columns import (
+    BEST,
+    comparison_columns,
+    headline_of,
+    legend_lines,
+    mix_columns,
+    mix_title,
 )
+from tokbench.render.figures import LOSSY, bar, counted, shown, shown_gini, shown_premium
 from tokbench.render.layout import Column, print_panes
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
     from tokbench.evaluation.comparison import Comparison, Judged, Setting
     from tokbench.metrics.catalogue import Metric
+    from tokbench.render.columns import FigureColumn
 
-HEADLINES = (
-    "bytes_per_token",
-    "tokens_per_word",
-    "character_coverage",
-    "split_char_rate",
-    "byte_token_rate",
-    "unk_rate",
-    "character_error_rate",
-    "renyi_efficiency",
-)
-"""What is shown where nothing else is asked for."""
-
-BEST = "*"
 AGGREGATED = {"pooled": "on", "macro": "means over the groups of", "per_document": "means over"}
 """How documents became one figure, before their number."""
 _BAR_WIDTH = 12
@@ -57,83 +43,43 @@ def render_comparison(
         metrics: the columns; by default those that matter most, with times and memory.
         console: as wide as the terminal; columns that do not fit go into a table below.
     """
-    chosen = [metric_named(name) for name in HEADLINES] if metrics is None else list(metrics)
-    columns = [*_figure_columns(comparison, chosen)]
-    if metrics is None:
-        columns += _cost_columns(comparison.tokenizers)
+    columns = list(comparison_columns(comparison, metrics=metrics, times=metrics is None))
     if comparison.setting is not None:
         console.print(Text(_setting(comparison.setting), style="dim"))
     names = [Text(visible(one.name), style="bold") for one in comparison.tokenizers]
-    print_panes("", names, columns, console=console)
-    _print_lines(_legend(comparison), console=console, style="dim")
-    headline = next((metric for metric in chosen if metric.direction != "neither"), chosen[0])
-    _print_groups(comparison, headline, console=console)
+    print_panes("", names, [_column(column) for column in columns], console=console)
+    _print_lines(_legend(comparison, columns), console=console, style="dim")
+    _print_groups(comparison, headline_of(metrics), console=console)
+    mixed = [_column(column) for column in mix_columns(comparison)]
+    if mixed:
+        console.print(Text(mix_title(comparison)))
+        print_panes("", names, mixed, console=console)
     console.print()
-    _print_lines(comparison.verdict, console=console)
-    _print_lines(_notes(comparison), console=console, style="yellow")
+    _print_lines((*comparison.verdict, *comparison.mix_verdict), console=console)
+    _print_lines(notes_of(comparison), console=console, style="yellow")
 
 
 # --- tokenizers -----------------------------------------------------------------------------------
 
 
-def _figure_columns(comparison: Comparison, metrics: Sequence[Metric]) -> Iterator[Column]:
-    yield Column("entries", tuple(Text(f"{_size(one):,}") for one in comparison.tokenizers))
-    for number, metric in enumerate(metrics):
-        yield Column(metric.title, tuple(_marked(comparison.tokenizers, metric)))
-        if number == 0:
-            yield Column(
-                f"vs {visible(comparison.baseline)}",
-                tuple(
-                    Text("–" if one.name == comparison.baseline else shown_difference(one, metric))
-                    for one in comparison.tokenizers
-                ),
-            )
-
-
-def _size(one: Judged) -> int:
-    return one.contestant.tokenizer.info.vocab_size
-
-
-def _marked(judged: Sequence[Judged], metric: Metric) -> Iterator[Text]:
-    """Each value as text, with a mark at the best where it can be told from the next."""
-    best = best_of(judged, metric)
-    for one in judged:
-        value = shown(one.figures[metric.name].value, metric)
-        is_best = one.name == best
-        yield Text(value + (BEST if is_best else " "), style="bold green" if is_best else "")
-
-
-def _cost_columns(judged: Sequence[Judged]) -> Iterator[Column]:
-    def column(title: str, cell: Callable[[Judged], str | None]) -> Column:
-        return Column(title, tuple(Text(cell(one) or "–") for one in judged))
-
-    costs = (
-        column("loading", lambda one: _milliseconds(one.loading_seconds)),
-        column("training", lambda one: _seconds(one.contestant.training_seconds)),
-        column("peak", lambda one: _megabytes(one.contestant.training_peak_bytes)),
-        column("MB/s", lambda one: None if one.throughput is None else f"{one.throughput.median:.1f}"),
+def _column(column: FigureColumn) -> Column:
+    """A column for the terminal, the best with a mark where there may be one."""
+    if column.metric is None:
+        return Column(column.title, tuple(Text(cell) for cell in column.cells))
+    return Column(
+        column.title,
+        tuple(
+            Text(f"{cell}{BEST}", style="bold green") if place == column.best else Text(f"{cell} ")
+            for place, cell in enumerate(column.cells)
+        ),
     )
-    return (column for column in costs if any(cell.plain != "–" for cell in column.cells))
 
 
-def _seconds(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{seconds:.1f} s"
-
-
-def _milliseconds(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{seconds * 1e3:,.0f} ms"
-
-
-def _megabytes(num_bytes: int | None) -> str | None:
-    return None if num_bytes is None else f"{num_bytes / 1e6:,.0f} MB"
-
-
-def _legend(comparison: Comparison) -> Iterator[str]:
+def _legend(comparison: Comparison, columns: Sequence[FigureColumn]) -> Iterator[str]:
     documents = counted(comparison.documents, "document")
-    yield (
-        f"{AGGREGATED[comparison.aggregation]} {documents}, {comparison.num_bytes:,} bytes; "
-        + legend_of(comparison, mark=BEST)
-    )
+    legend, *others = legend_lines(comparison, columns, mark=BEST)
+    yield f"{AGGREGATED[comparison.aggregation]} {documents}, {comparison.num_bytes:,} bytes; {legend}"
+    yield from others
 
 
 # --- groups ---------------------------------------------------------------------------------------
@@ -215,7 +161,8 @@ def _setting(setting: Setting) -> str:
     )
 
 
-def _notes(comparison: Comparison) -> Iterator[str]:
+def notes_of(comparison: Comparison) -> Iterator[str]:
+    """What the reader of the figures has to know."""
     yield from comparison.provenance.warnings
     if comparison.setting is not None:
         for reason in comparison.setting.left_out.values():

@@ -8,7 +8,10 @@ from tokbench.metrics.intervals import FEWEST_UNITS
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.figures import Figure
     from tokbench.metrics.catalogue import Metric
     from tokbench.metrics.intervals import Interval
 
@@ -67,10 +70,9 @@ def legend_of(comparison: Comparison, *, mark: str) -> str:
     """What a mark and an interval mean, and where there is no interval why."""
     if comparison.interval_gap is not None:
         return comparison.interval_gap
-    drawn = " and ".join(counted(number, kind.removesuffix("s")) for kind, number in comparison.units.items())
     legend = (
-        f"{mark} best of those that keep the text, beyond chance; ± 95 % (paired bootstrap over {drawn}), "
-        "≈ not distinguishable"
+        f"{mark} best of those that keep the text, beyond chance; ± 95 % (paired bootstrap over "
+        f"{drawn_from(comparison.units)}), ≈ not distinguishable"
     )
     gaps = list(comparison.group_interval_gaps)
     if gaps:
@@ -78,6 +80,26 @@ def legend_of(comparison: Comparison, *, mark: str) -> str:
         more = f" and {len(gaps) - _GROUPS_NAMED} more" if len(gaps) > _GROUPS_NAMED else ""
         legend += f"; no interval of {names}{more}: drawn in fewer than {FEWEST_UNITS}"
     return legend
+
+
+def drawn_from(units: Mapping[str, int]) -> str:
+    """What resamples draw.
+
+    >>> drawn_from({"aligned lines": 40, "files": 1})
+    '40 aligned lines and 1 file'
+    """
+    return " and ".join(counted(number, kind.removesuffix("s")) for kind, number in units.items())
+
+
+def names_of(metrics: Iterable[Metric]) -> str:
+    """The names of metrics beside the heads that tables have for them.
+
+    >>> from tokbench.metrics.catalogue import metrics_named
+    >>> names_of(metrics_named(["bytes_per_token", "unk_rate"]))
+    'bytes/token is bytes_per_token, UNK is unk_rate; --metrics help explains them'
+    """
+    pairs = ", ".join(f"{metric.title} is {metric.name}" for metric in metrics)
+    return f"{pairs}; --metrics help explains them"
 
 
 def loses_text(one: Judged, group: str) -> bool:
@@ -94,6 +116,23 @@ def shown_difference(judged: Judged, metric: Metric) -> str:
     if figure.difference_interval is None:
         return text
     sign = "" if figure.is_distinguishable else "≈ "
+    return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=1)
+
+
+def shown_interval(figure: Figure, metric: Metric) -> str:
+    """Both ends of a figure's interval; nothing where it has none."""
+    if figure.interval is None:
+        return ""
+    return f"{shown(figure.interval.low, metric)} … {shown(figure.interval.high, metric)}"
+
+
+def shown_relative(one: Judged) -> str:
+    """By what share a tokenizer has more tokens than the baseline, with the interval."""
+    figure = one.relative
+    if figure.difference is None:
+        return _NONE
+    text = f"{figure.difference * 100:+.1f} %"
+    sign = "≈ " if figure.is_distinguishable is False else ""
     return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=1)
 
 

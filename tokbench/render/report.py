@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.evaluation.documents import comparison_document
 from tokbench.evaluation.ranking import in_order
 from tokbench.metrics.catalogue import METRICS, metric_named
-from tokbench.render.figures import bar, shown, shown_gini, shown_premium
+from tokbench.render.costs import group_cost_columns, model_of, model_totals
+from tokbench.render.figures import bar, names_of, shown, shown_interval, shown_premium
 from tokbench.render.glyphs import spelled
 from tokbench.render.layout import Column, grid, plain_table, print_panes, print_table
+from tokbench.render.report_tables import GROUP_FIGURES, WORDS_SHOWN, heading_of, premiums_of
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rich.console import Console
 
     from tokbench.evaluation.comparison import Judged
-    from tokbench.evaluation.report import Cost, Report, Use
+    from tokbench.evaluation.report import Report, Use
     from tokbench.metrics.catalogue import Metric
 
-_GROUP_FIGURES = (
-    "bytes_per_token",
-    "tokens_per_word",
-    "single_token_word_types",
-    "character_coverage",
-    "split_char_rate",
-    "vocab_utilization",
-)
 _THEMES = {
     "compression": "Compression",
     "vocabulary": "Vocabulary",
@@ -39,26 +32,17 @@ _THEMES = {
     "code": "Code",
 }
 _BAR_WIDTH = 24
-_WORDS_SHOWN = 3
 _NONE = "–"
 
 
 def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, console: Console) -> None:
     """All sections, those without anything to say left out; of the figures, those of `metrics` alone."""
-    judged = report.judged
-    info = judged.contestant.tokenizer.info
-    comparison = report.comparison
-    console.print(
-        Text(
-            f"{visible(judged.name)}: {info.backend}, {info.vocab_size:,} entries, runs on {info.kernel}; "
-            f"{comparison.documents:,} documents, {comparison.num_bytes:,} bytes",
-            style="bold",
-        )
-    )
+    judged, comparison = report.judged, report.comparison
+    console.print(Text(heading_of(report), style="bold"))
     if comparison.interval_gap is not None:
         console.print(Text(comparison.interval_gap, style="dim"))
     _figures(judged, metrics=METRICS.values() if metrics is None else metrics, console=console)
-    _groups(report, metrics=metrics or [metric_named(name) for name in _GROUP_FIGURES], console=console)
+    _groups(report, metrics=metrics or [metric_named(name) for name in GROUP_FIGURES], console=console)
     _words(judged, console=console)
     _vocabulary(report, console=console)
     _lengths(report, console=console)
@@ -87,16 +71,11 @@ def _figures(judged: Judged, *, metrics: Iterable[Metric], console: Console) -> 
         table = grid("label", "label", "label", "text")
         for metric in rows:
             figure = judged.figures[metric.name]
-            interval = (
-                ""
-                if figure.interval is None
-                else f"{shown(figure.interval.low, metric)} … {shown(figure.interval.high, metric)}"
-            )
             table.add_row(
                 Text(metric.title),
                 Text(shown(figure.value, metric), justify="right"),
-                Text(interval, style="dim"),
-                Text(metric.meaning, style="dim"),
+                Text(shown_interval(figure, metric), style="dim"),
+                Text(f"{metric.name}: {metric.meaning}", style="dim"),
             )
         print_table(table, console=console)
 
@@ -124,15 +103,8 @@ def _groups(report: Report, *, metrics: Sequence[Metric], console: Console) -> N
         cells = tuple(Text(shown_premium(judged, group)) for group in groups)
         columns.insert(0, Column(f"over {visible(fairness.reference)}", cells))
     print_panes("", [Text(visible(group)) for group in groups], columns, console=console)
-    if fairness is not None:
-        console.print(
-            Text(
-                f"dearest: {fairness.worst_language}, {fairness.max_premium or 0:.2f} times {fairness.reference} "
-                f"on {fairness.lines:,} aligned lines; Gini {shown_gini(judged)}"
-            )
-        )
-    elif report.comparison.fairness_gap:
-        console.print(Text(f"no premium of languages: {report.comparison.fairness_gap}", style="dim"))
+    console.print(Text(names_of(metrics), style="dim"))
+    console.print(Text(premiums_of(report)), style=None if fairness is not None else "dim")
 
 
 def _words(judged: Judged, *, console: Console) -> None:
@@ -144,7 +116,7 @@ def _words(judged: Judged, *, console: Console) -> None:
     for group, words in found.items():
         shown_words = (
             f"{''.join(glyph.text for glyph in spelled(word))} {tokens}"
-            for word, tokens, _ in words[:_WORDS_SHOWN]
+            for word, tokens, _ in words[:WORDS_SHOWN]
         )
         table.add_row(Text(visible(group), style="dim"), Text("   ".join(shown_words)))
     print_table(table, console=console)
@@ -239,11 +211,10 @@ def _robustness(report: Report, *, console: Console) -> None:
 
 
 def _cost(report: Report, *, console: Console) -> None:
-    totals = [(label, shown) for label, shown in _totals(report.cost) if shown is not None]
+    totals = list(model_totals(report.cost))
     columns = [
-        Column(title, tuple(Text(_NONE if cell is None else cell) for cell in cells))
-        for title, cells in _group_costs(report.cost)
-        if any(cell is not None for cell in cells)
+        Column(column.title, tuple(Text(cell) for cell in column.cells))
+        for column in group_cost_columns(report.cost)
     ]
     if not totals and not columns:
         return
@@ -253,97 +224,9 @@ def _cost(report: Report, *, console: Console) -> None:
         for label, shown in totals:
             table.add_row(Text(label), Text(shown, justify="right"))
         print_table(table, console=console)
+    model = model_of(report.cost.model)
+    if model is not None:
+        console.print(Text(model, style="dim"))
     if columns:
         groups = [Text(visible(group)) for group in report.cost.groups]
         print_panes("", groups, columns, console=console)
-
-
-def _totals(cost: Cost) -> Iterator[tuple[str, str | None]]:
-    yield "embedding", _scaled(cost.embedding_bytes, 1e6, "MB")
-    yield "embedding and output", _scaled(cost.untied_bytes, 1e6, "MB")
-    yield "KV cache of a context", _scaled(cost.kv_cache_bytes, 1e6, "MB")
-    yield "attention over a context", _scaled(cost.attention_flops, 1e9, "GFLOP")
-
-
-def _group_costs(cost: Cost) -> Iterator[tuple[str, list[str | None]]]:
-    groups = cost.groups.values()
-    yield "characters in a context", [_scaled(group.context_chars, 1, "", digits=0) for group in groups]
-    yield "price of a million", [_scaled(group.price_per_million_chars, 1, "", digits=2) for group in groups]
-    yield "attention over 1,000", [_scaled(group.attention_flops, 1e9, "GFLOP") for group in groups]
-
-
-def _scaled(value: float | None, unit: float, name: str, *, digits: int = 1) -> str | None:
-    return None if value is None else f"{value / unit:,.{digits}f} {name}".rstrip()
-
-
-def report_json(report: Report, *, metrics: Sequence[Metric] | None = None) -> bytes:
-    """`report_document` on a line."""
-    import orjson
-
-    return orjson.dumps(report_document(report, metrics=metrics)) + b"\n"
-
-
-def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) -> dict[str, Any]:
-    """As `--json` prints it: schema tokbench.report/1, the comparison's figures with all that follows.
-
-    With `metrics`, the same with these metrics alone.
-    """
-    compared = comparison_document(report.comparison, metrics=metrics)
-    cost = report.cost
-    return {
-        **{key: value for key, value in compared.items() if key not in ("baseline", "tokenizers", "verdict")},
-        "schema": "tokbench.report/1",
-        "tokenizer": compared["tokenizers"][0],
-        "most_used": [_use(use) for use in report.most_used],
-        "least_used": [_use(use) for use in report.least_used],
-        "unused": report.unused,
-        "deciles": report.deciles,
-        "lengths": report.lengths,
-        "spending": [
-            {"kind": one.kind, "entries": one.entries, "used": one.used, "tokens": one.tokens}
-            for one in report.spending
-        ],
-        "scaffold": report.scaffold,
-        "numbers": [
-            {"digits": one.digits, "numbers": one.numbers, "tokens": one.tokens} for one in report.numbers
-        ],
-        "worst_words": {
-            group: [
-                {"word": word.decode(errors="replace"), "tokens": tokens, "occurrences": count}
-                for word, tokens, count in words
-            ]
-            for group, words in report.judged.evaluation.worst_words.items()
-        },
-        "robustness": [
-            {
-                "rewriting": one.rewriting,
-                "lines": one.lines,
-                "growth": one.growth,
-                "distance": one.distance,
-            }
-            for one in report.robustness
-        ],
-        "cost": {
-            "embedding_bytes": cost.embedding_bytes,
-            "untied_bytes": cost.untied_bytes,
-            "kv_cache_bytes": cost.kv_cache_bytes,
-            "attention_flops": cost.attention_flops,
-            "groups": {
-                group: {
-                    "context_chars": found.context_chars,
-                    "price_per_million_chars": found.price_per_million_chars,
-                    "attention_flops_per_thousand_chars": found.attention_flops,
-                }
-                for group, found in cost.groups.items()
-            },
-        },
-    }
-
-
-def _use(use: Use) -> dict[str, Any]:
-    return {
-        "id": use.id,
-        "piece": use.piece.decode(errors="replace"),
-        "bytes": use.piece.hex(),
-        "count": use.count,
-    }

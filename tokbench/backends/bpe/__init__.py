@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
+    from tokbench.interfaces import Tokenizer
     from tokbench.listing_results import Check
 
 
@@ -48,6 +49,13 @@ class BpeBackend:
         from tokbench.backends.bpe.saved import load
 
         return load(directory)
+
+    def smaller(self, tokenizer: Tokenizer, vocab_size: int) -> BpeTokenizer | None:
+        """The tokenizer of a smaller size that a trained one begins with; see `NestsVocabularies`."""
+        from tokbench.backends.bpe.smaller import smaller
+        from tokbench.backends.bpe.tokenizer import BpeTokenizer
+
+        return smaller(tokenizer, vocab_size) if isinstance(tokenizer, BpeTokenizer) else None
 
     def examine(self) -> Iterator[Check]:
         """What `tokbench doctor` asks of it: which kernel runs, and whether it keeps to the textbook."""

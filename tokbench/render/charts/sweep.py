@@ -51,7 +51,7 @@ def sweep_chart(points: Iterable[Point], knee: int | None, *, frame: Frame = _PL
     layers = curves(frame, rows, x=x, y=y, field="group", names=groups)
     if knee is not None:
         layers += _knee(frame, knee, x, on_the_right=bool(sizes) and knee * knee > sizes[0] * sizes[-1])
-    bend = "" if knee is None else f"; the curve bends most at {knee:,}"
+    bend = "" if knee is None else f"; the knee is at {knee:,}"
     return framed(
         frame,
         layers,
@@ -62,13 +62,13 @@ def sweep_chart(points: Iterable[Point], knee: int | None, *, frame: Frame = _PL
 
 
 def _knee(frame: Frame, knee: int, x: Spec, *, on_the_right: bool) -> list[Spec]:
-    """A line from top to bottom with the size beside it, on the side that has more room."""
+    """A line from top to bottom with the size beside it at its foot, which a rising curve leaves free."""
     data = {"values": [{"size": knee}]}
     side = {"align": "right", "dx": -5} if on_the_right else {"align": "left", "dx": 5}
     text = {
         "type": "text",
         "text": f"knee: {knee:,}",
-        "y": 10,
+        "y": {"expr": "height - 10"},
         "color": frame.theme.ink,
         "fontSize": 11,
         **side,

@@ -17,9 +17,25 @@ from tokbench.render.charts.drawing import require_vl_convert, svg
 from tokbench.render.charts.layout import Frame
 from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, LIGHT, PAGE
+from tokbench.render.comparison_tables import (
+    groups_table,
+    mix_table,
+    premiums_table,
+    summary_legend,
+    summary_table,
+)
 from tokbench.render.html import tables
 from tokbench.render.html.samples import samples_document
 from tokbench.render.palette import CUBE
+from tokbench.render.report_tables import depth_tables
+from tokbench.render.sweep_tables import (
+    curve_of,
+    legend_of_sweep,
+    sentences_of,
+    sizes_by_group,
+    sizes_table,
+    subtitle_of,
+)
 from tokbench.render.tables import visible
 from tokbench.tokens import TokenKind
 
@@ -29,11 +45,13 @@ if TYPE_CHECKING:
     from rich.color import Color
 
     from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.report import Report
     from tokbench.evaluation.samples import Sample
+    from tokbench.evaluation.sweeping import Sweep
     from tokbench.metrics.catalogue import Metric
+    from tokbench.render.cells import Table
     from tokbench.render.charts.layout import Spec
     from tokbench.render.charts.sweep import Point
-    from tokbench.render.html.tables import Table
 
 _WIDE, _NARROW = 560, 350
 _HEADLINE = "bytes_per_token"
@@ -51,11 +69,36 @@ class Curve:
 
     Attributes:
         points: vocabulary size, bytes per token, group.
-        knee: where the curve bends most, or None.
+        knee: where the curve bends, or None.
+        title: of the page; empty leaves it to the comparison.
+        subtitle: what was trained, and on what it was judged.
+        sentences: what it comes to.
+        legend: what figures and marks mean.
+        tables: the sizes, and the groups at some of them.
     """
 
     points: Sequence[Point]
     knee: int | None
+    title: str = ""
+    subtitle: str = ""
+    sentences: tuple[str, ...] = ()
+    legend: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
+def page_curve(sweep: Sweep) -> Curve:
+    """A sweep for the page."""
+    first, last = sweep.points[0].vocab_size, sweep.points[-1].vocab_size
+    by_group = sizes_by_group(sweep)
+    return Curve(
+        points=curve_of(sweep),
+        knee=sweep.knee,
+        title=f"Vocabulary sizes of {sweep.backend}: {first:,} to {last:,} entries",
+        subtitle=subtitle_of(sweep),
+        sentences=tuple(sentences_of(sweep)),
+        legend=tuple(legend_of_sweep(sweep)),
+        tables=(sizes_table(sweep), *([] if by_group is None else [by_group])),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +127,7 @@ def html_report(
     *,
     metrics: Sequence[Metric] | None = None,
     curve: Curve | None = None,
+    report: Report | None = None,
 ) -> bytes:
     """A comparison as one HTML file: tables that can be sorted, charts, and the samples' tokens.
 
@@ -94,7 +138,8 @@ def html_report(
         comparison: what was found.
         samples: the lines that its viewer shows, see `tokbench.evaluation.samples`.
         metrics: the columns of the summary; by default those that matter most.
-        curve: a sweep to show beside the other charts.
+        curve: a sweep, whose sizes and recommendation are shown first.
+        report: what is known of a tokenizer in depth.
 
     Raises:
         BackendUnavailableError: vl-convert-python or jinja2 is not installed.
@@ -116,12 +161,16 @@ def html_report(
     page = environment.from_string(_part("report.html.j2")).render(
         comparison=comparison,
         aggregation=_AGGREGATED[comparison.aggregation],
-        heading="Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer judged",
+        heading=_heading(comparison, curve),
+        curve=curve if curve is not None and curve.title else None,
+        depth=[] if report is None else list(depth_tables(report)),
         version=__version__,
         policy=_policy(style=style, script=script),
         style=Markup(style),  # noqa: S704 -- our own file
         script=Markup(script),  # noqa: S704 -- our own file
-        summary=tables.summary_table(comparison, metrics=metrics),
+        summary=summary_table(comparison, metrics=metrics),
+        legend=summary_legend(comparison, metrics=metrics),
+        mix=mix_table(comparison),
         figures=list(_figures(comparison, metrics, curve)),
         drawing=Markup,
         everything=tables.figures_table(comparison),
@@ -130,6 +179,12 @@ def html_report(
         data=Markup(_json(samples_document(comparison, samples))),  # noqa: S704 -- escaped there
     )
     return page.encode()
+
+
+def _heading(comparison: Comparison, curve: Curve | None) -> str:
+    if curve is not None and curve.title:
+        return curve.title
+    return "Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer judged"
 
 
 def _part(name: str) -> str:
@@ -201,18 +256,19 @@ def _figures(
     drawings: list[tuple[Callable[[Frame], Spec | None], Table | None]] = [
         (
             lambda frame: charts.compression_chart(comparison, metric=headline, frame=frame),
-            tables.groups_table(comparison, headline),
+            groups_table(comparison, headline),
         ),
-        (lambda frame: charts.premium_chart(comparison, frame=frame), tables.premiums_table(comparison)),
+        (lambda frame: charts.premium_chart(comparison, frame=frame), premiums_table(comparison)),
         (lambda frame: charts.length_chart(comparison, frame=frame), tables.lengths_table(comparison)),
         (lambda frame: charts.frequency_chart(comparison, frame=frame), tables.frequencies_table(comparison)),
     ]
     if curve is not None:
-        drawings.append(
+        drawings.insert(
+            0,
             (
                 lambda frame: sweep_chart(curve.points, curve.knee, frame=frame),
                 tables.sweep_table(curve.points, curve.knee),
-            )
+            ),
         )
     for draw, table in drawings:
         figure = _figure(draw, table)

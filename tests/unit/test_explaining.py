@@ -1,0 +1,47 @@
+"""What `--metrics help` tells: every figure that is shown, with its unit and its direction."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import orjson
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.explaining import UNITS, explained
+from tokbench.render.metric_help import metric_help_forms, render_metric_help
+
+
+def test_every_metric_is_explained_once() -> None:
+    found = explained()
+    assert [one.name for one in found if one.is_chosen] == list(METRICS)
+    names = [one.name for one in found]
+    assert len(set(names)) == len(names)
+    assert {"relative_tokens", "premium", "max_premium", "gini", "tokens_per_byte"} <= set(names)
+    assert all(one.unit and one.meaning and one.title for one in found)
+    assert set(UNITS) == {name for name, metric in METRICS.items() if not metric.share}
+
+
+def test_the_forms_hold_the_same() -> None:
+    forms = metric_help_forms()
+    names = [one.name for one in explained()]
+    assert [one["name"] for one in orjson.loads(forms["json"]())["metrics"]] == names
+    assert [row["name"] for row in csv.DictReader(io.StringIO(forms["csv"]().decode()))] == names
+    for form in ("markdown", "latex"):
+        text = forms[form]().decode().replace("\\", "")
+        assert all(name in text for name in names)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_it_fits_the_terminal(width: int) -> None:
+    text = io.StringIO()
+    render_metric_help(console=Console(file=text, width=width, color_system=None, highlight=False))
+    lines = text.getvalue().splitlines()
+    assert max(cell_len(line.rstrip()) for line in lines) <= width
+    joined = " ".join(" ".join(lines).split())
+    for one in explained():
+        assert one.name in joined
+        assert one.unit in joined

@@ -1,0 +1,252 @@
+"""A mix of groups: what it costs, how sure that is, and which tokenizer is the cheapest for it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.toys import Toy, documents_of, parallel_documents
+
+from tokbench.errors import ConfigError
+from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregate
+from tokbench.evaluation.alignment import AlignedLines, Alignment
+from tokbench.evaluation.comparison import compare_contestants
+from tokbench.evaluation.contestants import Contestant
+from tokbench.evaluation.documents import comparison_document
+from tokbench.evaluation.measuring import evaluate
+from tokbench.evaluation.mixing import Mix, Part, mix_among, mixed, parse_mix
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.cost import Model
+from tokbench.metrics.intervals import FEWEST_UNITS, resamples
+from tokbench.render.exports import as_csv, as_latex, as_markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.corpus import Document
+    from tokbench.evaluation.comparison import Comparison
+
+LETTERS = Toy("a", "b", " ", name="letters")
+PAIRS = Toy("a", "b", " ", "ab", name="pairs")
+DROPPING = Toy("a", "ab", "ba", "aa", otherwise="nothing", name="dropping")
+HALF = Mix((Part("x", 0.75, frozenset("x")), Part("y", 0.25, frozenset("y"))))
+
+
+def drawn(group: str, weights: Sequence[float], *, number: int = 30, seed: int = 1) -> list[Document]:
+    generator = random.Random(seed)
+    return documents_of(
+        *("".join(generator.choices(["a", "b", "ab"], weights, k=20)) for _ in range(number)), group=group
+    )
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    return [*drawn("x", [1, 1, 2]), *drawn("y", [4, 4, 1], seed=2), *drawn("z", [0, 0, 1], seed=3)]
+
+
+def compared(
+    documents: Sequence[Document], *tokenizers: Toy, mix: Mix = HALF, **options: object
+) -> Comparison:
+    return compare_contestants(
+        [Contestant(one) for one in tokenizers], documents, mix=mix, times=False, threads=1, **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("en=0.6,de=0.3,code=0.1", {"en": 0.6, "de": 0.3, "code": 0.1}),
+        ("en=3, de=1", {"en": 0.75, "de": 0.25}),
+        ("a=b=2", {"a=b": 1.0}),
+    ],
+)
+def test_weights_are_made_to_add_up_to_one(text: str, found: dict[str, float]) -> None:
+    assert parse_mix(text) == pytest.approx(found)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "en", "en=", "=1", "en=0", "en=-1", "en=nan", "en=inf", "en=1,,de=2", "en=1,en=2"]
+)
+def test_anything_else_is_no_mix(text: str) -> None:
+    with pytest.raises(ConfigError, match="--mix"):
+        parse_mix(text)
+
+
+def test_a_group_that_is_not_there_is_told_with_those_that_are() -> None:
+    folders = {"code": frozenset({"c", "python"})}
+    assert mix_among({"en": 0.5, "code": 0.5}, ["en", "c", "python"], folders).parts[1].groups == {
+        "c",
+        "python",
+    }
+    with pytest.raises(ConfigError) as error:
+        mix_among({"fr": 1.0}, ["en", "c", "python"], folders)
+    assert error.value.message == "--mix names 'fr', and there is no such group"
+    assert error.value.hint == "there are c, en, python; code for all in that folder"
+    with pytest.raises(ConfigError, match="'c' twice"):
+        mix_among({"c": 0.5, "code": 0.5}, ["en", "c", "python"], folders)
+    only = mix_among({"code": 1.0}, ["en", "code"], folders)
+    assert only.parts[0].groups == {"code"}, "a group of the name is meant first"
+
+
+def test_the_figure_is_the_weighted_sum_of_tokens_per_byte(documents: list[Document]) -> None:
+    found = compared(documents, LETTERS, PAIRS)
+    for one in found.tokenizers:
+        assert one.mixed is not None
+        groups = one.evaluation.groups
+        expected = (
+            0.75 * groups["x"]["tokens"] / groups["x"]["bytes"]
+            + 0.25 * groups["y"]["tokens"] / groups["y"]["bytes"]
+        )
+        figure = one.mixed.tokens_per_byte
+        assert figure.value == pytest.approx(expected)
+    letters, pairs = (one.mixed for one in found.tokenizers)
+    assert letters is not None
+    assert pairs is not None
+    assert letters.tokens_per_byte.value == 1
+    assert pairs.tokens_per_byte.difference == pytest.approx((pairs.tokens_per_byte.value or 0) - 1)
+    assert letters.tokens_per_byte.interval == (1, 1)
+
+
+def test_each_part_is_drawn_by_itself(documents: list[Document]) -> None:
+    """Against adding up what is drawn of each group, one with another seed than the other."""
+    evaluation = evaluate(PAIRS, documents, threads=1)
+    _, found = mixed(HALF, evaluation, None, seed=7)
+    assert found is not None
+    expected = np.zeros(1000)
+    for number, (group, share) in enumerate((("x", 0.75), ("y", 0.25))):
+        is_in = evaluation.document_groups == list(evaluation.groups).index(group)
+        weights = resamples(evaluation.document_units[is_in], seed=7 + number)
+        assert weights is not None
+        tokens, num_bytes = (evaluation.column(name)[is_in] for name in ("tokens", "bytes"))
+        expected += share * (weights.weights @ tokens) / (weights.weights @ num_bytes)
+    assert found.values == pytest.approx(expected)
+    assert found.num_units == 30
+
+
+@pytest.mark.parametrize("few", ["x", "y"])
+def test_an_interval_is_as_wide_as_the_part_of_the_fewest_units_asks_for(few: str) -> None:
+    numbers = {"x": 30, "y": 30, few: 6}
+    documents = [*drawn("x", [1, 1, 2], number=numbers["x"]), *drawn("y", [4, 4, 1], number=numbers["y"])]
+    _, found = mixed(HALF, evaluate(PAIRS, documents, threads=1), None, seed=0)
+    assert found is not None
+    assert found.num_units == 6
+
+
+def test_languages_of_the_same_lines_are_drawn_together() -> None:
+    """Two languages that say the same: the mix of both varies as each does, and not by its root of two less."""
+    generator = random.Random(3)
+    lines = ["".join(generator.choices(["ab", "a", "b"], k=12)) for _ in range(40)]
+    documents = parallel_documents(de=lines, en=lines)
+    alignment = Alignment(("de", "en"), 40)
+    evaluation = evaluate(PAIRS, documents, threads=1)
+    by_line = evaluate(PAIRS, AlignedLines(documents, alignment), threads=1)
+    both, one = (
+        mixed(
+            Mix(tuple(Part(name, 1 / len(names), frozenset([name])) for name in names)),
+            evaluation,
+            by_line,
+            seed=0,
+        )[1]
+        for names in (["de", "en"], ["de"])
+    )
+    assert both is not None
+    assert one is not None
+    assert both.values.std() == pytest.approx(one.values.std())
+
+
+def test_the_cheapest_is_named_only_beyond_chance(documents: list[Document]) -> None:
+    found = compared(documents, LETTERS, PAIRS, DROPPING, model=Model(price=2.0))
+    [sentence] = found.mix_verdict
+    assert sentence.startswith("for x 75 %, y 25 %: of those that keep the text, pairs is the cheapest: ")
+    assert "for a million bytes" in sentence
+    assert sentence.endswith("less than letters, which comes next")
+    value = found.tokenizers[1].mixed
+    assert value is not None
+    assert f"{(value.tokens_per_byte.value or 0) * 2:.4g} for a million bytes" in sentence
+    tie = compared(documents, PAIRS, Toy("a", "b", " ", "ab", name="same"))
+    assert tie.mix_verdict[0].endswith("on this text same cannot be told apart from it")
+
+
+def test_too_few_units_give_the_reason_instead_of_an_interval(documents: list[Document]) -> None:
+    few = [*drawn("x", [1, 1, 2], number=FEWEST_UNITS - 1), *drawn("y", [4, 4, 1])]
+    found = compared(few, LETTERS, PAIRS)
+    assert all(
+        one.mixed is not None and one.mixed.tokens_per_byte.interval is None for one in found.tokenizers
+    )
+    assert "is not known: a part was drawn in fewer than 5 units" in found.mix_verdict[0]
+    enough = compared([*drawn("x", [1, 1, 2], number=FEWEST_UNITS), *drawn("y", [4, 4, 1])], LETTERS, PAIRS)
+    assert enough.tokenizers[1].mixed is not None
+    assert enough.tokenizers[1].mixed.tokens_per_byte.interval is not None
+
+
+def test_a_part_without_text_has_no_figure(documents: list[Document]) -> None:
+    mix = Mix((Part("x", 0.5, frozenset("x")), Part("w", 0.5, frozenset("w"))))
+    found = compared(documents, LETTERS, PAIRS, mix=mix)
+    assert all(one.mixed is not None and one.mixed.tokens_per_byte.value is None for one in found.tokenizers)
+    assert found.mix_verdict == ("for x 50 %, w 50 % nothing can be said: a part of it has no text",)
+
+
+def test_the_mix_is_in_every_form(documents: list[Document]) -> None:
+    found = compared(documents, LETTERS, PAIRS, model=Model(price=3.0, dim=16, layers=1, context=100))
+    chosen = [METRICS["bytes_per_token"]]
+    mixed_figure = found.tokenizers[1].mixed
+    assert mixed_figure is not None
+    value = mixed_figure.tokens_per_byte.value or 0
+    document = comparison_document(found)
+    assert document["tokenizers"][1]["mix"]["value"] == value
+    assert document["mix"]["shares"] == {"x": 0.75, "y": 0.25}
+    assert document["mix"]["verdict"] == list(found.mix_verdict)
+    for form in (as_markdown(found, metrics=chosen), as_latex(found, metrics=chosen)):
+        text = form.decode().replace("\\ldots{}", "…").replace("\\", "")
+        for part in (
+            f"{value:.4f}",
+            f"{value * 3:,.4g}",
+            found.mix_verdict[0],
+            "MFLOP/byte",
+            "price/M chars",
+        ):
+            assert part in text
+    rows = list(csv.DictReader(io.StringIO(as_csv(found, metrics=chosen).decode())))
+    by_metric = {
+        (row["tokenizer"], row["metric"]): row for row in rows if row["group"] not in ("x", "y", "z")
+    }
+    assert float(by_metric["pairs", "tokens_per_byte"]["value"]) == value
+    assert float(by_metric["pairs", "relative_tokens"]["value"]) == found.tokenizers[1].relative_tokens
+    assert float(by_metric["pairs", "embedding_bytes"]["value"]) == 5 * 16 * 2
+
+
+# --- tokens beside the baseline's -------------------------------------------------------------
+
+
+def test_relative_tokens_have_the_interval_of_the_ratio(documents: list[Document]) -> None:
+    found = compared(documents, LETTERS, PAIRS)
+    one = found.tokenizers[1]
+    tokens = [each.evaluation.total["tokens"] for each in found.tokenizers]
+    assert one.relative.value == one.relative_tokens == tokens[1] / tokens[0]
+    assert one.relative.difference == pytest.approx(tokens[1] / tokens[0] - 1)
+    assert one.relative.interval is not None
+    low, high = one.relative.interval
+    assert low < tokens[1] / tokens[0] < high < 1
+    assert one.relative.is_distinguishable
+    bytes_per_token = one.figures["bytes_per_token"].difference_interval
+    assert bytes_per_token is not None
+    assert (1 / high - 1, 1 / low - 1) == pytest.approx(tuple(bytes_per_token), rel=0.05)
+    assert (
+        not compared(documents, PAIRS, Toy("a", "b", " ", "ab", name="same"))
+        .tokenizers[1]
+        .relative.is_distinguishable
+    )
+
+
+def test_relative_tokens_do_not_depend_on_the_aggregation(documents: list[Document]) -> None:
+    letters, pairs = (evaluate(one, documents, threads=1) for one in (LETTERS, PAIRS))
+    found = [
+        Aggregate(pairs, aggregation=how).relative_tokens(Aggregate(letters, aggregation=how))
+        for how in AGGREGATIONS
+    ]
+    assert found[0] is not None
+    assert all(one is not None and one.interval == found[0].interval for one in found)

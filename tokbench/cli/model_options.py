@@ -1,0 +1,60 @@
+"""The options that describe the model that a tokenizer is for, in all commands that tell what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tokbench.cli.numbers import tokens_option
+
+if TYPE_CHECKING:
+    from tokbench.metrics.cost import Model
+
+MixOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUP=W,…",
+        help="The mix of text that matters, as en=0.6,de=0.3,code=0.1: shares of its bytes, made to add up to 1; a "
+        "name is a group, or the folder `code` or `parallel` for all groups in it. Tells which is the cheapest.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoices:
+    """What is known of the model; nothing is built in."""
+
+    model_dim: Annotated[int | None, typer.Option(metavar="N", min=1, help="The model's width.")] = None
+    layers: Annotated[int | None, typer.Option(metavar="N", min=1, help="Its attention layers.")] = None
+    kv_heads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Key-value heads of each.")] = None
+    head_dim: Annotated[int | None, typer.Option(metavar="N", min=1, help="The width of a head.")] = None
+    context: Annotated[int | None, tokens_option(help="Tokens of its context, as 8192 or 128k.")] = None
+    parameter_bytes: Annotated[
+        float, typer.Option(metavar="N", min=0.125, help="Bytes of a parameter and of a cached value.")
+    ] = 2.0
+    price: Annotated[
+        float | None, typer.Option(metavar="N", min=0, help="The price of a million tokens, as 2.50.")
+    ] = None
+
+    def model(self) -> Model:
+        """What they say."""
+        from tokbench.metrics.cost import Model
+
+        return Model(
+            dim=self.model_dim,
+            layers=self.layers,
+            kv_heads=self.kv_heads,
+            head_dim=self.head_dim,
+            context=self.context,
+            bytes_per_parameter=self.parameter_bytes,
+            price=self.price,
+        )
+
+
+def chosen_mix(text: str | None) -> dict[str, float] | None:
+    """What --mix says. Raises `ConfigError`."""
+    from tokbench.evaluation.mixing import parse_mix
+
+    return None if text is None else parse_mix(text)

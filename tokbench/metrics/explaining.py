@@ -1,0 +1,184 @@
+"""Every figure that is shown, in words: its name, its unit, which way is better, and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.metrics.catalogue import METRICS
+
+if TYPE_CHECKING:
+    from tokbench.metrics.catalogue import Direction
+
+UNITS = {
+    "bytes_per_token": "bytes/token",
+    "chars_per_token": "characters/token",
+    "tokens_per_word": "tokens/word",
+    "tokens_per_line": "tokens/line",
+    "average_rank": "rank",
+    "tokens_per_number": "tokens/number",
+    "indentation_tokens_per_line": "tokens/line",
+}
+"""Of the metrics that are no shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One figure.
+
+    Attributes:
+        name: as JSON, CSV and `--metrics` call it.
+        title: as the heads of tables call it.
+        unit: what it is counted in.
+        direction: which way is better.
+        meaning: its definition, in a line.
+        is_chosen: whether `--metrics` takes it; the others are shown where there is something to tell.
+    """
+
+    name: str
+    title: str
+    unit: str
+    direction: Direction
+    meaning: str
+    is_chosen: bool = True
+
+
+def _beside(name: str, title: str, unit: str, direction: Direction, meaning: str) -> Explained:
+    return Explained(name, title, unit, direction, meaning, is_chosen=False)
+
+
+BESIDE = (
+    _beside(
+        "relative_tokens",
+        "tokens",
+        "ratio",
+        "lower",
+        "tokens of all text over those of the baseline: a bill follows it",
+    ),
+    _beside(
+        "premium",
+        "over …",
+        "ratio",
+        "lower",
+        "tokens of a language over those of the reference on the same aligned lines",
+    ),
+    _beside(
+        "max_premium",
+        "max premium",
+        "ratio",
+        "lower",
+        "the largest premium, with its language",
+    ),
+    _beside(
+        "gini",
+        "Gini",
+        "0 to 1",
+        "lower",
+        "how unequal the tokens per aligned line are over the languages; 0 is equal",
+    ),
+    _beside(
+        "tokens_per_byte",
+        "tokens/byte",
+        "tokens/byte",
+        "lower",
+        "of the mix: tokens over bytes of each group, weighted by its share (--mix)",
+    ),
+    _beside(
+        "price_per_million_bytes",
+        "price/MB",
+        "your currency",
+        "lower",
+        "what a million bytes of the mix cost (--mix, --price)",
+    ),
+    _beside(
+        "embedding_bytes",
+        "embedding",
+        "bytes",
+        "lower",
+        "entries × width × bytes of a parameter (--model-dim)",
+    ),
+    _beside(
+        "flops_per_byte",
+        "MFLOP/byte",
+        "FLOP/byte",
+        "lower",
+        "forward computation of a byte: 2 × (12 × layers × width² + entries × width) and attending "
+        "over a full context, over bytes per token (--model-dim, --layers, --context)",
+    ),
+    _beside(
+        "context_chars",
+        "chars/context",
+        "characters",
+        "higher",
+        "characters of such text that fit into the context (--context)",
+    ),
+    _beside(
+        "price_per_million_chars",
+        "price/M chars",
+        "your currency",
+        "lower",
+        "what a million characters of such text cost (--price)",
+    ),
+    _beside(
+        "attention_flops_per_thousand_chars",
+        "GFLOP/1k chars",
+        "FLOP",
+        "lower",
+        "attending over a thousand characters (--model-dim, --layers)",
+    ),
+    _beside(
+        "kv_cache_bytes_per_thousand_chars",
+        "KV/1k chars",
+        "bytes",
+        "lower",
+        "keys and values of a thousand characters (--layers, --kv-heads, --head-dim)",
+    ),
+    _beside(
+        "loading_seconds",
+        "loading",
+        "seconds",
+        "lower",
+        "opening the tokenizer",
+    ),
+    _beside(
+        "training_seconds",
+        "training",
+        "seconds",
+        "lower",
+        "training the tokenizer",
+    ),
+    _beside(
+        "peak_bytes",
+        "peak",
+        "bytes",
+        "lower",
+        "memory that its training took at most",
+    ),
+    _beside(
+        "throughput",
+        "MB/s",
+        "MB/s",
+        "higher",
+        "text encoded on one thread, median of several runs",
+    ),
+)
+"""What is shown beside the metrics."""
+
+
+def explained() -> tuple[Explained, ...]:
+    """All figures: the metrics, and what is shown beside them.
+
+    >>> [(one.name, one.unit, one.direction) for one in explained()][0]
+    ('bytes_per_token', 'bytes/token', 'higher')
+    """
+    metrics = (
+        Explained(
+            metric.name,
+            metric.title,
+            "share" if metric.share else UNITS[metric.name],
+            metric.direction,
+            metric.meaning,
+        )
+        for metric in METRICS.values()
+    )
+    return (*metrics, *BESIDE)
