@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 
 from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, MOST_DOCUMENT_BYTES, Bound, bounded_blocks
 from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
+from tokbench.corpus.code import is_code_file, is_code_name
 from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
 from tokbench.corpus.fingerprint import Fingerprint
 from tokbench.corpus.groups import check_group_by, file_group, group_field, is_translation
@@ -70,12 +71,14 @@ class Document:
             first line or its row.
         unit: what it was drawn with: the file that it was cut from, with its other parts; None where it was
             drawn by itself.
+        is_code: whether it is program code, of which alone identifiers are counted.
     """
 
     text: str
     group: str
     source: str
     unit: str | None = None
+    is_code: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,10 +335,12 @@ class Corpus:
         group_of_file = file_group(file, self.options.group_by)
         is_one = file.kind == "text" and self.options.documents == "file"
         unit = file.name if file.kind == "text" and not is_one else None
+        is_code = is_code_file(file)
         for number, text, group_of_record in self._read(file, problems):
             group = group_of_file if group_of_record is None else group_of_record
             source = file.name if is_one else f"{file.name}:{number}"
-            yield Document(text, script_of(text) if group is None else group, source, unit)
+            is_named_code = is_code or (group_of_record is not None and is_code_name(group_of_record))
+            yield Document(text, script_of(text) if group is None else group, source, unit, is_named_code)
 
     def _read(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
         """A file's documents on this side of all splits: line or row, text, and the group a record names."""

@@ -55,6 +55,11 @@ def is_translation(file: CorpusFile) -> bool:
     return any(_is_parallel(folder) for folder in _named_parts(file)[:-1])
 
 
+def stands_below(file: CorpusFile, folder: str) -> bool:
+    """Whether a file stands in a folder of a name, or below it; of an absolute path only what was named counts."""
+    return folder in _named_parts(file)[:-1]
+
+
 def _is_parallel(folder: str) -> bool:
     return folder == "parallel" or folder.startswith(("parallel_", "parallel-"))
 

@@ -8,14 +8,13 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from tokbench.corpus import Document
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.corpus import Corpus
+    from tokbench.corpus import Corpus, Document
 
 HELD_OUT = 10
 """One part in so many is held out."""
@@ -164,7 +163,7 @@ class _Blocks:
             for number, line, block in _blocks(text, size=self.size, first=first, longest=longest):
                 if (number % HELD_OUT == chosen) == self.held_out:
                     unit = document.unit or document.source
-                    yield Document(block, group, f"{document.source}:{line + 1}", unit)
+                    yield replace(document, text=block, source=f"{document.source}:{line + 1}", unit=unit)
 
 
 def _chosen(key: str, *, seed: int) -> int:

@@ -207,7 +207,7 @@ def _numbers(report: Report, *, console: Console) -> None:
     _title("Numbers by their digits", console=console)
     table = plain_table(("digits", "right"), ("numbers", "right"), ("tokens/number", "right"))
     for one in report.numbers:
-        table.add_row(f"{one.digits}", f"{one.numbers:,}", f"{one.tokens / one.numbers:.2f}")
+        table.add_row(one.label, f"{one.numbers:,}", f"{one.tokens / one.numbers:.2f}")
     print_table(table, console=console)
 
 
@@ -305,7 +305,13 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
         ],
         "scaffold": report.scaffold,
         "numbers": [
-            {"digits": one.digits, "numbers": one.numbers, "tokens": one.tokens} for one in report.numbers
+            {
+                "digits": one.digits,
+                "or_more": one.or_more,
+                "numbers": one.numbers,
+                "tokens": one.tokens,
+            }
+            for one in report.numbers
         ],
         "worst_words": {
             group: [
