@@ -107,6 +107,7 @@ def compare(
         training_bytes=split.training_bytes,
         vocab_size=contest.vocab_size,
         left_out=contest.left_out,
+        shares=split.shares,
     )
     return replace(found, setting=setting)
 
@@ -214,6 +215,7 @@ def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Compariso
         training_bytes=split.training_bytes,
         vocab_size=found.largest.info.vocab_size,
         left_out={},
+        shares=split.shares,
     )
     return replace(comparison, setting=setting)
 

@@ -25,8 +25,8 @@ def compare(
             "--tokenizer",
             "-t",
             metavar="NAME",
-            help="A tokenizer to judge; can be given several times. Without it, four are trained on nine tenths "
-            "of the text and judged on the tenth.",
+            help="A tokenizer to judge; can be given several times. Without it, four are trained, and judged "
+            "on a tenth of each group that is held out.",
         ),
     ] = None,
     backend: Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,7 @@ class Setting:
         training_bytes: their UTF-8 bytes.
         vocab_size: the size that all were asked for.
         left_out: backend → why it is not among them.
+        shares: group → the share of its bytes that was held out.
     """
 
     unit: str
@@ -85,6 +86,7 @@ class Setting:
     training_bytes: int
     vocab_size: int
     left_out: Mapping[str, str]
+    shares: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,10 +84,9 @@ class GroupCounter:
 
     def take_prose(self, documents: Sequence[Document], rows: NDArray[np.int64]) -> None:
         """Take the identifiers out of the rows of documents that are no program code: words look like them."""
-        is_prose = np.array([not document.is_code for document in documents])
-        if is_prose.any():
-            self.prose += rows[np.ix_(is_prose, _IDENTIFIERS)].sum(axis=0)
-            rows[np.ix_(is_prose, _IDENTIFIERS)] = 0
+        is_prose = np.array([[not document.is_code] for document in documents])
+        self.prose += (rows[:, _IDENTIFIERS] * is_prose).sum(axis=0)
+        rows[:, _IDENTIFIERS] *= ~is_prose
 
     def join(self, other: GroupCounter) -> None:
         """Add what another one has counted."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.evaluation.ranking import best_of, in_order
+from tokbench.evaluation.splitting import gaps_of
 from tokbench.metrics.catalogue import metric_named
 from tokbench.render.figures import (
     LOSSY,
@@ -211,13 +212,23 @@ def _baseline(comparison: Comparison) -> Judged:
 def _setting(setting: Setting) -> str:
     return (
         f"trained on {setting.training_bytes:,} bytes ({setting.num_training:,} {setting.unit}), "
-        f"{setting.vocab_size:,} entries each; judged on what was held out"
+        f"{setting.vocab_size:,} entries each; judged on what was held out{_shares(setting)}"
     )
+
+
+def _shares(setting: Setting) -> str:
+    """How much of each group was held out: the least and the most, where anything was."""
+    held = sorted(share for share in setting.shares.values() if share)
+    if not held:
+        return ""
+    least, most = f"{held[0] * 100:.1f}", f"{held[-1] * 100:.1f}"
+    return f": {least if least == most else f'{least}…{most}'} % of each group"
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
     yield from comparison.provenance.warnings
     if comparison.setting is not None:
+        yield from gaps_of(comparison.setting.shares)
         for reason in comparison.setting.left_out.values():
             yield f"left out: {reason}"
     for one in comparison.tokenizers:
