@@ -8,7 +8,7 @@ they are read. Text is UTF-8; a byte order mark at the start of a file is not pa
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, TypeVar, get_args
 
@@ -18,6 +18,7 @@ from tokbench.corpus.code import is_code_file, is_code_name
 from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
 from tokbench.corpus.fingerprint import Fingerprint
 from tokbench.corpus.groups import check_group_by, file_group, group_field, is_translation
+from tokbench.corpus.lines import Lines
 from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records, require_pyarrow
 from tokbench.corpus.scripts import script_of
 from tokbench.corpus.text import (
@@ -248,21 +249,29 @@ class Corpus:
 
     def fingerprint(self) -> str:
         """Identifies the documents whatever their order; see `Fingerprint`. Reads the whole corpus."""
-        return self.identity().fingerprint
+        fingerprint = Fingerprint()
+        self._count(fingerprint, None)
+        return fingerprint.hexdigest()
 
     def identity(self) -> TextIdentity:
-        """Tells which documents these are; see `Fingerprint`. Reads the whole corpus."""
+        """Tells which documents and lines these are; see `Fingerprint` and `Lines`. Reads the whole corpus."""
+        fingerprint, lines = Fingerprint(), Lines()
+        self._count(fingerprint, lines)
+        return replace(fingerprint.identity(), lines=lines.identity())
+
+    def _count(self, fingerprint: Fingerprint, lines: Lines | None) -> None:
         problems = self._begin()
-        fingerprint = Fingerprint()
         for file in self.files:
             if self.options.documents == "file" and self._reads_as_blocks(file):
-                fingerprint.update_blocks(self._utf8_blocks(file, problems))
-            else:
-                for _, text, _ in self._read(file, problems):
-                    fingerprint.update(text)
+                blocks = self._utf8_blocks(file, problems)
+                fingerprint.update_blocks(blocks if lines is None else lines.watch_blocks(blocks))
+                continue
+            for _, text, _ in self._read(file, problems):
+                fingerprint.update(text)
+                if lines is not None:
+                    lines.update(text)
         if not fingerprint.documents:
             raise self.no_document()
-        return fingerprint.identity()
 
     def split(self, held_out: float = 0.1, *, seed: int = 0) -> tuple[Corpus, Corpus]:
         """Two corpora that share no text: one to train on, and a held-out one of about that share.

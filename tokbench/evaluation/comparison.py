@@ -12,7 +12,7 @@ from tokbench.evaluation.alignment import NO_TRANSLATIONS, AlignedLines
 from tokbench.evaluation.fairness import fairness_of, reference_of
 from tokbench.evaluation.figures import figures_of, group_figures_of
 from tokbench.evaluation.measuring import evaluate
-from tokbench.evaluation.provenance import Provenance, provenance_of
+from tokbench.evaluation.provenance import Provenance, knows_training_text, provenance_of
 from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.throughput import throughput_of
 from tokbench.evaluation.verdict import interval_gap, verdict_of
@@ -169,6 +169,8 @@ def compare_contestants(
             f"there are no premiums over {reference_group!r}: {alignment}", hint="leave out --reference"
         )
     reading = documents if isinstance(documents, Reading) else Reading(documents)
+    if any(knows_training_text(one.tokenizer) for one in contestants):
+        reading.note_lines()
     evaluations = [
         evaluate(one.tokenizer, reading, threads=threads, phase=f"judging {name}", progress=progress)
         for name, one in zip(names, contestants, strict=True)
@@ -236,7 +238,7 @@ def compare_contestants(
             names,
             contestants,
             [evaluation.vocabulary for evaluation in evaluations],
-            reading.identity,
+            reading,
             arguments=arguments or {},
         ),
     )

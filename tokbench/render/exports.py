@@ -108,14 +108,19 @@ def as_markdown(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> 
     """The figures on all text as a table; the best of each column in bold, with a mark."""
     chosen = _chosen(metrics)
     table = markdown_table(_head(comparison, chosen), list(_rows(comparison, chosen)))
-    return table + f"\n{_markdown(legend_of(comparison, mark=BEST))}\n".encode()
+    return table + "".join(f"\n{_markdown(line)}\n" for line in _below(comparison)).encode()
 
 
 def as_latex(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> bytes:
     """The same as a `tabular`, for the `booktabs` package."""
     chosen = _chosen(metrics)
     table = latex_table(_head(comparison, chosen), list(_rows(comparison, chosen)))
-    return table + f"\n{_latex(legend_of(comparison, mark=BEST))}\n".encode()
+    return table + "".join(f"\n{_latex(line)}\n" for line in _below(comparison)).encode()
+
+
+def _below(comparison: Comparison) -> tuple[str, ...]:
+    """What stands below a table: what its marks mean, and what makes its figures look better than they are."""
+    return (legend_of(comparison, mark=BEST), *comparison.provenance.warnings)
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Row]) -> bytes:

@@ -55,6 +55,8 @@ def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, co
             style="bold",
         )
     )
+    for warning in comparison.provenance.warnings:
+        console.print(Text(visible(warning), style="yellow"))
     if comparison.interval_gap is not None:
         console.print(Text(comparison.interval_gap, style="dim"))
     _figures(judged, metrics=METRICS.values() if metrics is None else metrics, console=console)
