@@ -63,7 +63,8 @@ def compare(
         reference_group: the language that premiums are taken over; by default English, else the cheapest.
         aggregation: how documents become one figure: as a ratio of sums, or as a mean over groups ("macro")
             or documents ("per_document").
-        times: whether to tell how fast they encode and how long opening them took.
+        times: whether to tell how fast they encode, how long opening them took, and how much memory training
+            takes, for which each is trained in a process of its own.
         threads: for training and encoding; None takes every processor.
         seed: chooses what is held out, and draws the resamples.
         arguments: what was asked for that is not so by default, to be kept with the result.
@@ -101,6 +102,7 @@ def compare(
         vocab_size=vocab_size,
         threads=threads,
         seed=seed,
+        memory=times,
         progress=progress,
     )
     found = judge(contest.contestants, split.held_out, alignment=split.alignment)

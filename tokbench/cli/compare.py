@@ -55,7 +55,11 @@ def compare(
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     times: Annotated[
-        bool, typer.Option("--times/--no-times", help="Whether to tell how fast they encode and open.")
+        bool,
+        typer.Option(
+            "--times/--no-times",
+            help="Whether to tell how fast they encode and open, and the peak memory of a process that trains one.",
+        ),
     ] = True,
     threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
     seed: Annotated[

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
-from tokbench.evaluation.holding_out import plan_of
+from tokbench.evaluation.holding_out import Plan, plan_of
 from tokbench.evaluation.wording import listed, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from tokbench.corpus import Corpus, Document
-    from tokbench.evaluation.holding_out import Plan
+    from tokbench.corpus import Document
 
 _EVEN = (0.08, 0.12)
 """Shares of a group that are a tenth."""
@@ -186,6 +187,48 @@ class Side:
     corpus: Corpus
     plan: Plan
     is_held_out: bool
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether its files can be read more than once, by other processes too."""
+        return not any(file.stream for file in self.corpus.files)
+
+    def document(self) -> dict[str, Any]:
+        """All that another process needs to read it, as plain data."""
+        files = [{**asdict(file), "path": str(file.path)} for file in self.corpus.files]
+        plan = self.plan
+        return {
+            "files": files,
+            "options": asdict(self.corpus.options),
+            "plan": {
+                "seed": plan.seed,
+                "lines": dict(plan.lines),
+                "aligned": [[count, sorted(blocks)] for count, blocks in plan.aligned.items()],
+                "blocks": [[digest, sorted(blocks)] for digest, blocks in plan.blocks.items()],
+                "documents": sorted(plan.documents),
+            },
+            "is_held_out": self.is_held_out,
+        }
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> Side:
+        """What `document` was made of."""
+        plan = document["plan"]
+        files = (
+            CorpusFile(**{**file, "path": Path(file["path"]), "below": tuple(file["below"])})
+            for file in document["files"]
+        )
+        return cls(
+            Corpus(tuple(files), options=CorpusOptions(**document["options"]), left_out=LeftOut()),
+            Plan(
+                seed=plan["seed"],
+                lines=plan["lines"],
+                aligned={count: frozenset(blocks) for count, blocks in plan["aligned"]},
+                blocks={digest: frozenset(blocks) for digest, blocks in plan["blocks"]},
+                documents=frozenset(plan["documents"]),
+            ),
+            document["is_held_out"],
+        )
 
     def __iter__(self) -> Iterator[str]:
         return (document.text for document in self.documents())

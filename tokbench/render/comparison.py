@@ -46,6 +46,10 @@ BEST = "*"
 AGGREGATED = {"pooled": "on", "macro": "means over the groups of", "per_document": "means over"}
 """How documents became one figure, before their number."""
 _BAR_WIDTH = 12
+_PEAK = "peak"
+_PEAK_MEANS = (
+    "peak: the memory of a process that does nothing but train, with the interpreter and the library"
+)
 
 
 def render_comparison(
@@ -67,6 +71,8 @@ def render_comparison(
     names = [Text(visible(one.name), style="bold") for one in comparison.tokenizers]
     print_panes("", names, columns, console=console)
     _print_lines(_legend(comparison), console=console, style="dim")
+    if any(column.title == _PEAK for column in columns):
+        console.print(Text(_PEAK_MEANS, style="dim"))
     headline = next((metric for metric in chosen if metric.direction != "neither"), chosen[0])
     _print_groups(comparison, headline, console=console)
     console.print()
@@ -111,7 +117,7 @@ def _cost_columns(judged: Sequence[Judged]) -> Iterator[Column]:
     costs = (
         column("loading", lambda one: _milliseconds(one.loading_seconds)),
         column("training", lambda one: _seconds(one.contestant.training_seconds)),
-        column("peak", lambda one: _megabytes(one.contestant.training_peak_bytes)),
+        column(_PEAK, lambda one: _megabytes(one.contestant.training_peak_bytes)),
         column("MB/s", lambda one: None if one.throughput is None else f"{one.throughput.median:.1f}"),
     )
     return (column for column in costs if any(cell.plain != "–" for cell in column.cells))

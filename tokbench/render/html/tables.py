@@ -131,7 +131,7 @@ def _cost_columns(judged: Sequence[Judged]) -> Iterator[tuple[Column, list[Cell]
         (Column("loading", "milliseconds to open it", first="ascending"), [one.loading_seconds for one in judged],
          "{:,.0f} ms", 1e-3),
         (Column("training", "seconds to train", first="ascending"), [time for time, _ in trained], "{:.1f} s", 1),
-        (Column("peak", "memory of the training at its peak", first="ascending"), [m for _, m in trained],
+        (Column("peak", "memory of a process that only trains", first="ascending"), [m for _, m in trained],
          "{:,.0f} MB", 1e6),
         (Column("MB/s", "text encoded on one thread, median of several runs"), speeds, "{:.1f}", 1),
     )  # fmt: skip
