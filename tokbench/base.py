@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import CorpusError, DecodeError, TextError, UnknownIdError
 from tokbench.formats.tokenizer_config import TokenizerConfig
 from tokbench.formats.tokenizer_config_files import config_files, with_special_tokens
-from tokbench.interfaces import Decoding, Encoded, TextIdentity
+from tokbench.interfaces import Decoding, Encoded, LineIdentity, TextIdentity
 from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 
@@ -231,7 +231,13 @@ class BaseTokenizer(ABC):
         fingerprint, sample = saved.get("fingerprint"), saved.get("document_sample", [])
         if not isinstance(fingerprint, str) or not isinstance(sample, list):
             return None
-        return TextIdentity(fingerprint=fingerprint, sample=tuple(map(str, sample)))
+        lines, of_lines = saved.get("line_fingerprint"), saved.get("line_sample", [])
+        known = isinstance(lines, str) and isinstance(of_lines, list)
+        return TextIdentity(
+            fingerprint=fingerprint,
+            sample=tuple(map(str, sample)),
+            lines=LineIdentity(str(lines), tuple(map(str, of_lines))) if known else None,
+        )
 
     def _identity(self) -> TextIdentity | None:
         try:
@@ -277,6 +283,7 @@ def _moved(token: Token, offset: int) -> Token:
 
 
 def _training_document(training: TrainingRecord, text: TextIdentity | None) -> dict[str, Any]:
+    lines = None if text is None else text.lines
     return {
         "documents": training.documents,
         "num_bytes": training.num_bytes,
@@ -285,4 +292,6 @@ def _training_document(training: TrainingRecord, text: TextIdentity | None) -> d
         "tokens": training.tokens,
         "fingerprint": None if text is None else text.fingerprint,
         "document_sample": [] if text is None else list(text.sample),
+        "line_fingerprint": None if lines is None else lines.fingerprint,
+        "line_sample": [] if lines is None else list(lines.sample),
     }

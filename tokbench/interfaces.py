@@ -245,6 +245,19 @@ class ByteDocuments(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class LineIdentity:
+    """Which lines a text is made of, whatever their order and the documents that they are in.
+
+    Attributes:
+        fingerprint: of all of them; see `tokbench.corpus.lines.Lines`.
+        sample: the hashes of some, 10 hexadecimal digits each, ascending.
+    """
+
+    fingerprint: str
+    sample: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TextIdentity:
     """Which documents a text is made of, whatever their order.
 
@@ -252,10 +265,12 @@ class TextIdentity:
         fingerprint: of all of them; see `tokbench.corpus.Fingerprint`.
         sample: the hashes of some documents, 16 hexadecimal digits each, ascending: of all that occur
             the smallest, so that two texts with documents in common have them in common here too.
+        lines: which lines these are, whatever the documents; None where that is not known.
     """
 
     fingerprint: str
     sample: tuple[str, ...]
+    lines: LineIdentity | None = None
 
 
 @dataclass(frozen=True, slots=True)

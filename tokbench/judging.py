@@ -12,12 +12,14 @@ from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import align, lines_of
 from tokbench.evaluation.comparison import Setting, compare_contestants, unique_names
 from tokbench.evaluation.contestants import BACKENDS, Contestant, train_contestants
-from tokbench.evaluation.gates import check_gates, gates_from, text_of
+from tokbench.evaluation.gates import Checked, check_gates
 from tokbench.evaluation.mixing import mix_among
 from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.report import report_on
+from tokbench.evaluation.saved_comparison import Holding, other_text_error
 from tokbench.evaluation.splitting import Documents, split_corpus
 from tokbench.evaluation.sweeping import sweep_sizes
+from tokbench.evaluation.wording import listed
 from tokbench.interfaces import no_progress
 
 if TYPE_CHECKING:
@@ -27,9 +29,10 @@ if TYPE_CHECKING:
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.comparison import Comparison
-    from tokbench.evaluation.gates import Finding, Gate
+    from tokbench.evaluation.gates import Gate
     from tokbench.evaluation.mixing import Mix
     from tokbench.evaluation.report import Report
+    from tokbench.evaluation.saved_comparison import SavedComparison
     from tokbench.evaluation.sweeping import Sweep
     from tokbench.interfaces import Progress, Tokenizer
     from tokbench.metrics.cost import Model
@@ -68,7 +71,8 @@ def compare(
         model: what is known of the model that they are for; without it there are no costs.
         mix: group, or folder of groups → its share of the bytes of the text that matters; the cheapest for that is
             told.
-        times: whether to tell how fast they encode and how long opening them took.
+        times: whether to tell how fast they encode, how long opening them took, and how much memory training
+            takes, for which each is trained in a process of its own.
         threads: for training and encoding; None takes every processor.
         seed: chooses what is held out, and draws the resamples.
         arguments: what was asked for that is not so by default, to be kept with the result.
@@ -110,6 +114,7 @@ def compare(
         vocab_size=vocab_size,
         threads=threads,
         seed=seed,
+        memory=times,
         progress=progress,
     )
     found = judge(contest.contestants, held_out, alignment=split.alignment, mix=chosen)
@@ -119,6 +124,7 @@ def compare(
         training_bytes=split.training_bytes,
         vocab_size=contest.vocab_size,
         left_out=contest.left_out,
+        shares=split.shares,
     )
     return replace(found, setting=setting)
 
@@ -248,6 +254,7 @@ def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Compariso
         training_bytes=split.training_bytes,
         vocab_size=found.largest.info.vocab_size,
         left_out={},
+        shares=split.shares,
     )
     return replace(comparison, setting=setting)
 
@@ -257,46 +264,68 @@ def check(
     *,
     tokenizers: Sequence[Tokenizer],
     gates: Sequence[Gate] = (),
-    saved: Mapping[str, Any] | None = None,
-    tolerance: float = 0.0,
+    saved: SavedComparison | None = None,
+    holding: Holding | None = None,
+    other_text: bool = False,
     reference_group: str | None = None,
     threads: int | None = None,
     progress: Progress = no_progress,
-) -> tuple[Finding, ...]:
+) -> Checked:
     """Hold tokenizers to bounds on a corpus.
 
     Args:
         corpus: what they are judged on.
         tokenizers: at least one.
         gates: the bounds.
-        saved: an older comparison, as JSON, none of whose figures may have become worse.
-        tolerance: by what share they may.
+        saved: an older comparison; documents become one figure as there, premiums are over the same language.
+        holding: which of its figures may not have become worse, and by how much they may; by default all, and not
+            at all.
+        other_text: whether the corpus may be another than that of the older comparison; groups that it does not
+            have are left out then.
         reference_group: the language that premiums are taken over.
         threads: for encoding; None takes every processor.
         progress: told how far it is.
 
     Raises:
-        ConfigError: a gate that cannot be checked, or a damaged comparison.
+        ConfigError: a gate that cannot be checked, or another text.
         CorpusError, TextError: a text that cannot be read, or encoded.
     """
     names = unique_names([tokenizer.info.name for tokenizer in tokenizers])
-    older = [] if saved is None else list(gates_from(saved, tolerance=tolerance, names=names))
+    older = [] if saved is None else list(saved.gates(names, holding or Holding()))
     if not gates and not older:
         raise ConfigError(
-            "there is nothing to check: the baseline has no figure that can become worse",
+            "there is nothing to check: the baseline has no figure that is held and can become worse",
             hint="write it with `tokbench compare --json`, and --metrics all or those to be held",
         )
     comparison = compare(
         corpus,
         tokenizers=tokenizers,
-        reference_group=reference_group,
+        reference_group=reference_group or _same_reference(saved, corpus),
+        aggregation="pooled" if saved is None else saved.aggregation,
         times=False,
         threads=threads,
         progress=progress,
     )
-    if saved is not None and text_of(saved) not in (None, comparison.provenance.corpus):
-        older = [replace(gate, reason=f"{gate.reason}, on another text") for gate in older]
-    return check_gates(comparison, [*gates, *older])
+    notes = comparison.provenance.warnings
+    if saved is not None and saved.fingerprint != comparison.provenance.corpus:
+        if not other_text:
+            raise other_text_error(saved, comparison)
+        there = comparison.tokenizers[0].groups
+        left_out = sorted(
+            {gate.group for gate in older if gate.group is not None and gate.group not in there}
+        )
+        older = [gate for gate in older if gate.group not in left_out]
+        notes = (*notes, "the text is another than the baseline's", *_left_out(left_out))
+    return Checked(check_gates(comparison, [*gates, *older]), comparison.aggregation, notes)
+
+
+def _same_reference(saved: SavedComparison | None, corpus: Corpus) -> str | None:
+    """The language that an older comparison took its premiums over, where the corpus may have it."""
+    return saved.reference if saved is not None and saved.reference in corpus.parallel_groups() else None
+
+
+def _left_out(groups: Sequence[str]) -> tuple[str, ...]:
+    return (f"left out are its groups {listed(groups)}, which this text does not have",) if groups else ()
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:

@@ -127,19 +127,37 @@ def test_what_was_asked_for_is_kept(run, trained, texts):
     assert found["tokenizers"][0]["loading_seconds"] is None
 
 
-def test_documents_that_were_trained_on_are_told_of(run, tmp_path):
-    for name, numbers in ("a", range(30)), ("b", range(20, 40)), ("c", range(30, 40)):
-        lines = (f"line {number} of the text, which is {number * number}\n" for number in numbers)
-        (tmp_path / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
-    run("train", "a.txt", "--documents", "lines", "--vocab-size", "280", "--name", "mine").good()
+BETTER = "its figures are better than on text it never saw"
+
+
+def numbered_lines(*numbers):
+    return "".join(f"line {number} of the text, which is {number * number}\n" for number in numbers)
+
+
+def test_text_that_was_trained_on_is_told_of_whatever_the_documents(run, tmp_path):
+    texts = {"a": range(30), "b": range(20, 40), "c": range(30, 40), "d": range(5, 15)}
+    for name, numbers in texts.items():
+        (tmp_path / f"{name}.txt").write_text(numbered_lines(*numbers), encoding="utf-8")
+    run("train", "a.txt", "--vocab-size", "280", "--name", "mine").good()
     options = ["-t", "mine", "--documents", "lines", "--no-times", "--json"]
-    warned = {name: run("compare", f"{name}.txt", *options).good().json["warnings"] for name in "abc"}
-    better = "its figures are better than on text it never saw"
+    warned = {name: run("compare", f"{name}.txt", *options).good().json["warnings"] for name in texts}
     assert warned == {
-        "a": [f"mine was trained on this very text: {better}"],
-        "b": [f"mine was trained on 50.0 % of these documents: {better}"],
+        "a": [f"mine was trained on this very text: {BETTER}"],
+        "b": [f"mine was trained on 50.0 % of these lines: {BETTER}"],
         "c": [],
+        "d": [f"mine was trained on all lines of this text, and others: {BETTER}"],
     }
+
+
+def test_text_that_was_trained_on_is_told_of_wherever_figures_are_shown(run, tmp_path):
+    (tmp_path / "a.txt").write_text(numbered_lines(*range(30)), encoding="utf-8")
+    run("train", "a.txt", "--vocab-size", "280", "--name", "mine").good()
+    told = "mine was trained on this very text"
+    arguments = ["a.txt", "-t", "mine", "--documents", "lines"]
+    for form in ([], ["--json"], ["--markdown"], ["--latex"]):
+        assert told in run("compare", *arguments, "--no-times", *form).good().stdout
+    for form in ([], ["--json"]):
+        assert told in run("report", *arguments, *form).good().stdout
 
 
 def test_metrics_choose_what_is_printed(run, trained, texts):

@@ -166,11 +166,9 @@ def of_preset(_: Path, file: Path) -> None:
 
 def of_baseline(_: Path, file: Path) -> None:
     from tokbench.cli.check import _saved
-    from tokbench.evaluation.gates import gates_from, text_of
+    from tokbench.evaluation.saved_comparison import parse_holding, read_saved
 
-    saved = _saved(file)
-    list(gates_from(saved, tolerance=0.01, names=["mine"]))
-    text_of(saved)
+    list(read_saved(_saved(file)).gates(["mine"], parse_holding(tolerances=["1%"])))
 
 
 KINDS = {
@@ -411,7 +409,15 @@ def _write_texts(folder: Path) -> list[str]:
     saved = {
         "schema": "tokbench.compare/1",
         "corpus": corpus,
-        "tokenizers": [{"name": "mine", "metrics": figures}],
+        "aggregation": "macro",
+        "tokenizers": [
+            {
+                "name": "mine",
+                "metrics": figures,
+                "groups": {"de": figures},
+                "fairness": {"reference": "en", "premiums": {"de": 1.5}, "max_premium": 1.5, "gini": 0.1},
+            }
+        ],
     }
     (folder / "baseline" / "saved.json").write_text(json.dumps(saved))
     return sorted(kinds)

@@ -82,9 +82,12 @@ class Toy(BaseTokenizer):
         raise StoreError("a toy is not saved")
 
 
-def documents_of(*texts: str, group: str = "all") -> list[Document]:
+def documents_of(*texts: str, group: str = "all", is_code: bool = False) -> list[Document]:
     """Texts as the documents of one group."""
-    return [Document(text, group, f"{group}.txt:{number}") for number, text in enumerate(texts, start=1)]
+    return [
+        Document(text, group, f"{group}.txt:{number}", is_code=is_code)
+        for number, text in enumerate(texts, start=1)
+    ]
 
 
 def parallel_documents(**languages: Sequence[str]) -> list[Document]:

@@ -56,7 +56,7 @@ WORDS = METRICS["tokens_per_word"]
 def grouped(**texts: list[str]) -> list[Document]:
     """Documents of groups, in turns, as a corpus may have them."""
     found = [
-        Document(text, group, f"{group}:{number}")
+        Document(text, group, f"{group}:{number}", is_code=True)
         for group, documents in texts.items()
         for number, text in enumerate(documents)
     ]

@@ -287,6 +287,28 @@ class TestUnits:
         write("a.txt")
         assert list(open_corpus("a.txt").documents()) == [Document("text", "Latin", "a.txt")]
 
+    def test_program_code_is_told_by_folder_extension_or_field(self):
+        names = (
+            "code/c.txt",
+            "src/a.PY",
+            "src/b.rs.gz",
+            "src/readme.md",
+            "src/page.html",
+            "decode/a.txt",
+            "c.txt",
+        )
+        for name in names:
+            write(name, gzip.compress(b"text") if name.endswith("gz") else "text")
+        found = {document.source: document.is_code for document in open_corpus(*names).documents()}
+        assert {name for name, is_code in found.items() if is_code} == {
+            "code/c.txt",
+            "src/a.PY",
+            "src/b.rs.gz",
+        }
+        write_jsonl("d.jsonl", {"text": "a", "lang": "Python"}, {"text": "b", "lang": "ts"})
+        by_field = open_corpus("d.jsonl", group_by="field:lang").documents()
+        assert [document.is_code for document in by_field] == [True, False]
+
     def test_empty_documents_are_left_out(self):
         write("a.txt", "")
         write("b.txt", codecs.BOM_UTF8)

@@ -26,7 +26,7 @@ from tokbench.metrics.tally import DOCUMENT_COUNTS
 from tokbench.spans import KIND_NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokbench.interfaces import Tokenizer
 
@@ -53,7 +53,10 @@ def some_documents() -> tuple[Document, ...]:
     found = []
     for name, text in bundled_texts().items():
         group = name.partition("/")[0] if "python" not in name else "python"
-        found += [Document(text[start : start + 90], group, f"{name}:{start}") for start in (0, 90, 180)]
+        found += [
+            Document(text[start : start + 90], group, f"{name}:{start}", is_code=name.startswith("code/"))
+            for start in (0, 90, 180)
+        ]
     found = [document for document in found if document.text]
     random.Random(0).shuffle(found)
     return (*found[:110], Document("   ", "edge", "white"), Document(" ", "blank", "white"))
@@ -85,6 +88,25 @@ def everything(evaluation: Evaluation) -> dict[str, object]:
     }
 
 
+def counted_in(document: Document, counts: Mapping[str, int]) -> dict[str, int]:
+    """What counts of a document: identifiers of program code alone."""
+    return {name: n for name, n in counts.items() if document.is_code or not name.startswith("identifier")}
+
+
+def test_identifiers_are_those_of_program_code() -> None:
+    """Each word of prose looks like one, and none of them has a boundary that could be cut."""
+    prose = [Document("the getName", "all", "a.md"), Document("only prose", "prose", "b.md")]
+    code = Document("getName x", "all", "a.py", is_code=True)
+    for threads in (1, 2):
+        evaluation = evaluate(Toy("get", "Name", "x", " "), [*prose, code], threads=threads)
+        alone = evaluate(Toy("get", "Name", "x", " "), [code])
+        found = {name: evaluation.total[name] for name in COUNTS if name.startswith("identifier")}
+        assert found == {name: alone.total[name] for name in found}
+        assert found["identifiers"] == 2
+        assert evaluation.groups["prose"]["identifiers"] == 0
+        assert evaluation.column("identifiers").sum() == 2
+
+
 def test_it_is_what_is_counted_document_by_document(tokenizer: Tokenizer) -> None:
     """Against `segment` and the definition of every count."""
     documents = some_documents()
@@ -96,7 +118,7 @@ def test_it_is_what_is_counted_document_by_document(tokenizer: Tokenizer) -> Non
         kinds = [KIND_NUMBERS[token.kind] for token in tokens]
         if tokens:
             found = reference.measure(document.text.encode(), [token.span for token in tokens], kinds)
-            sums.update(found.counts)
+            sums.update(counted_in(document, found.counts))
         ids.update(token.id for token in tokens)
         sums["documents"] += 1
         sums["empty_documents"] += not tokens

@@ -15,13 +15,15 @@ from tokbench.evaluation.comparison import Comparison, compare_contestants
 from tokbench.evaluation.contestants import Contestant
 from tokbench.evaluation.documents import comparison_document
 from tokbench.evaluation.gates import (
+    Checked,
+    Finding,
     Gate,
     check_gates,
-    findings_document,
-    gates_from,
+    checked_document,
     parse_gate,
     parse_number,
 )
+from tokbench.evaluation.saved_comparison import parse_holding, read_saved
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.render.junit import as_junit
 
@@ -55,10 +57,8 @@ def passed(comparison: Comparison, *gates: Gate) -> list[bool]:
 
 
 def test_gates_as_they_are_written() -> None:
-    assert parse_gate("bytes_per_token=3.5", bound="min") == Gate(
-        "bytes_per_token", None, "min", 3.5, "--min"
-    )
-    assert parse_gate("de:unk_rate = 1%", bound="max") == Gate("unk_rate", "de", "max", 0.01, "--max")
+    assert parse_gate("bytes_per_token=3.5", bound="min") == Gate("bytes_per_token", None, "min", 3.5)
+    assert parse_gate("de:unk_rate = 1%", bound="max") == Gate("unk_rate", "de", "max", 0.01)
     assert parse_gate("a:b:unk_rate=0", bound="max").group == "a:b"
     assert parse_gate("premium=2", bound="max").metric == "premium"
 
@@ -71,7 +71,7 @@ def test_gates_as_they_are_written() -> None:
         ("bytes_per_token=nan", "is no number", "3.5"),
         ("bytes_per_token=inf", "is no number", "3.5"),
         ("bytes_per_tokens=1", "there is no metric 'bytes_per_tokens'", "bytes_per_token"),
-        ("de:premium=1", "of all groups together", "--min premium"),
+        ("de:gini=1", "of all groups together", "gini without a group"),
         ("=1", "there is no metric ''", "bytes_per_token"),
     ],
 )
@@ -94,18 +94,18 @@ def test_the_limit_itself_is_allowed() -> None:
     comparison = compared(LETTERS)
     value = comparison.tokenizers[0].figures["bytes_per_token"].value
     assert value == 12 / 11
-    gates = [Gate("bytes_per_token", None, bound, value, "") for bound in ("min", "max")]  # type: ignore[arg-type]
+    gates = [Gate("bytes_per_token", None, bound, value) for bound in ("min", "max")]  # type: ignore[arg-type]
     assert passed(comparison, *gates) == [True, True]
-    assert passed(comparison, Gate("bytes_per_token", None, "min", value + 1e-12, "")) == [False]
-    assert passed(comparison, Gate("bytes_per_token", None, "max", value - 1e-12, "")) == [False]
+    assert passed(comparison, Gate("bytes_per_token", None, "min", value + 1e-12)) == [False]
+    assert passed(comparison, Gate("bytes_per_token", None, "max", value - 1e-12)) == [False]
 
 
 def test_every_tokenizer_is_held_to_every_gate() -> None:
     comparison = compared(LETTERS, PAIRS)
-    found = check_gates(comparison, [Gate("bytes_per_token", "x", "min", 1.2, "--min")])
+    found = check_gates(comparison, [Gate("bytes_per_token", "x", "min", 1.2)])
     assert [(one.tokenizer, one.passed) for one in found] == [("letters", False), ("pairs", True)]
     assert [one.value for one in found] == [1, 7 / 5]
-    only = Gate("bytes_per_token", None, "min", 0, "", tokenizer="pairs")
+    only = Gate("bytes_per_token", None, "min", 0, tokenizer="pairs")
     assert [one.tokenizer for one in check_gates(comparison, [only])] == ["pairs"]
 
 
@@ -123,11 +123,13 @@ def test_a_figure_that_there_is_not_fails_with_the_reason() -> None:
     assert not premium.passed
     assert premium.value is None
     assert premium.message == (
-        "letters: premium is to be <= 2 (--max): there is none: "
+        "letters premium – (limit 2.000, --max): "
         "the corpus has no folder of translations (parallel/<language>.txt)"
     )
     assert not lines.passed
-    assert lines.message.endswith("there is none: the text has nothing to divide by")
+    assert lines.message == (
+        "letters indentation_fidelity – (limit 0 %, --min): the text has nothing to divide by"
+    )
 
 
 def test_premiums_and_gini_are_figures_too() -> None:
@@ -145,25 +147,44 @@ def test_premiums_and_gini_are_figures_too() -> None:
 
 def test_a_figure_that_falls_short_by_little_is_shown_to_do_so() -> None:
     limit = 12 / 11 + 1e-12
-    [finding] = check_gates(compared(LETTERS), [Gate("bytes_per_token", None, "min", limit, "--min")])
-    assert finding.message == f"letters: bytes_per_token is to be >= {limit!r} (--min): {12 / 11!r}"
+    [finding] = check_gates(compared(LETTERS), [Gate("bytes_per_token", None, "min", limit)])
+    assert finding.message == (f"letters bytes_per_token {12 / 11:.17f} (limit {limit:.17f}, --min)")
 
 
 # --- an older comparison ----------------------------------------------------------------------
 
 
-def older_gates(document: Any, *names: str, tolerance: float = 0.0) -> list[Gate]:
-    return list(gates_from(document, tolerance=tolerance, names=names))
+def older_gates(document: Any, *names: str, **holding: Sequence[str]) -> list[Gate]:
+    return list(read_saved(document).gates(names, parse_holding(**holding)))
+
+
+PARALLEL = [
+    *parallel_documents(en=["ab"] * 5, de=["bba"] * 5),
+    *documents_of("ab ab", "ba", group="x"),
+]
 
 
 def test_the_same_again_passes_without_tolerance() -> None:
-    comparison = compared(LETTERS, PAIRS)
+    comparison = compared(LETTERS, PAIRS, documents=PARALLEL)
     gates = older_gates(saved(comparison), "letters", "pairs")
     assert all(passed(comparison, *gates))
-    held = {gate.metric for gate in gates}
-    assert {"bytes_per_token", "unk_rate"} <= held
-    assert not held & {name for name, metric in METRICS.items() if metric.direction == "neither"}
-    assert {gate.bound for gate in gates if gate.metric == "unk_rate"} == {"max"}
+    held = {gate.figure for gate in gates}
+    assert {"bytes_per_token", "unk_rate", "x:unk_rate", "de:bytes_per_token"} <= held
+    assert {"premium", "de:premium", "gini"} <= held
+    assert "en:premium" not in held  # the reference: always 1
+    assert not {gate.metric for gate in gates} & {
+        name for name, metric in METRICS.items() if metric.direction == "neither"
+    }
+    assert {gate.bound for gate in gates if gate.metric in ("unk_rate", "premium", "gini")} == {"max"}
+
+
+def test_groups_premium_and_gini_fail_as_figures_on_all_text_do() -> None:
+    better = compared(Toy("a", "b", "bb", " ", name="mine"), documents=PARALLEL)
+    worse = compared(Toy("a", "b", " ", name="mine"), documents=PARALLEL)
+    found = check_gates(worse, older_gates(saved(better), "mine"))
+    failed = {finding.gate.figure for finding in found if not finding.passed}
+    assert {"bytes_per_token", "de:bytes_per_token", "premium", "de:premium", "gini"} <= failed
+    assert not {"en:bytes_per_token", "x:bytes_per_token"} & failed
 
 
 def test_what_became_worse_fails_by_more_than_the_tolerance() -> None:
@@ -175,8 +196,68 @@ def test_what_became_worse_fails_by_more_than_the_tolerance() -> None:
         / better.tokenizers[0].figures["bytes_per_token"].value
     )  # type: ignore[operator]
     for tolerance, expected in ((0, False), (share * 0.9, False), (share * 1.1, True)):
-        assert passed(worse, *older_gates(document, "pairs", tolerance=tolerance)) == [expected]
-    assert passed(better, *older_gates(saved(worse, "bytes_per_token"), "pairs")) == [True]
+        gates = older_gates(document, "pairs", only=["bytes_per_token"], tolerances=[f"{tolerance}"])
+        assert [gate.figure for gate in gates if gate.group is None] == ["bytes_per_token"]
+        assert passed(worse, gates[0]) == [expected]
+    assert all(passed(better, *older_gates(saved(worse, "bytes_per_token"), "pairs")))
+
+
+def test_a_line_tells_what_it_was_and_by_how_much_it_changed() -> None:
+    gate = Gate("bytes_per_token", None, "min", 2.590, was=2.590)
+    assert Finding(gate, "mine", 2.468, passed=False).message == (
+        "mine bytes_per_token 2.468 (was 2.590, −4.7 %, limit 2.590)"
+    )
+    share = Gate("unk_rate", "de", "max", 0.011, was=0.01)
+    assert Finding(share, "mine", 0.02, passed=False).message == (
+        "mine de:unk_rate 2.00 % (was 1.00 %, +100.0 %, limit 1.10 %)"
+    )
+    nothing = Gate("unk_rate", None, "max", 0.0, was=0.0)
+    assert Finding(nothing, "mine", 0.02, passed=False).message == "mine unk_rate 2.00 % (was 0 %, limit 0 %)"
+    close = Gate("gini", None, "max", 0.1, was=0.1)
+    assert Finding(close, "mine", 0.1000004, passed=False).message == (
+        "mine gini 0.100000400 (was 0.100000000, +0.0004 %, limit 0.100000000)"
+    )
+
+
+def test_what_is_held_can_be_chosen() -> None:
+    document = saved(compared(LETTERS, documents=PARALLEL))
+
+    def held(**holding: Sequence[str]) -> set[str]:
+        return {gate.figure for gate in older_gates(document, "letters", **holding)}
+
+    assert held(only=["gini"]) == {"gini"}
+    assert held(only=["x:unk_rate", "premium"]) == {"x:unk_rate", "premium", "de:premium"}
+    assert held(only=["unk_rate"], excepted=["x:unk_rate"]) == {"unk_rate", "de:unk_rate", "en:unk_rate"}
+    assert held() - held(excepted=["unk_rate"]) == {"unk_rate", "x:unk_rate", "de:unk_rate", "en:unk_rate"}
+
+
+def test_each_figure_has_its_tolerance() -> None:
+    document = saved(compared(LETTERS, documents=PARALLEL))
+    tolerances = ["50%", "bytes_per_token=10%", "x:bytes_per_token=0"]
+    gates = older_gates(document, "letters", tolerances=tolerances)
+    found = {gate.figure: gate.limit / gate.was for gate in gates if gate.was}
+    assert found["premium"] == pytest.approx(1.5)
+    assert found["bytes_per_token"] == found["de:bytes_per_token"] == pytest.approx(0.9)
+    assert found["x:bytes_per_token"] == 1
+
+
+@pytest.mark.parametrize(
+    ("holding", "message"),
+    [
+        ({"only": ["unk_rates"]}, "no metric 'unk_rates'"),
+        ({"only": ["average_rank"]}, "holds no figure 'average_rank'"),
+        ({"only": ["z:unk_rate"]}, "holds no figure 'z:unk_rate'"),
+        ({"excepted": ["z:unk_rate"]}, "holds no figure 'z:unk_rate'"),
+        ({"excepted": ["de:gini"]}, "of all groups together"),
+        ({"tolerances": ["z:unk_rate=1%"]}, "holds no figure 'z:unk_rate'"),
+        ({"tolerances": ["unk_rate=-1%"]}, "below 0"),
+        ({"tolerances": ["-1%"]}, "below 0"),
+        ({"tolerances": ["unk_rate=much"]}, "no number"),
+    ],
+)
+def test_what_cannot_be_held_is_an_error(holding: dict[str, list[str]], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        older_gates(saved(compared(LETTERS)), "letters", **holding)
 
 
 def test_a_tokenizer_of_another_name_is_held_to_the_only_one() -> None:
@@ -192,6 +273,9 @@ def test_a_figure_that_there_was_not_is_no_gate() -> None:
     assert "indentation_fidelity" not in {gate.metric for gate in older_gates(document, "letters")}
 
 
+LETTERS_ONLY = {"name": "letters", "metrics": {}}
+
+
 @pytest.mark.parametrize(
     "document",
     [
@@ -199,23 +283,27 @@ def test_a_figure_that_there_was_not_is_no_gate() -> None:
         {},
         {"schema": "tokbench.report/1"},
         {"schema": "tokbench.compare/1"},
-        {"schema": "tokbench.compare/1", "tokenizers": [1]},
-        {"schema": "tokbench.compare/1", "tokenizers": [{"name": "letters"}]},
-        {"schema": "tokbench.compare/1", "tokenizers": [{"name": "letters", "metrics": {"unk_rate": 1}}]},
-        {
-            "schema": "tokbench.compare/1",
-            "tokenizers": [{"name": "letters", "metrics": {"unk_rate": {"value": "1"}}}],
-        },
+        *(
+            {"schema": "tokbench.compare/1", **damaged}
+            for damaged in (
+                {"tokenizers": [1]},
+                {"tokenizers": [{"name": "letters"}]},
+                {"tokenizers": [{"name": "letters", "metrics": {"unk_rate": 1}}]},
+                {"tokenizers": [{"name": "letters", "metrics": {"unk_rate": {"value": "1"}}}]},
+                {"tokenizers": [{"name": "letters", "metrics": {"unk_rate": {"value": True}}}]},
+                {"tokenizers": [LETTERS_ONLY | {"groups": {"de": 1}}]},
+                {"tokenizers": [LETTERS_ONLY | {"fairness": {"gini": 0.1}}]},
+                {"tokenizers": [LETTERS_ONLY | {"fairness": {"reference": "en", "premiums": {"de": "1"}}}]},
+                {"tokenizers": [LETTERS_ONLY], "aggregation": "mean"},
+                {"tokenizers": [LETTERS_ONLY], "corpus": {"fingerprint": 1}},
+                {"tokenizers": [LETTERS_ONLY], "arguments": [1]},
+            )
+        ),
     ],
 )
 def test_another_document_is_an_error(document: Any) -> None:
     with pytest.raises(ConfigError, match="the baseline is"):
         older_gates(document, "letters")
-
-
-def test_a_tolerance_below_nothing_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="below 0"):
-        older_gates(saved(compared(LETTERS)), "letters", tolerance=-0.1)
 
 
 # --- for other programs -----------------------------------------------------------------------
@@ -225,7 +313,7 @@ def test_json_tells_every_finding() -> None:
     found = check_gates(
         compared(LETTERS), [parse_gate("unk_rate=0", bound="max"), parse_gate("gini=1", bound="max")]
     )
-    document = findings_document(found)
+    document = checked_document(Checked(found, "pooled", ("a note",)))
     assert document["schema"] == "tokbench.check/1"
     assert document["passed"] is False
     assert [one["value"] for one in document["findings"]] == [1 / 11, None]
@@ -245,5 +333,5 @@ def test_junit_is_xml_whatever_the_names() -> None:
     assert kept.attrib["name"] == "max x:unk_rate"
     failure = failed.find("failure")
     assert failure is not None
-    assert "unk_rate is to be <= 0" in failure.attrib["message"]
+    assert "unk_rate 54.55 % (limit 0 %, --max)" in failure.attrib["message"]
     assert kept.find("failure") is None

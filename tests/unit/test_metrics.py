@@ -94,7 +94,7 @@ def test_every_metric_has_an_example() -> None:
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_is_what_its_meaning_says(name: str) -> None:
     tokenizer, texts, expected = EXAMPLES[name]
-    evaluation = evaluate(tokenizer, documents_of(*texts))
+    evaluation = evaluate(tokenizer, documents_of(*texts, is_code=True))
     metric = METRICS[name]
     assert metric.value(evaluation.total, evaluation.vocabulary) == pytest.approx(expected, rel=1e-12)
     assert not metric.share or 0 <= expected <= 1

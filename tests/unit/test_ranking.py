@@ -237,3 +237,26 @@ def test_groups_are_ordered_only_where_their_figures_can_be_compared() -> None:
     scripts = code + documents_of("é" * 9, group="a")
     [one] = compared(PAIRS, documents=scripts).tokenizers
     assert in_order(one, "xwva", TOKENS) == ["a", "v", "w", "x"]
+
+
+def test_groups_of_digits_are_neither_starred_nor_ranked() -> None:
+    """Cutting numbers in threes is one way of many: no tokenizer is better for it."""
+    documents = documents_of(
+        *(f"{number} 1234567" for number in range(1000, 1040)), group="x"
+    ) + documents_of(*(f"{number} 12" for number in range(10, 50)), group="a")
+    digits = [str(digit) for digit in range(10)]
+    compared_digits = compared(
+        Toy(*digits, " ", name="single"), Toy(*digits, " ", "234", "567", name="threes"), documents=documents
+    )
+    metric = METRICS["digit_boundary_f1"]
+    values = [one.figures[metric.name].value for one in compared_digits.tokenizers]
+    assert values[0] != values[1]
+    assert best_of(compared_digits.tokenizers, metric) is None
+    assert in_order(compared_digits.tokenizers[0], ["x", "a"], metric) == ["a", "x"]
+    text = StringIO()
+    render_comparison(compared_digits, metrics=[metric], console=Console(file=text, width=100))
+    rows = [line for line in text.getvalue().splitlines() if line.startswith((" single", " threes"))]
+    assert len(rows) == 2
+    assert not any("*" in row for row in rows)
+    assert b"**" not in as_markdown(compared_digits, metrics=[metric])
+    assert b"textbf" not in as_latex(compared_digits, metrics=[metric])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment
-from tokbench.evaluation.splitting import split_corpus
+from tokbench.evaluation.splitting import gaps_of, split_corpus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,14 +42,16 @@ def held_lines(split: Split) -> dict[str, list[str]]:
 
 def test_a_tenth_of_every_bundled_text_is_held_out() -> None:
     split = split_corpus(bundled_corpus())
-    sizes = Counter(document.group for document in bundled_corpus().documents())
+    sizes: Counter[str] = Counter()
     held: Counter[str] = Counter()
+    for document in bundled_corpus().documents():
+        sizes[document.group] += len(document.text.encode())
     for document in split.held_out:
         held[document.group] += len(document.text.encode())
     assert set(held) == set(sizes)
     total = sum(len(text.encode()) for text in bundled_corpus())
     assert split.training_bytes + held.total() == total
-    assert 0.07 < held.total() / total < 0.13
+    assert all(held[group] / size == pytest.approx(0.1, abs=0.015) for group, size in sizes.items())
     assert split.num_held_out == sum(1 for _ in split.held_out)
     assert split.num_training == sum(1 for _ in split.training)
 
@@ -81,6 +84,81 @@ def test_the_seed_decides_what_is_held_out(tmp_path: Path) -> None:
     one, same, *others = (held_lines(split_corpus(corpus, seed=seed)) for seed in (1, 1, 2, 3, 4))
     assert one == same
     assert any(one != other for other in others)
+
+
+@pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
+def test_a_tenth_of_every_group_is_held_out_by_its_bytes(tmp_path: Path, unit: str) -> None:
+    """Dealt out together, a group of few documents could be on one side, and large documents decide alone."""
+    words = {group: Random(group) for group in ("one", "few", "many", "heavy")}
+    text = {group: lambda size, draw=draw: prose(draw, size) for group, draw in words.items()}
+    files = {
+        "parallel/alone.txt": text["one"](300),
+        **{f"code/few/{number}.txt": text["few"](20 + 30 * number) for number in range(4)},
+        **{f"code/many/{number}.txt": text["many"](4) for number in range(130)},
+        **{f"code/heavy/{number}.txt": text["heavy"](1 + 400 * (number == 7)) for number in range(60)},
+    }
+    corpus = open_corpus(write(tmp_path, files), documents=unit)  # type: ignore[arg-type]
+    for seed in range(3):
+        split = split_corpus(corpus, seed=seed)
+        assert set(split.shares) == {"alone", "few", "many", "heavy"}
+        assert all(share == pytest.approx(0.1, abs=0.006) for share in split.shares.values())
+        held = Counter[str]()
+        for document in split.held_out:
+            held[document.group] += len(document.text.encode())
+        whole = Counter[str]()
+        for document in corpus.documents():
+            whole[document.group] += len(document.text.encode())
+        assert split.shares == {group: held[group] / size for group, size in whole.items()}
+
+
+def prose(draw: Random, lines: int) -> str:
+    """Lines of words, with a blank one now and then."""
+    return "".join(
+        " ".join(f"w{draw.randrange(9999)}" for _ in range(draw.randrange(3, 15)))
+        + ("\n\n" if draw.randrange(5) == 0 else "\n")
+        for _ in range(lines)
+    )
+
+
+def test_large_documents_are_as_likely_as_small_ones(tmp_path: Path) -> None:
+    """Held out wherever they fit what is missing, large ones never would be: small ones are there before them."""
+    draw = Random(0)
+    files = {f"code/x/{number}.txt": prose(draw, 30 if number % 4 == 0 else 1) for number in range(240)}
+    corpus = open_corpus(write(tmp_path, files))
+    large = total = 0
+    for seed in range(5):
+        sizes = [len(document.text) for document in split_corpus(corpus, seed=seed).held_out]
+        large += sum(size for size in sizes if size > 500)
+        total += sum(sizes)
+    assert large / total == pytest.approx(0.9, abs=0.07)
+
+
+def test_neither_files_nor_names_decide(tmp_path: Path) -> None:
+    texts = {f"{number}": prose(Random(number), 3 + 40 * (number < 3)) for number in range(90)}
+    one = write(tmp_path / "one", {f"code/x/{name}.txt": text for name, text in texts.items()})
+    other = write(tmp_path / "other", {f"code/x/{hash(name)}.md": text for name, text in texts.items()})
+    found = [
+        Counter(document.text for document in split_corpus(open_corpus(folder)).held_out)
+        for folder in (one, other)
+    ]
+    assert found[0] == found[1]
+
+
+def test_equal_documents_are_on_one_side(tmp_path: Path) -> None:
+    files = {f"{number}.txt": f"document {number % 70}\n" for number in range(210)}
+    split = split_corpus(open_corpus(write(tmp_path, files)))
+    assert not {*split.training} & {document.text for document in split.held_out}
+    assert split.unit == "documents"
+
+
+def test_code_stays_code(tmp_path: Path) -> None:
+    split = split_corpus(open_corpus(write(tmp_path, {"code/c.txt": numbered(200), "a.txt": numbered(200)})))
+    assert {
+        document.source.rpartition("/")[2].partition(":")[0]: document.is_code for document in split.held_out
+    } == {
+        "c.txt": True,
+        "a.txt": False,
+    }
 
 
 # --- translations -----------------------------------------------------------------------------
@@ -118,7 +196,7 @@ def test_lines_that_are_documents_stay_aligned(tmp_path: Path, unit: str) -> Non
     found = held_lines(split)
     assert found["de"] == found["en"]
     assert not isinstance(split.alignment, str)
-    assert split.alignment.lines == len(found["de"]) == 20
+    assert split.alignment.lines == len(found["de"]) == pytest.approx(20, abs=2)
 
 
 def test_a_hundred_languages_are_cut_into_lines_too(tmp_path: Path) -> None:
@@ -127,6 +205,21 @@ def test_a_hundred_languages_are_cut_into_lines_too(tmp_path: Path) -> None:
     found = held_lines(split)
     assert len(found) == 101
     assert len({tuple(lines) for lines in found.values()}) == 1
+
+
+@pytest.mark.parametrize("unit", ["file", "lines"])
+def test_no_translation_of_a_held_out_line_is_learned_from(tmp_path: Path, unit: str) -> None:
+    """Also where a folder holds two sets of translations, of which one alone can be compared."""
+    long = {f"parallel/{name}.txt": numbered(260, mark=name * 3) for name in ("de", "en", "fr")}
+    short = {f"parallel/{name}.txt": numbered(170, mark=name) for name in ("ja", "zh")}
+    split = split_corpus(open_corpus(write(tmp_path, {**long, **short}), documents=unit))  # type: ignore[arg-type]
+    found = held_lines(split)
+    assert found["de"] == found["en"] == found["fr"]
+    assert found["ja"] == found["zh"] != found["de"][: len(found["ja"])]
+    learned = {tuple(line.split()) for text in split.training for line in text.splitlines()}
+    assert not [
+        line for line in found["de"] if any((line, name * 3) in learned for name in ("de", "en", "fr"))
+    ]
 
 
 def test_a_language_with_another_number_of_lines_is_not_aligned(tmp_path: Path) -> None:
@@ -191,20 +284,26 @@ def test_one_long_word_is_cut_anyway(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["one line", "one\n", "a\nb\n"])
 def test_too_little_text_is_an_error(tmp_path: Path, text: str) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": text}))
-    seeds = 0
-    for seed in range(20):
-        try:
-            split = split_corpus(corpus, seed=seed)
-        except CorpusError as error:
-            seeds += 1
-            assert "too few to hold a tenth of them out" in error.message
-        else:
-            assert split.num_training
-            assert split.num_held_out
-    assert seeds
+    with pytest.raises(CorpusError, match="too few to hold a tenth of them out") as error:
+        split_corpus(corpus)
+    assert ("2 blocks of lines" if "b" in text else "1 document") in error.value.message
 
 
 def test_equal_documents_that_all_fall_on_one_side_are_an_error(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": "the same\n" * 200}), documents="lines")
-    with pytest.raises(CorpusError, match="part of the corpus has no document"):
+    with pytest.raises(CorpusError, match=r"200 documents \(equal ones stay together\), too few"):
         split_corpus(corpus)
+
+
+def test_what_a_group_lacks_is_said(tmp_path: Path) -> None:
+    files = {"code/c.txt": numbered(300), "code/note.txt": "a\nb\n", "code/few.txt": "aa\nbb\ncc\ndd\nee\n"}
+    split = split_corpus(open_corpus(write(tmp_path, files)))
+    assert split.shares == {"c": pytest.approx(0.1, abs=0.002), "few": 0.2, "note": 0.0}
+    assert list(gaps_of(split.shares)) == [
+        "nothing is held out of note: its text is too short",
+        "more or less than a tenth is held out of few (20.0 %)",
+    ]
+    many = {f"group{number}": 0.0 for number in range(9)}
+    assert list(gaps_of(many)) == [
+        "nothing is held out of group0, group1, group2, group3, group4 and 4 more: their texts are too short"
+    ]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.corpora import DocumentChoices, GroupByOption, as_before
 from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import ColorChoice, ColorOption, JsonFlag, ProgressChoice, ProgressOption
@@ -19,6 +19,7 @@ _MAX_BASELINE_BYTES = 64 << 20
 
 @taking_groups
 def check(
+    command: typer.Context,
     *,
     tokenizer: Annotated[
         list[str],
@@ -34,11 +35,35 @@ def check(
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What `compare --json` printed: no figure may be worse now."),
+        typer.Option(
+            metavar="FILE",
+            help="What `compare --json` printed: no figure may be worse now, on all text and of groups, premium and "
+            "gini. Its text, its way of reading and its --aggregate are taken from it.",
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC",
+            help="Hold this figure of the baseline, and no other; GROUP:METRIC for a group; several times.",
+        ),
+    ] = None,
+    except_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--except", metavar="METRIC", help="Do not hold this figure of the baseline; several times."
+        ),
     ] = None,
     tolerance: Annotated[
-        str, typer.Option(metavar="SHARE", help="How much worse than the baseline is allowed, as 1%.")
-    ] = "0",
+        list[str] | None,
+        typer.Option(
+            metavar="SHARE",
+            help="How much worse than the baseline is allowed, as 1%; METRIC=SHARE for a figure; several times.",
+        ),
+    ] = None,
+    other_text: Annotated[
+        bool, typer.Option("--other-text", help="Compare with a baseline that was made on another text.")
+    ] = False,
     reference: Annotated[
         str | None, typer.Option(metavar="GROUP", help="The language that premiums are taken over.")
     ] = None,
@@ -56,9 +81,10 @@ def check(
     """Hold tokenizers to bounds: exit code 3, and what fell short, where one is not kept."""
     from tokbench import judging
     from tokbench.errors import ConfigError
-    from tokbench.evaluation.gates import findings_document, parse_gate, parse_number
+    from tokbench.evaluation.gates import checked_document, parse_gate
+    from tokbench.evaluation.saved_comparison import parse_holding, read_saved
     from tokbench.render.console import make_console, print_json
-    from tokbench.render.gates import render_findings
+    from tokbench.render.gates import render_checked
     from tokbench.render.junit import as_junit
     from tokbench.render.progress import showing_progress
     from tokbench.store.file import write_file
@@ -71,29 +97,37 @@ def check(
         raise ConfigError(
             "there is nothing to check", hint="--min bytes_per_token=3.5, or --baseline saved.json"
         )
-    saved = None if baseline is None else _saved(baseline)
-    allowed = parse_number(tolerance)
+    if baseline is None and (only or except_ or tolerance or other_text):
+        raise ConfigError(
+            "--only, --except, --tolerance and --other-text say what is held of a baseline, and there is none",
+            hint="name one with --baseline",
+        )
+    saved = None if baseline is None else read_saved(_saved(baseline))
+    holding = parse_holding(only=only or (), excepted=except_ or (), tolerances=tolerance or ())
+    if saved is not None:
+        documents, group_by = as_before(saved.arguments, documents, group_by, command)
     with showing_progress(progress.value) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
-        findings = judging.check(
+        checked = judging.check(
             corpus,
             tokenizers=[opening.open(name, progress=progress) for name in tokenizer],
             gates=gates,
             saved=saved,
-            tolerance=allowed,
+            holding=holding,
+            other_text=other_text,
             reference_group=reference,
             threads=threads,
             progress=report,
         )
     tell_problems(corpus)
     if junit is not None:
-        write_file(junit, as_junit(findings))
+        write_file(junit, as_junit(checked.findings))
     if json:
-        print_json(findings_document(findings))
+        print_json(checked_document(checked))
     else:
-        render_findings(findings, console=make_console(color=color.value))
-    if not all(finding.passed for finding in findings):
+        render_checked(checked, console=make_console(color=color.value))
+    if not checked.passed:
         raise typer.Exit(_FELL_SHORT)
 
 

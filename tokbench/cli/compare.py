@@ -26,8 +26,8 @@ def compare(
             "--tokenizer",
             "-t",
             metavar="NAME",
-            help="A tokenizer to judge; can be given several times. Without it, four are trained on nine tenths "
-            "of the text and judged on the tenth.",
+            help="A tokenizer to judge; can be given several times. Without it, four are trained, and judged "
+            "on a tenth of each group that is held out.",
         ),
     ] = None,
     backend: Annotated[
@@ -58,7 +58,11 @@ def compare(
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     times: Annotated[
-        bool, typer.Option("--times/--no-times", help="Whether to tell how fast they encode and open.")
+        bool,
+        typer.Option(
+            "--times/--no-times",
+            help="Whether to tell how fast they encode and open, and the peak memory of a process that trains one.",
+        ),
     ] = True,
     threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
     seed: Annotated[

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,8 @@ from tokbench.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tokbench.corpus import Corpus
 
 
@@ -84,3 +86,48 @@ def chosen_corpus(
         group_by=group_by,
         max_document_bytes=most,
     )
+
+
+def as_before(
+    arguments: Mapping[str, Any], documents: DocumentChoices, group_by: str, command: typer.Context
+) -> tuple[DocumentChoices, str]:
+    """Which documents an older result was made on, where the command line does not say otherwise.
+
+    Args:
+        arguments: what was asked for then, as `asked_for` put it down.
+        documents: what the command line says.
+        group_by: the same.
+        command: tells what was given.
+
+    Raises:
+        ConfigError: the arguments are damaged.
+    """
+    found: dict[str, Any] = {}
+    for name, now in {**_by_name(documents), "group_by": group_by}.items():
+        source = command.get_parameter_source(name)
+        if name in arguments and (source is None or source.name == "DEFAULT"):
+            found[name] = _as_option(arguments[name], now, name=name)
+    return replace(
+        documents, **{name: value for name, value in found.items() if name != "group_by"}
+    ), found.get("group_by", group_by)
+
+
+def _by_name(documents: DocumentChoices) -> dict[str, Any]:
+    return {one.name: getattr(documents, one.name) for one in fields(documents)}
+
+
+def _as_option(value: Any, now: Any, *, name: str) -> Any:
+    """What stands in a result as the option that it was. Raises `ConfigError`."""
+    from tokbench.errors import ConfigError
+
+    parts = value if isinstance(value, list) else [value]
+    try:
+        is_several = isinstance(value, list) and isinstance(now, str)
+        if not parts or is_several or not all(isinstance(part, str) for part in parts):
+            raise ValueError
+        return type(now)(value) if isinstance(now, StrEnum) else value
+    except ValueError:
+        raise ConfigError(
+            f"the baseline is damaged: it has {name} {value!r}",
+            hint="write it again with `tokbench compare --json`",
+        ) from None

@@ -8,15 +8,17 @@ they are read. Text is UTF-8; a byte order mark at the start of a file is not pa
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, TypeVar, get_args
 
 from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, MOST_DOCUMENT_BYTES, Bound, bounded_blocks
 from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
+from tokbench.corpus.code import is_code_file, is_code_name
 from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
 from tokbench.corpus.fingerprint import Fingerprint
 from tokbench.corpus.groups import check_group_by, file_group, group_field, is_translation
+from tokbench.corpus.lines import Lines
 from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records, require_pyarrow
 from tokbench.corpus.scripts import script_of
 from tokbench.corpus.text import (
@@ -70,12 +72,14 @@ class Document:
             first line or its row.
         unit: what it was drawn with: the file that it was cut from, with its other parts; None where it was
             drawn by itself.
+        is_code: whether it is program code, of which alone identifiers are counted.
     """
 
     text: str
     group: str
     source: str
     unit: str | None = None
+    is_code: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,21 +249,29 @@ class Corpus:
 
     def fingerprint(self) -> str:
         """Identifies the documents whatever their order; see `Fingerprint`. Reads the whole corpus."""
-        return self.identity().fingerprint
+        fingerprint = Fingerprint()
+        self._count(fingerprint, None)
+        return fingerprint.hexdigest()
 
     def identity(self) -> TextIdentity:
-        """Tells which documents these are; see `Fingerprint`. Reads the whole corpus."""
+        """Tells which documents and lines these are; see `Fingerprint` and `Lines`. Reads the whole corpus."""
+        fingerprint, lines = Fingerprint(), Lines()
+        self._count(fingerprint, lines)
+        return replace(fingerprint.identity(), lines=lines.identity())
+
+    def _count(self, fingerprint: Fingerprint, lines: Lines | None) -> None:
         problems = self._begin()
-        fingerprint = Fingerprint()
         for file in self.files:
             if self.options.documents == "file" and self._reads_as_blocks(file):
-                fingerprint.update_blocks(self._utf8_blocks(file, problems))
-            else:
-                for _, text, _ in self._read(file, problems):
-                    fingerprint.update(text)
+                blocks = self._utf8_blocks(file, problems)
+                fingerprint.update_blocks(blocks if lines is None else lines.watch_blocks(blocks))
+                continue
+            for _, text, _ in self._read(file, problems):
+                fingerprint.update(text)
+                if lines is not None:
+                    lines.update(text)
         if not fingerprint.documents:
             raise self.no_document()
-        return fingerprint.identity()
 
     def split(self, held_out: float = 0.1, *, seed: int = 0) -> tuple[Corpus, Corpus]:
         """Two corpora that share no text: one to train on, and a held-out one of about that share.
@@ -332,10 +344,12 @@ class Corpus:
         group_of_file = file_group(file, self.options.group_by)
         is_one = file.kind == "text" and self.options.documents == "file"
         unit = file.name if file.kind == "text" and not is_one else None
+        is_code = is_code_file(file)
         for number, text, group_of_record in self._read(file, problems):
             group = group_of_file if group_of_record is None else group_of_record
             source = file.name if is_one else f"{file.name}:{number}"
-            yield Document(text, script_of(text) if group is None else group, source, unit)
+            is_named_code = is_code or (group_of_record is not None and is_code_name(group_of_record))
+            yield Document(text, script_of(text) if group is None else group, source, unit, is_named_code)
 
     def _read(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
         """A file's documents on this side of all splits: line or row, text, and the group a record names."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING
 
+from tokbench.corpus.sample import Smallest, share_of
 from tokbench.errors import TextError
 from tokbench.interfaces import TextIdentity
 
@@ -36,12 +36,11 @@ class Fingerprint:
         num_bytes: UTF-8 bytes counted so far.
     """
 
-    __slots__ = ("_heap", "_sampled", "_sum", "documents", "num_bytes")
+    __slots__ = ("_sample", "_sum", "documents", "num_bytes")
 
     def __init__(self) -> None:
         self._sum = 0
-        self._heap: list[int] = []  # the sampled hashes, negative: the largest is on top
-        self._sampled: set[int] = set()
+        self._sample = Smallest(_SAMPLE_DOCUMENTS)
         self.documents = 0
         self.num_bytes = 0
 
@@ -82,23 +81,14 @@ class Fingerprint:
         """The fingerprint and the sample of what was counted so far."""
         return TextIdentity(
             fingerprint=self.hexdigest(),
-            sample=tuple(f"{value:0{_SAMPLE_DIGITS}x}" for value in sorted(self._sampled)),
+            sample=tuple(f"{value:0{_SAMPLE_DIGITS}x}" for value in self._sample.values()),
         )
 
     def _add(self, digest: bytes, num_bytes: int) -> None:
         self._sum = (self._sum + int.from_bytes(digest, "big")) % _MODULUS
-        self._sample(int.from_bytes(digest[: _SAMPLE_DIGITS // 2], "big"))
+        self._sample.add(int.from_bytes(digest[: _SAMPLE_DIGITS // 2], "big"))
         self.documents += 1
         self.num_bytes += num_bytes
-
-    def _sample(self, value: int) -> None:
-        if len(self._heap) < _SAMPLE_DOCUMENTS:
-            if value not in self._sampled:
-                self._sampled.add(value)
-                heappush(self._heap, -value)
-        elif value < -self._heap[0] and value not in self._sampled:
-            self._sampled.add(value)
-            self._sampled.remove(-heappushpop(self._heap, -value))
 
 
 def overlap(trained_on: TextIdentity, judged_on: TextIdentity) -> float | None:
@@ -118,11 +108,7 @@ def overlap(trained_on: TextIdentity, judged_on: TextIdentity) -> float | None:
     >>> overlap(texts[0].identity(), texts[1].identity())
     0.5
     """
-    known = set(trained_on.sample)
-    # A sample that is full says nothing of hashes above its largest.
-    is_whole = len(known) < _SAMPLE_DOCUMENTS
-    comparable = [value for value in judged_on.sample if is_whole or value <= trained_on.sample[-1]]
-    return sum(value in known for value in comparable) / len(comparable) if comparable else None
+    return share_of(judged_on.sample, trained_on.sample, most=_SAMPLE_DOCUMENTS)
 
 
 def _utf8(text: str) -> bytes:

@@ -68,6 +68,11 @@ def folder_groups(files: Iterable[CorpusFile], group_by: str) -> dict[str, froze
     return {folder: frozenset(groups) for folder, groups in found.items()}
 
 
+def stands_below(file: CorpusFile, folder: str) -> bool:
+    """Whether a file stands in a folder of a name, or below it; of an absolute path only what was named counts."""
+    return folder in _named_parts(file)[:-1]
+
+
 def _is_parallel(folder: str) -> bool:
     return folder == "parallel" or folder.startswith(("parallel_", "parallel-"))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-from tokbench.corpus import Document
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from tokbench.corpus import Document
 
 NO_TRANSLATIONS = "the corpus has no folder of translations (parallel/<language>.txt)"
 
@@ -39,6 +39,7 @@ class AlignedLines:
     Line ends are no part of them, and lines without text are left out. All other documents are as they were.
     Premiums and intervals come from these; what a tokenizer makes of a whole file is counted on the file.
 
+    >>> from tokbench.corpus import Document
     >>> documents = [Document("one\n\ntwo\n", "en", "en.txt"), Document("eins\n\nzwei", "de", "de.txt")]
     >>> lines = list(AlignedLines(documents, Alignment(("de", "en"), 3)))
     >>> [line.text for line in lines], [line.unit for line in lines] == [aligned_unit(n) for n in (1, 3, 1, 3)]
@@ -61,7 +62,7 @@ class AlignedLines:
                 source = document.source if len(lines) == 1 else f"{document.source}, line {number}"
                 if text:
                     unit = aligned_unit(lines_before[document.group] + number)
-                    yield Document(text, document.group, source, unit)
+                    yield replace(document, text=text, source=source, unit=unit)
             lines_before[document.group] += len(lines)
 
 

@@ -14,7 +14,7 @@ from tokbench.evaluation.fairness import fairness_of, reference_of
 from tokbench.evaluation.figures import figures_of, group_figures_of, relative_tokens_of
 from tokbench.evaluation.measuring import evaluate
 from tokbench.evaluation.mixing import Candidate, cheapest, mixed, mixed_beside
-from tokbench.evaluation.provenance import Provenance, provenance_of
+from tokbench.evaluation.provenance import Provenance, knows_training_text, provenance_of
 from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.throughput import throughput_of
 from tokbench.evaluation.verdict import interval_gap, verdict_of
@@ -92,6 +92,7 @@ class Setting:
         training_bytes: their UTF-8 bytes.
         vocab_size: the size that all were asked for.
         left_out: backend → why it is not among them.
+        shares: group → the share of its bytes that was held out.
     """
 
     unit: str
@@ -99,6 +100,7 @@ class Setting:
     training_bytes: int
     vocab_size: int
     left_out: Mapping[str, str]
+    shares: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,8 @@ def compare_contestants(
             f"there are no premiums over {reference_group!r}: {alignment}", hint="leave out --reference"
         )
     reading = documents if isinstance(documents, Reading) else Reading(documents)
+    if any(knows_training_text(one.tokenizer) for one in contestants):
+        reading.note_lines()
     evaluations = [
         evaluate(one.tokenizer, reading, threads=threads, phase=f"judging {name}", progress=progress)
         for name, one in zip(names, contestants, strict=True)
@@ -267,7 +271,7 @@ def compare_contestants(
             names,
             contestants,
             [evaluation.vocabulary for evaluation in evaluations],
-            reading.identity,
+            reading,
             arguments=arguments or {},
         ),
         model=described,

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import TrainingError
-from tokbench.evaluation.memory import PeakMemory
+from tokbench.evaluation.training_process import trained_apart
 from tokbench.interfaces import AdvisesTrainingSize, no_progress
 from tokbench.registry import get_backend
 
@@ -33,7 +33,8 @@ class Contestant:
         tokenizer: it.
         training_seconds: wall time of its training; None for one that existed.
         training_bytes: the UTF-8 bytes that it learned from; None where that is not known.
-        training_peak_bytes: memory that the training took at its peak; None where that is not known.
+        training_peak_bytes: that a process which did nothing but train had resident at its peak, with the
+            interpreter and the library; None where that is not known.
         notes: what the reader of its figures has to know, a sentence each.
     """
 
@@ -67,6 +68,7 @@ def train_contestants(
     vocab_size: int | None = None,
     threads: int | None = None,
     seed: int = 0,
+    memory: bool = False,
     progress: Progress = no_progress,
 ) -> Contest:
     """Train one tokenizer for each algorithm, all of one size.
@@ -78,13 +80,14 @@ def train_contestants(
         vocab_size: the size; by default one that fits the text and that every algorithm can fill.
         threads: for those that have threads.
         seed: draws the sample that slow algorithms learn from.
+        memory: whether to tell the memory of each training, each in a process of its own.
         progress: told how far it is, with the algorithm's name before the phase.
 
     Raises:
         TrainingError: no algorithm could be trained.
         UnknownBackendError, ConfigError, CorpusError: as `tokbench.train`.
     """
-    options = {"threads": threads, "seed": seed}
+    options: dict[str, Any] = {"threads": threads, "seed": seed, "memory": memory}
     size = _fitting_size(split.training_bytes) if vocab_size is None else vocab_size
     for attempt in range(1, _ATTEMPTS + 1):
         trained, left_out = _train_all(split, backends, vocab_size=size, progress=progress, **options)
@@ -145,40 +148,49 @@ def _train(
     vocab_size: int | None,
     threads: int | None,
     seed: int,
+    memory: bool,
     progress: Progress,
 ) -> Contestant:
     backend = get_backend(name)
     known = {field.name for field in fields(backend.config_type)}
     options = {"vocab_size": vocab_size, "threads": threads, "seed": seed}
-    config = backend.config_type(
-        **{key: value for key, value in options.items() if key in known and value is not None}
-    )
+    chosen = {key: value for key, value in options.items() if key in known and value is not None}
+    config = backend.config_type(**chosen)
     texts: Iterable[str] = split.training
+    sample: dict[str, Any] | None = None
     num_bytes = split.training_bytes
     notes: tuple[str, ...] = ()
     most = backend.advised_bytes if isinstance(backend, AdvisesTrainingSize) else None
     if most is not None and most < num_bytes:
-        texts = _Sample(texts, share=most / num_bytes, seed=seed)
+        sample = {"share": most / num_bytes, "seed": seed}
+        texts = Sample(texts, **sample)
         num_bytes = sum(len(text.encode()) for text in texts)
         notes = (f"learned from a sample of {num_bytes / 1e6:.0f} of {split.training_bytes / 1e6:.0f} MB",)
 
     def told(phase: str, done: int, total: int | None, unit: str) -> None:
         progress(f"{name}: {phase}", done, total, unit)
 
-    memory = PeakMemory()
+    apart = trained_apart(name, split.training, chosen, sample=sample, progress=told) if memory else None
+    if apart is not None:
+        return Contestant(
+            tokenizer=apart.tokenizer,
+            training_seconds=apart.seconds,
+            training_bytes=num_bytes,
+            training_peak_bytes=apart.peak_bytes,
+            notes=notes,
+        )
     started = time.perf_counter()
     tokenizer = backend.train(texts, config, progress=told)
     return Contestant(
         tokenizer=tokenizer,
         training_seconds=time.perf_counter() - started,
         training_bytes=num_bytes,
-        training_peak_bytes=memory.num_bytes(),
         notes=notes,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Sample:
+class Sample:
     """About a share of some texts, chosen by their place: the same each time."""
 
     texts: Iterable[str]

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.errors import ConfigError
-from tokbench.evaluation.documents import SCHEMA
 from tokbench.metrics.catalogue import METRICS, metric_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
+    from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.comparison import Comparison, Judged
 
 Bound = Literal["min", "max"]
-_FAIRNESS = {"premium": "max_premium", "gini": "gini"}
+PREMIUM, GINI = "premium", "gini"
+"""Figures of aligned lines that bounds name beside the metrics: the largest premium, or that of a group."""
+
+_DIGITS = (3, 6, 9, 17)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +27,11 @@ class Gate:
     """One bound.
 
     Attributes:
-        metric: a name of the catalogue, "premium" (the largest one) or "gini".
+        metric: a name of the catalogue, "premium" (the largest one, or that of the group) or "gini".
         group: the group whose figure it is; None for all text.
         bound: whether the figure may not fall below or rise above the limit.
         limit: the limit itself is allowed.
-        reason: where it comes from, as the user wrote it.
+        was: the figure of an older comparison that it comes from; None where the user wrote it.
         tokenizer: the one that it holds for; None for all.
     """
 
@@ -36,8 +39,13 @@ class Gate:
     group: str | None
     bound: Bound
     limit: float
-    reason: str
+    was: float | None = None
     tokenizer: str | None = None
+
+    @property
+    def figure(self) -> str:
+        """What it bounds, as one writes it: "de:unk_rate"."""
+        return self.metric if self.group is None else f"{self.group}:{self.metric}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +67,67 @@ class Finding:
     gap: str | None = None
 
     @property
+    def change(self) -> float | None:
+        """What the figure changed by, as a share of what it was; None where nothing tells."""
+        if self.value is None or not self.gate.was:
+            return None
+        return (self.value - self.gate.was) / abs(self.gate.was)
+
+    @property
     def message(self) -> str:
-        """What was found, in a line."""
-        what = self.gate.metric if self.gate.group is None else f"{self.gate.metric} of {self.gate.group}"
-        sign = ">=" if self.gate.bound == "min" else "<="
-        limit = _written(self.gate.limit)
-        value = "there is none" if self.value is None else _written(self.value)
-        if self.gap is not None:
-            value = f"{value}: {self.gap}"
-        if not self.passed and limit == value:  # what differs is to be seen
-            limit, value = f"{self.gate.limit!r}", f"{self.value!r}"
-        return f"{self.tokenizer}: {what} is to be {sign} {limit} ({self.gate.reason}): {value}"
+        """What was found, in a line: "mine bytes_per_token 2.468 (was 2.590, −4.7 %, limit 2.590)"."""
+        gate = self.gate
+        *older, limit, value = self._written()
+        parts = [f"was {was}" for was in older]
+        if self.change is not None:
+            parts.append(_change(self.change))
+        parts.append(f"limit {limit}" if older else f"limit {limit}, --{gate.bound}")
+        gap = "" if self.gap is None else f": {self.gap}"
+        return f"{self.tokenizer} {gate.figure} {value} ({', '.join(parts)}){gap}"
+
+    def _written(self) -> list[str]:
+        """What the figure was, where that is known, the limit and the figure: what differs is seen to differ."""
+        numbers = [] if self.gate.was is None else [self.gate.was]
+        numbers += [self.gate.limit, *([] if self.value is None else [self.value])]
+        is_share = self.gate.metric in METRICS and METRICS[self.gate.metric].share
+        written: list[str] = []
+        for digits in _DIGITS:
+            written = [_number(number, digits, is_share=is_share) for number in numbers]
+            if len({*written}) == len({*numbers}):
+                break
+        return written if self.value is not None else [*written, "–"]
 
 
-def _written(number: float) -> str:
-    """With six digits, or with all where these would make it 0 or 1.
+def _number(number: float, digits: int, *, is_share: bool) -> str:
+    """A figure with some digits behind the point; a share in percent.
 
-    >>> _written(2 / 3), _written(0.99999996), _written(1.0)
-    ('0.666667', '0.99999996', '1')
+    >>> _number(2.5904, 3, is_share=False), _number(0.03051, 3, is_share=True), _number(0.0, 3, is_share=True)
+    ('2.590', '3.05 %', '0 %')
     """
-    short = f"{number:.6g}"
-    return repr(number) if float(short) in (0, 1) and float(short) != number else short
+    if not is_share:
+        return f"{number:.{digits}f}"
+    return f"{number * 100:.{digits - 1}f} %" if number not in (0, 1) else f"{number:.0%}".replace("%", " %")
+
+
+def _change(share: float) -> str:
+    """A change in percent, which never looks like none.
+
+    >>> _change(-0.0471), _change(0.00001), _change(0.0)
+    ('−4.7 %', '+0.001 %', '±0 %')
+    """
+    if not share:
+        return "±0 %"
+    percent = share * 100
+    text = f"{percent:+.1f}" if abs(percent) >= 0.05 else f"{percent:+.1g}"
+    return f"{text.replace('-', '−', 1)} %"
+
+
+def check_metric(name: str, *, of_group: bool) -> None:
+    """Raise `ConfigError` for a figure that there is not, with the nearest names."""
+    if name == GINI and of_group:
+        raise ConfigError(f"{name} is a figure of all groups together", hint=f"write {name} without a group")
+    if name not in (PREMIUM, GINI):
+        metric_named(name)
 
 
 def parse_gate(text: str, *, bound: Bound) -> Gate:
@@ -96,17 +144,8 @@ def parse_gate(text: str, *, bound: Bound) -> Gate:
         raise ConfigError(f"--{bound} {text!r} has no limit", hint=f"write --{bound} bytes_per_token=3.5")
     group, colon, metric = name.rpartition(":")
     metric = metric.strip()
-    if metric not in _FAIRNESS:
-        metric_named(metric)
-    elif colon:
-        raise ConfigError(f"{metric} is a figure of all groups together", hint=f"write --{bound} {metric}=…")
-    return Gate(
-        metric=metric,
-        group=group if colon else None,
-        bound=bound,
-        limit=parse_number(number),
-        reason=f"--{bound}",
-    )
+    check_metric(metric, of_group=bool(colon))
+    return Gate(metric=metric, group=group if colon else None, bound=bound, limit=parse_number(number))
 
 
 def parse_number(text: str) -> float:
@@ -123,64 +162,6 @@ def parse_number(text: str) -> float:
     if not math.isfinite(number):
         raise ConfigError(f"{text!r} is no number", hint="write 3.5, or 1%")
     return number
-
-
-def gates_from(saved: Mapping[str, Any], *, tolerance: float, names: Sequence[str]) -> Iterator[Gate]:
-    """The figures of an older comparison as bounds: none may be worse than it was, by more than the tolerance.
-
-    Args:
-        saved: what `tokbench compare --json` printed.
-        tolerance: a share of the older figure.
-        names: the tokenizers that are judged now; one that was called otherwise then is taken for the
-            only one of the older comparison.
-
-    Raises:
-        ConfigError: it is no such document, or has no such tokenizer.
-    """
-    if not isinstance(saved, dict) or saved.get("schema") != SCHEMA:
-        raise ConfigError(
-            f"the baseline is no {SCHEMA} document", hint="write it with `tokbench compare --json`"
-        )
-    if tolerance < 0:
-        raise ConfigError(f"a tolerance of {tolerance:.2%} is below 0", hint="write 0, or a share as 1%")
-    try:
-        older = {one["name"]: one["metrics"] for one in saved["tokenizers"]}
-        for name in names:
-            yield from _older_gates(_figures_of(name, older), tokenizer=name, tolerance=tolerance)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(
-            f"the baseline is damaged: {error!r}", hint="write it again with `tokbench compare --json`"
-        ) from None
-
-
-def text_of(saved: Mapping[str, Any]) -> str | None:
-    """The fingerprint of the text that an older comparison was made on; None where it does not say."""
-    corpus = saved.get("corpus")
-    return corpus.get("fingerprint") if isinstance(corpus, dict) else None
-
-
-def _figures_of(name: str, older: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    if name in older:
-        return older[name]
-    if len(older) == 1:
-        return next(iter(older.values()))
-    raise ConfigError(f"the baseline has no tokenizer {name!r}", hint=f"it has {', '.join(older)}")
-
-
-def _older_gates(figures: Mapping[str, Any], *, tokenizer: str, tolerance: float) -> Iterator[Gate]:
-    for metric in METRICS.values():
-        value = figures[metric.name]["value"] if metric.name in figures else None
-        if metric.direction == "neither" or value is None:
-            continue
-        is_min = metric.direction == "higher"
-        yield Gate(
-            metric=metric.name,
-            group=None,
-            bound="min" if is_min else "max",
-            limit=value - tolerance * abs(value) if is_min else value + tolerance * abs(value),
-            reason=f"was {value:.6g}, tolerance {tolerance:.2%}",
-            tokenizer=tokenizer,
-        )
 
 
 def check_gates(comparison: Comparison, gates: Sequence[Gate]) -> tuple[Finding, ...]:
@@ -200,29 +181,57 @@ def check_gates(comparison: Comparison, gates: Sequence[Gate]) -> tuple[Finding,
 def _finding(gate: Gate, judged: Judged, *, gap: str | None) -> Finding:
     value = _value(gate, judged)
     if value is None:
-        why = gap if gate.metric in _FAIRNESS else "the text has nothing to divide by"
+        why: str | None = "the text has nothing to divide by"
+        if gate.metric in (PREMIUM, GINI):
+            why = gap or "it is not among the aligned languages"
         return Finding(gate, judged.name, None, passed=False, gap=why)
     passed = value >= gate.limit if gate.bound == "min" else value <= gate.limit
     return Finding(gate, judged.name, value, passed=passed)
 
 
 def _value(gate: Gate, judged: Judged) -> float | None:
-    if gate.metric in _FAIRNESS:
-        return None if judged.fairness is None else getattr(judged.fairness, _FAIRNESS[gate.metric])
-    if gate.group is None:
-        return judged.figures[gate.metric].value
-    if gate.group not in judged.groups:
+    if gate.group is not None and gate.group not in judged.groups:
         raise ConfigError(
             f"the corpus has no group {gate.group!r}", hint=f"it has {', '.join(sorted(judged.groups))}"
         )
-    return judged.groups[gate.group][gate.metric].value
+    fairness = judged.fairness
+    if gate.metric == GINI:
+        return None if fairness is None else fairness.gini
+    if gate.metric == PREMIUM:
+        if fairness is None:
+            return None
+        return fairness.max_premium if gate.group is None else fairness.premiums.get(gate.group)
+    figures = judged.figures if gate.group is None else judged.groups[gate.group]
+    return figures[gate.metric].value
 
 
-def findings_document(findings: Sequence[Finding]) -> dict[str, Any]:
-    """As `--json` prints them: schema tokbench.check/1."""
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found.
+
+    Attributes:
+        findings: what became of each gate.
+        aggregation: how documents became one figure.
+        notes: what whoever reads them has to know, a sentence each.
+    """
+
+    findings: tuple[Finding, ...]
+    aggregation: Aggregation
+    notes: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all bounds are kept."""
+        return all(finding.passed for finding in self.findings)
+
+
+def checked_document(checked: Checked) -> dict[str, Any]:
+    """As `--json` prints it: schema tokbench.check/1."""
     return {
         "schema": "tokbench.check/1",
-        "passed": all(finding.passed for finding in findings),
+        "passed": checked.passed,
+        "aggregation": checked.aggregation,
+        "notes": list(checked.notes),
         "findings": [
             {
                 "tokenizer": finding.tokenizer,
@@ -231,9 +240,11 @@ def findings_document(findings: Sequence[Finding]) -> dict[str, Any]:
                 "bound": finding.gate.bound,
                 "limit": finding.gate.limit,
                 "value": finding.value,
+                "was": finding.gate.was,
+                "change": finding.change,
                 "passed": finding.passed,
                 "gap": finding.gap,
             }
-            for finding in findings
+            for finding in checked.findings
         ],
     }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.vocabulary import Vocabulary
 
 _OTHERS = (*FIDELITY, *ENTRIES)
+_IDENTIFIERS = [column for column, name in enumerate(COUNTS) if name.startswith("identifier")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,12 +79,20 @@ class GroupCounter:
     def __init__(self, measurer: Measurer) -> None:
         self.measurer = measurer
         self.others = np.zeros(len(_OTHERS), dtype=np.int64)
+        self.prose = np.zeros(len(_IDENTIFIERS), dtype=np.int64)
         self.documents = self.empty_documents = 0
+
+    def take_prose(self, documents: Sequence[Document], rows: NDArray[np.int64]) -> None:
+        """Take the identifiers out of the rows of documents that are no program code: words look like them."""
+        is_prose = np.array([[not document.is_code] for document in documents])
+        self.prose += (rows[:, _IDENTIFIERS] * is_prose).sum(axis=0)
+        rows[:, _IDENTIFIERS] *= ~is_prose
 
     def join(self, other: GroupCounter) -> None:
         """Add what another one has counted."""
         self.measurer.join(other.measurer)
         self.others += other.others
+        self.prose += other.prose
         self.documents += other.documents
         self.empty_documents += other.empty_documents
 
@@ -91,6 +100,7 @@ class GroupCounter:
         """The sums in the form in which they are added and read."""
         sums = np.zeros(NUM_COUNTS, dtype=np.int64)
         sums[: len(COUNTS)] = self.measurer.totals()[0]
+        sums[_IDENTIFIERS] -= self.prose
         for name, value in zip(_OTHERS, self.others, strict=True):
             sums[place_of(name)] = value
         sums[place_of("documents")] = self.documents
@@ -153,6 +163,7 @@ class Lane:
                 is_chosen=batch.is_chosen,
             )
             rows, num_bytes = self._measured_places(counter, batch, texts), sum(map(len, texts))
+        counter.take_prose(batch.documents, rows)
         counter.documents += len(batch.documents)
         counter.empty_documents += int(np.count_nonzero(np.diff(batch.spans.encoded.offsets) == 0))
         _blame_unknown(fidelity.counts, rows[:, COUNTS.index("unknown_tokens")])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
 from tokbench.corpus.fingerprint import overlap
+from tokbench.corpus.lines import line_overlap
 from tokbench.evaluation.wording import percent
 from tokbench.interfaces import KnowsTrainingText
 
@@ -16,8 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.evaluation.contestants import Contestant
-    from tokbench.interfaces import TextIdentity
+    from tokbench.evaluation.reading import Reading
+    from tokbench.interfaces import TextIdentity, Tokenizer
     from tokbench.metrics.vocabulary import Vocabulary
+
+
+_BOILERPLATE = 0.02
+"""The share of lines that programs by the same authors have in common; no text of one was seen in the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +49,14 @@ def provenance_of(
     names: Sequence[str],
     contestants: Sequence[Contestant],
     vocabularies: Sequence[Vocabulary],
-    judged_on: TextIdentity,
+    judged_on: Reading,
     *,
     arguments: Mapping[str, Any],
 ) -> Provenance:
     """Identify what was compared, and on what."""
     tokenizers = [one.tokenizer for one in contestants]
     return Provenance(
-        corpus=judged_on.fingerprint,
+        corpus=judged_on.identity.fingerprint,
         vocabularies={
             name: vocabulary_hash(vocabulary, tokenizer.info.special_tokens)
             for name, tokenizer, vocabulary in zip(names, tokenizers, vocabularies, strict=True)
@@ -70,14 +76,34 @@ def provenance_of(
     )
 
 
-def _part_seen(trained_on: TextIdentity | None, judged_on: TextIdentity) -> str | None:
-    """Which part of a text was trained on, in words; None for none of it, as far as is known."""
+def knows_training_text(tokenizer: Tokenizer) -> bool:
+    """Whether a tokenizer tells which text it was trained on."""
+    return isinstance(tokenizer, KnowsTrainingText) and tokenizer.training_text is not None
+
+
+def _part_seen(trained_on: TextIdentity | None, judged_on: Reading) -> str | None:
+    """Which part of a text was trained on, in words; None for none of it, as far as is known.
+
+    By lines, so that it does not matter what documents they were in; by documents where there is no line that
+    could be compared.
+    """
     if trained_on is None:
         return None
-    if trained_on.fingerprint == judged_on.fingerprint:
+    if trained_on.fingerprint == judged_on.identity.fingerprint:
         return "this very text"
-    share = overlap(trained_on, judged_on)
-    return f"{percent(share)} of these documents" if share else None
+    if trained_on.lines is not None:
+        if trained_on.lines.fingerprint == judged_on.lines_read.fingerprint:
+            return "this very text"
+        share = line_overlap(trained_on.lines, judged_on.lines_read)
+        if share is not None:
+            return _seen(share, "lines") if share > _BOILERPLATE else None
+    return _seen(overlap(trained_on, judged_on.identity), "documents")
+
+
+def _seen(share: float | None, unit: str) -> str | None:
+    if not share:
+        return None
+    return f"all {unit} of this text, and others" if share == 1 else f"{percent(share)} of these {unit}"
 
 
 def vocabulary_hash(vocabulary: Vocabulary, special_tokens: Mapping[str, int]) -> str:

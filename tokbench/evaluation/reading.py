@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokbench.corpus import Fingerprint
+from tokbench.corpus.lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tokbench.corpus import Document
-    from tokbench.interfaces import TextIdentity
+    from tokbench.interfaces import LineIdentity, TextIdentity
 
 _BEGINNING_CHARACTERS = 1 << 20
 _LINES_OF_GROUP = 200
@@ -38,12 +40,17 @@ class Reading:
         """
         self._documents = documents
         self._notes: _Notes | None = None
+        self._wants_lines = False
 
     def __iter__(self) -> Iterator[Document]:
         return self._noting() if self._notes is None else iter(self._documents)
 
+    def note_lines(self) -> None:
+        """Let the first reading count lines, too: a later one may not be possible."""
+        self._wants_lines = True
+
     def _noting(self) -> Iterator[Document]:
-        notes = _Notes()
+        notes = _Notes(Lines() if self._wants_lines else None)
         for document in self._documents:
             notes.add(document)
             yield document
@@ -61,6 +68,17 @@ class Reading:
     def identity(self) -> TextIdentity:
         """Tells which documents these are, whatever their order."""
         return self._noted.fingerprint.identity()
+
+    @cached_property
+    def lines_read(self) -> LineIdentity:
+        """Tells which lines these are, whatever the documents; reads them once more where they were not noted."""
+        self.note_lines()
+        if self._noted.lines_read is not None:
+            return self._noted.lines_read.identity()
+        counting = Lines()
+        for document in self:
+            counting.update(document.text)
+        return counting.identity()
 
     @property
     def beginning(self) -> tuple[str, ...]:
@@ -81,14 +99,17 @@ class Reading:
 class _Notes:
     """What is kept of documents that go by."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines_read: Lines | None) -> None:
         self.fingerprint = Fingerprint()
+        self.lines_read = lines_read
         self.beginning: list[str] = []
         self.lines: dict[str, list[str]] = {}
         self._characters_left = _BEGINNING_CHARACTERS
 
     def add(self, document: Document) -> None:
         self.fingerprint.update(document.text)
+        if self.lines_read is not None:
+            self.lines_read.update(document.text)
         if self._characters_left > 0:
             self.beginning.append(document.text[: self._characters_left])
             self._characters_left -= len(self.beginning[-1])

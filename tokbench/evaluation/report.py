@@ -11,6 +11,7 @@ from tokbench.evaluation.robustness import Robustness, robustness_of
 from tokbench.evaluation.spending import Spending, spending_of
 from tokbench.evaluation.sweeping import nested_merges
 from tokbench.interfaces import no_progress
+from tokbench.metrics.counts import LONGEST_NUMBER
 from tokbench.metrics.distribution import frequency_deciles, length_histogram
 from tokbench.metrics.nested import scaffold_entries
 
@@ -37,11 +38,28 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers of one length, and the tokens that touch them."""
+    """Numbers of one length, and the tokens that touch them.
+
+    Attributes:
+        digits: their length.
+        numbers: how many.
+        tokens: that touch them.
+        or_more: whether longer ones are counted with them, as those of the last length are.
+    """
 
     digits: int
     numbers: int
     tokens: int
+    or_more: bool = False
+
+    @property
+    def label(self) -> str:
+        """Their length, as a row calls it.
+
+        >>> Numbers(3, 1, 1).label, Numbers(16, 1, 1, or_more=True).label
+        ('3', '16+')
+        """
+        return f"{self.digits}+" if self.or_more else f"{self.digits}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +147,7 @@ def _scaffold(tokenizer: Tokenizer, frequencies: NDArray[np.int64]) -> int | Non
 
 def _numbers(total: Tally) -> tuple[Numbers, ...]:
     return tuple(
-        Numbers(digits, int(numbers), int(tokens))
+        Numbers(digits, int(numbers), int(tokens), or_more=digits == LONGEST_NUMBER)
         for digits, (numbers, tokens) in enumerate(total.numbers.tolist())
         if numbers
     )

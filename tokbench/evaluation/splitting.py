@@ -1,31 +1,28 @@
-"""A corpus in two parts that share no text: one to learn from, one to be judged on."""
+"""A corpus in two parts: one to learn from, one to be judged on."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from hashlib import blake2b
-from itertools import groupby
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tokbench.corpus import Document
+from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
+from tokbench.evaluation.holding_out import Plan, plan_of
+from tokbench.evaluation.wording import listed, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from tokbench.corpus import Corpus
+    from tokbench.corpus import Document
 
-HELD_OUT = 10
-"""One part in so many is held out."""
+_EVEN = (0.08, 0.12)
+"""Shares of a group that are a tenth."""
 
-_ENOUGH_DOCUMENTS = 100
-_BLOCKS_WANTED = 100
-_LONGEST_BLOCK = 20
-_KEY_CHARACTERS = 4096
-_LONGEST_PIECE = 2000
-"""Characters of a line that are a line by themselves: a corpus may have no line ends at all."""
+_NAMED = 5
+"""Groups that are named where they lack something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +32,12 @@ class Split:
     Attributes:
         training: the texts to learn from.
         held_out: the documents to be judged on.
-        unit: what was dealt out: "documents", or "blocks of lines" of documents too few to deal out.
+        unit: what was dealt out: "documents", "blocks of lines", or "documents and blocks of lines".
         num_training: how many of them there are to learn from.
         num_held_out: how many are held out.
         training_bytes: UTF-8 bytes to learn from.
         alignment: the groups whose held-out parts say the same, line by line, or why there are none.
+        shares: group → the share of its bytes that is held out.
     """
 
     training: Iterable[str]
@@ -49,14 +47,16 @@ class Split:
     num_held_out: int
     training_bytes: int
     alignment: Alignment | str
+    shares: Mapping[str, float] = field(default_factory=dict)
 
 
 def split_corpus(corpus: Corpus, *, seed: int = 0) -> Split:
-    """Hold out a tenth of a corpus.
+    """Hold out a tenth of every group of a corpus, by bytes, as nearly as its parts allow.
 
-    A hundred documents or more are dealt out as they are. Fewer are cut into blocks of lines, of
-    which every tenth of each document is held out. So are files that are translations of one
-    another, however many: the same lines of every language are held out.
+    A document of up to a fiftieth of its group is on one side as a whole, together with those that are equal to
+    it; a larger one, as the only file of a language, is cut into blocks of lines, of which a tenth is held out.
+    Of translations that have the same number of lines the same lines are held out, so that nobody has learned
+    from the translation of a line that it is judged on. Lines of other texts that are equal may be on both sides.
 
     Args:
         corpus: one that can be read more than once.
@@ -66,142 +66,180 @@ def split_corpus(corpus: Corpus, *, seed: int = 0) -> Split:
         CorpusError: there is too little text to split.
     """
     parallel = corpus.parallel_groups()
-    lines: Counter[str] = Counter()
-    documents = longest = 0
-    for document in corpus.documents():
-        documents += 1
-        longest = max(longest, sum(1 for _ in _lines(document.text)))
-        lines.update(lines_of([document], parallel))
+    lines: Mapping[str, int] = lines_of(corpus.documents(), parallel) if parallel else {}
     alignment = align(lines)
-    if documents >= _ENOUGH_DOCUMENTS and isinstance(alignment, str):
-        training, held_out = corpus.split(1 / HELD_OUT, seed=seed)
-        return _counted(training, held_out, unit="documents", alignment=alignment)
-    blocks = _Blocks(
-        corpus,
-        size=max(1, min(longest // _BLOCKS_WANTED, _LONGEST_BLOCK)),
-        seed=seed,
-        held_out=False,
-        aligned=frozenset() if isinstance(alignment, str) else frozenset(alignment.languages),
-    )
-    split = _counted(blocks, replace(blocks, held_out=True), unit="blocks of lines", alignment=alignment)
-    if not split.num_training or not split.num_held_out:
-        found = split.num_training + split.num_held_out
+    plan = plan_of(corpus, lines, seed=seed)
+    found = _Counted()
+    for document, part in plan.parts(corpus.documents()):
+        found.add(
+            document.group,
+            len(part.text.encode()),
+            is_held_out=part.is_held_out,
+            is_cut=part.line is not None,
+        )
+    if not found.numbers[False] or not found.numbers[True]:
         raise CorpusError(
-            f"the corpus has {found} block{'s' * (found != 1)} of lines, too few to hold a tenth of them out",
+            f"the corpus has {found.text}, too few to hold a tenth of them out",
             hint="name more text; or judge tokenizers that exist, with -t",
         )
-    return split
-
-
-def _counted(
-    training: Corpus | _Blocks, held_out: Corpus | _Blocks, *, unit: str, alignment: Alignment | str
-) -> Split:
-    sizes = [len(text.encode()) for text in training]
-    num_held_out = 0
-    lines: Counter[str] = Counter()
-    languages = () if isinstance(alignment, str) else alignment.languages
-    for document in held_out.documents():
-        num_held_out += 1
-        lines.update(lines_of([document], languages))
-    if not isinstance(alignment, str):
-        found = align(lines)
-        alignment = found if isinstance(found, str) else replace(found, left_out=alignment.left_out)
+    held_out = Side(corpus, plan, is_held_out=True)
     return Split(
-        training=training,
+        training=Side(corpus, plan, is_held_out=False),
         held_out=Documents(held_out),
-        unit=unit,
-        num_training=len(sizes),
-        num_held_out=num_held_out,
-        training_bytes=sum(sizes),
-        alignment=alignment,
+        unit=found.unit,
+        num_training=found.numbers[False],
+        num_held_out=found.numbers[True],
+        training_bytes=found.sizes[False].total(),
+        alignment=_alignment_of(held_out, alignment),
+        shares=found.shares,
     )
+
+
+def gaps_of(shares: Mapping[str, float]) -> Iterator[str]:
+    """What is held out of some groups that is no tenth, a sentence each.
+
+    >>> list(gaps_of({"de": 0.101, "en": 0.0, "fr": 0.31}))
+    ['nothing is held out of en: its text is too short', 'more or less than a tenth is held out of fr (31.0 %)']
+    """
+    nothing = [group for group, share in shares.items() if not share]
+    uneven = [
+        f"{group} ({percent(share)})"
+        for group, share in shares.items()
+        if share and not _EVEN[0] <= share <= _EVEN[1]
+    ]
+    if nothing:
+        whose = "its text is" if len(nothing) == 1 else "their texts are"
+        yield f"nothing is held out of {_some(nothing)}: {whose} too short"
+    if uneven:
+        yield f"more or less than a tenth is held out of {_some(uneven)}"
+
+
+def _some(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - _NAMED
+    return listed([*names[:_NAMED], f"{more} more"] if more > 1 else names)
+
+
+class _Counted:
+    """What is on both sides; False is the one to learn from."""
+
+    def __init__(self) -> None:
+        self.numbers: Counter[bool] = Counter()
+        self.sizes: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
+        self._kinds: set[bool] = set()
+
+    def add(self, group: str, num_bytes: int, *, is_held_out: bool, is_cut: bool) -> None:
+        """Count a part."""
+        self.numbers[is_held_out] += 1
+        self.sizes[is_held_out][group] += num_bytes
+        self._kinds.add(is_cut)
+
+    @property
+    def unit(self) -> str:
+        """What was dealt out."""
+        if len(self._kinds) > 1:
+            return "documents and blocks of lines"
+        return "blocks of lines" if True in self._kinds else "documents"
+
+    @property
+    def text(self) -> str:
+        """How many parts there are, in words."""
+        number = self.numbers.total()
+        if number == 1:
+            return "1 document"
+        return f"{number:,} {self.unit}{' (equal ones stay together)' if False in self._kinds else ''}"
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Group → the share of its bytes that is held out."""
+        rest, held = self.sizes[False], self.sizes[True]
+        return {group: held[group] / (held[group] + rest[group]) for group in sorted({*rest, *held})}
+
+
+def _alignment_of(held_out: Side, alignment: Alignment | str) -> Alignment | str:
+    """The alignment of what is held out."""
+    if isinstance(alignment, str):
+        return alignment
+    found = align(lines_of(held_out.documents(), alignment.languages))
+    return found if isinstance(found, str) else replace(found, left_out=alignment.left_out)
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The documents of a corpus, or of blocks of one, each time anew."""
+    """The documents of a corpus, or of one side of it, each time anew."""
 
-    source: Corpus | _Blocks
+    source: Corpus | Side
 
     def __iter__(self) -> Iterator[Document]:
         return self.source.documents()
 
 
 @dataclass(frozen=True, slots=True)
-class _Blocks:
-    """One part of the blocks of lines of a corpus.
+class Side:
+    """One part of a corpus.
 
     Attributes:
         corpus: all of it.
-        size: lines of a block.
-        seed: chooses what is held out.
-        held_out: which part this is.
-        aligned: the groups that say the same, line by line.
+        plan: what is held out.
+        is_held_out: which part this is.
     """
 
     corpus: Corpus
-    size: int
-    seed: int
-    held_out: bool
-    aligned: frozenset[str]
+    plan: Plan
+    is_held_out: bool
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether its files can be read more than once, by other processes too."""
+        return not any(file.stream for file in self.corpus.files)
+
+    def document(self) -> dict[str, Any]:
+        """All that another process needs to read it, as plain data."""
+        files = [{**asdict(file), "path": str(file.path)} for file in self.corpus.files]
+        plan = self.plan
+        return {
+            "files": files,
+            "options": asdict(self.corpus.options),
+            "plan": {
+                "seed": plan.seed,
+                "lines": dict(plan.lines),
+                "aligned": [[count, sorted(blocks)] for count, blocks in plan.aligned.items()],
+                "blocks": [[digest, sorted(blocks)] for digest, blocks in plan.blocks.items()],
+                "documents": sorted(plan.documents),
+            },
+            "is_held_out": self.is_held_out,
+        }
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> Side:
+        """What `document` was made of."""
+        plan = document["plan"]
+        files = (
+            CorpusFile(**{**file, "path": Path(file["path"]), "below": tuple(file["below"])})
+            for file in document["files"]
+        )
+        return cls(
+            Corpus(tuple(files), options=CorpusOptions(**document["options"]), left_out=LeftOut()),
+            Plan(
+                seed=plan["seed"],
+                lines=plan["lines"],
+                aligned={count: frozenset(blocks) for count, blocks in plan["aligned"]},
+                blocks={digest: frozenset(blocks) for digest, blocks in plan["blocks"]},
+                documents=frozenset(plan["documents"]),
+            ),
+            document["is_held_out"],
+        )
 
     def __iter__(self) -> Iterator[str]:
         return (document.text for document in self.documents())
 
     def documents(self) -> Iterator[Document]:
-        """The blocks of this part with the group of their document."""
-        lines_before: Counter[str] = Counter()
-        for document in self.corpus.documents():
-            group, text = document.group, document.text
-            if group in self.aligned:
-                # The number of a line decides, counted through all documents of the language.
-                key, first, longest = "", lines_before[group], len(text)
-                lines_before.update(lines_of([document], self.aligned))
+        """The documents of this part, and the blocks of those that are cut."""
+        for document, part in self.plan.parts(self.corpus.documents()):
+            if part.is_held_out != self.is_held_out:
+                continue
+            if part.line is None:
+                yield document
             else:
-                # The text itself decides, so that it does not matter where its file lies.
-                key, first, longest = text[:_KEY_CHARACTERS], 0, _LONGEST_PIECE
-            chosen = _chosen(key, seed=self.seed)
-            for number, line, block in _blocks(text, size=self.size, first=first, longest=longest):
-                if (number % HELD_OUT == chosen) == self.held_out:
-                    unit = document.unit or document.source
-                    yield Document(block, group, f"{document.source}:{line + 1}", unit)
-
-
-def _chosen(key: str, *, seed: int) -> int:
-    digest = blake2b(f"{seed}:{key}".encode(errors="surrogateescape"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") % HELD_OUT
-
-
-def _blocks(
-    text: str, *, size: int, first: int = 0, longest: int = _LONGEST_PIECE
-) -> Iterator[tuple[int, int, str]]:
-    r"""A text in blocks of lines, with their line ends: the block's number, its first line's, the block.
-
-    >>> list(_blocks("a\nb\nc", size=2))
-    [(0, 0, 'a\nb\n'), (1, 2, 'c')]
-    >>> list(_blocks("a\nb\nc", size=2, first=3))
-    [(1, 0, 'a\n'), (2, 1, 'b\nc')]
-    """
-    start = 0
-    numbered = enumerate(_lines(text, longest=longest), start=first)
-    for number, lines in groupby(numbered, key=lambda line: line[0] // size):
-        block = [line for _, line in lines]
-        yield number, start, "".join(block)
-        start += len(block)
-
-
-def _lines(text: str, *, longest: int = _LONGEST_PIECE) -> Iterator[str]:
-    r"""The lines of a text with their ends; longer ones in pieces that end at a space where they can.
-
-    >>> list(_lines("a\n\nb"))
-    ['a\n', '\n', 'b']
-    """
-    start = 0
-    while start < len(text):
-        stop = text.find("\n", start, start + longest) + 1
-        if not stop and len(text) - start > longest:
-            stop = text.rfind(" ", start + 1, start + longest)
-            stop = stop if stop > start else start + longest
-        stop = stop or len(text)
-        yield text[start:stop]
-        start = stop
+                source, unit = f"{document.source}:{part.line + 1}", document.unit or document.source
+                yield replace(document, text=part.text, source=source, unit=unit)

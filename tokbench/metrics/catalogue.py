@@ -368,7 +368,7 @@ _ALL = (
     Metric(
         name="identifier_precision",
         title="identifier precision",
-        meaning="share of the cuts in identifiers that are at camelCase or snake_case boundaries",
+        meaning="share of the cuts in identifiers of program code that are at camelCase or snake_case boundaries",
         direction="higher",
         theme="code",
         share=True,
@@ -378,7 +378,7 @@ _ALL = (
     Metric(
         name="identifier_recall",
         title="identifier recall",
-        meaning="share of the camelCase and snake_case boundaries that are cut",
+        meaning="share of the camelCase and snake_case boundaries in identifiers of program code that are cut",
         direction="neither",
         theme="code",
         share=True,
@@ -388,7 +388,7 @@ _ALL = (
     Metric(
         name="identifier_alignment",
         title="identifiers",
-        meaning="F1 of the cuts in identifiers against their camelCase and snake_case boundaries",
+        meaning="F1 of the cuts in identifiers of program code against their camelCase and snake_case boundaries",
         direction="higher",
         theme="code",
         share=True,

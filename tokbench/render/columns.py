@@ -40,6 +40,7 @@ HEADLINES = (
 """What is shown where nothing else is asked for."""
 
 BEST = "*"
+PEAK = "peak"
 _NONE = "–"
 _COMPRESSION = "bytes_per_token"
 
@@ -178,8 +179,8 @@ def _time_columns(judged: Sequence[Judged]) -> Iterator[FigureColumn]:
         lambda value: f"{value:.1f} s",
     )
     yield from column(
-        "peak",
-        "memory of the training at its peak",
+        PEAK,
+        "memory of a process that only trains",
         [one.training_peak_bytes for one in contestants],
         lambda value: f"{value / 1e6:,.0f} MB",
     )

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.evaluation.ranking import in_order
+from tokbench.evaluation.splitting import gaps_of
 from tokbench.render.columns import (
     BEST,
+    PEAK,
     comparison_columns,
     headline_of,
     legend_lines,
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 AGGREGATED = {"pooled": "on", "macro": "means over the groups of", "per_document": "means over"}
 """How documents became one figure, before their number."""
 _BAR_WIDTH = 12
+_PEAK_MEANS = (
+    "peak: the memory of a process that does nothing but train, with the interpreter and the library"
+)
 
 
 def render_comparison(
@@ -49,6 +54,8 @@ def render_comparison(
     names = [Text(visible(one.name), style="bold") for one in comparison.tokenizers]
     print_panes("", names, [_column(column) for column in columns], console=console)
     _print_lines(_legend(comparison, columns), console=console, style="dim")
+    if any(column.title == PEAK for column in columns):
+        console.print(Text(_PEAK_MEANS, style="dim"))
     _print_groups(comparison, headline_of(metrics), console=console)
     mixed = [_column(column) for column in mix_columns(comparison)]
     if mixed:
@@ -157,14 +164,24 @@ def _baseline(comparison: Comparison) -> Judged:
 def _setting(setting: Setting) -> str:
     return (
         f"trained on {setting.training_bytes:,} bytes ({setting.num_training:,} {setting.unit}), "
-        f"{setting.vocab_size:,} entries each; judged on what was held out"
+        f"{setting.vocab_size:,} entries each; judged on what was held out{_shares(setting)}"
     )
+
+
+def _shares(setting: Setting) -> str:
+    """How much of each group was held out: the least and the most, where anything was."""
+    held = sorted(share for share in setting.shares.values() if share)
+    if not held:
+        return ""
+    least, most = f"{held[0] * 100:.1f}", f"{held[-1] * 100:.1f}"
+    return f": {least if least == most else f'{least}…{most}'} % of each group"
 
 
 def notes_of(comparison: Comparison) -> Iterator[str]:
     """What the reader of the figures has to know."""
     yield from comparison.provenance.warnings
     if comparison.setting is not None:
+        yield from gaps_of(comparison.setting.shares)
         for reason in comparison.setting.left_out.values():
             yield f"left out: {reason}"
     for one in comparison.tokenizers:

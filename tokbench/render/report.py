@@ -39,6 +39,8 @@ def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, co
     """All sections, those without anything to say left out; of the figures, those of `metrics` alone."""
     judged, comparison = report.judged, report.comparison
     console.print(Text(heading_of(report), style="bold"))
+    for warning in comparison.provenance.warnings:
+        console.print(Text(visible(warning), style="yellow"))
     if comparison.interval_gap is not None:
         console.print(Text(comparison.interval_gap, style="dim"))
     _figures(judged, metrics=METRICS.values() if metrics is None else metrics, console=console)
@@ -179,7 +181,7 @@ def _numbers(report: Report, *, console: Console) -> None:
     _title("Numbers by their digits", console=console)
     table = plain_table(("digits", "right"), ("numbers", "right"), ("tokens/number", "right"))
     for one in report.numbers:
-        table.add_row(f"{one.digits}", f"{one.numbers:,}", f"{one.tokens / one.numbers:.2f}")
+        table.add_row(one.label, f"{one.numbers:,}", f"{one.tokens / one.numbers:.2f}")
     print_table(table, console=console)
 
 

@@ -117,8 +117,8 @@ def _text(report: Report) -> Iterator[tuple[str, str, float | None]]:
         longest = length == len(report.lengths) - 1
         yield f"{length}{'+' * longest}", "lengths.tokens", count
     for one in report.numbers:
-        yield str(one.digits), "numbers.numbers", one.numbers
-        yield str(one.digits), "numbers.tokens", one.tokens
+        yield one.label, "numbers.numbers", one.numbers
+        yield one.label, "numbers.tokens", one.tokens
     for failure in report.judged.evaluation.failures:
         yield failure.source, "failures.byte", failure.offset
     for rewriting in report.robustness:
@@ -154,7 +154,13 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
         ],
         "scaffold": report.scaffold,
         "numbers": [
-            {"digits": one.digits, "numbers": one.numbers, "tokens": one.tokens} for one in report.numbers
+            {
+                "digits": one.digits,
+                "or_more": one.or_more,
+                "numbers": one.numbers,
+                "tokens": one.tokens,
+            }
+            for one in report.numbers
         ],
         "worst_words": {
             group: [

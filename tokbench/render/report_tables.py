@@ -199,7 +199,7 @@ def _numbers(report: Report) -> Table:
         columns=(Column("digits", first="ascending"), Column("numbers"), Column("tokens/number")),
         rows=tuple(
             (
-                count_cell(one.digits),
+                Cell(one.label, one.digits),
                 count_cell(one.numbers),
                 Cell(f"{one.tokens / one.numbers:.2f}", one.tokens / one.numbers),
             )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
 from tokbench.errors import BackendUnavailableError
+from tokbench.evaluation.splitting import gaps_of
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.charts import comparison as charts
 from tokbench.render.charts.drawing import require_vl_convert, svg
@@ -164,6 +165,7 @@ def html_report(
         heading=_heading(comparison, curve),
         curve=curve if curve is not None and curve.title else None,
         depth=[] if report is None else list(depth_tables(report)),
+        gaps=[] if comparison.setting is None else list(gaps_of(comparison.setting.shares)),
         version=__version__,
         policy=_policy(style=style, script=script),
         style=Markup(style),  # noqa: S704 -- our own file

@@ -1,0 +1,119 @@
+"""Trainings in processes of their own: the same tokenizers, and the memory of the training alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tokbench.corpus import open_corpus
+from tokbench.errors import ConfigError, TrainingError
+from tokbench.evaluation import training_process
+from tokbench.evaluation.contestants import train_contestants
+from tokbench.evaluation.memory import peak_bytes
+from tokbench.evaluation.splitting import Side, split_corpus
+from tokbench.evaluation.training_process import trained_apart
+from tokbench.interfaces import no_progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.evaluation.splitting import Split
+
+LINES = "".join(
+    f"the line {number} of {number * number % 97} words, which go on and on\n" for number in range(3000)
+)
+
+needs_proc = pytest.mark.skipif(
+    peak_bytes() is None, reason="this system does not tell the peak of a process"
+)
+
+
+@pytest.fixture
+def split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Split:
+    """Of files that are named as one does, relative to the current folder."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("parallel/x/de.txt", "parallel/x/en.txt", "code/c/a.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(LINES, encoding="utf-8")
+    return split_corpus(open_corpus("parallel/x/de.txt", "parallel/x/en.txt", "code"), seed=3)
+
+
+def apart(split: Split, **config: Any) -> Any:
+    return trained_apart("bpe", split.training, config, sample=None, progress=no_progress)
+
+
+@needs_proc
+def test_it_is_the_same_tokenizer(split: Split) -> None:
+    [here], [there] = (
+        train_contestants(split, backends=("bpe",), baselines=(), vocab_size=400, memory=memory).contestants
+        for memory in (False, True)
+    )
+    assert here.training_peak_bytes is None
+    assert there.training_peak_bytes is not None
+    assert there.tokenizer.info == here.tokenizer.info
+    assert there.tokenizer.encode(LINES[:5000]) == here.tokenizer.encode(LINES[:5000])
+    assert there.training_bytes == here.training_bytes == split.training_bytes
+
+
+@needs_proc
+def test_the_peak_is_that_of_the_training_whatever_this_process_did(split: Split) -> None:
+    """Of what it has freed, another training would take its memory, and the high-water mark would not move."""
+    peaks = []
+    for _ in range(2):
+        found = apart(split, vocab_size=400)
+        peaks.append(found.peak_bytes)
+        ballast = [bytes(1000) for _ in range(100_000)]
+        del ballast
+    assert min(peaks) > 15_000_000  # no interpreter takes less
+    assert max(peaks) < 1.2 * min(peaks)
+    own = peak_bytes()
+    assert own is not None
+    assert max(peaks) < own
+
+
+@needs_proc
+def test_its_errors_are_those_of_the_training(split: Split) -> None:
+    with pytest.raises((ConfigError, TrainingError), match="a vocabulary of 3 is too small") as error:
+        apart(split, vocab_size=3)
+    with pytest.raises(type(error.value), match="a vocabulary of 3 is too small") as here:
+        train_contestants(split, backends=("bpe",), baselines=(), vocab_size=3)
+    assert error.value.hint == here.value.hint
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [("kill -9 $$", "killed"), ("exit 1", None), ("cat > /dev/null; echo text; echo '[1]'", None)],
+)
+def test_a_process_that_ends_otherwise(
+    split: Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, expected: str | None
+) -> None:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    if expected is None:
+        assert apart(split, vocab_size=300) is None
+    else:
+        with pytest.raises(TrainingError, match=r"killed \(signal 9\)") as error:
+            apart(split, vocab_size=300)
+        assert "--no-times" in str(error.value.hint)
+
+
+def test_where_no_peak_can_be_known_it_trains_here(split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert trained_apart("bpe", ["text"], {}, sample=None, progress=no_progress) is None
+    monkeypatch.setattr(training_process, "peak_bytes", lambda: None)
+    assert apart(split, vocab_size=300) is None
+    [one] = train_contestants(split, backends=("bpe",), baselines=(), vocab_size=300, memory=True).contestants
+    assert one.training_peak_bytes is None
+    assert one.tokenizer.info.vocab_size == 300
+
+
+def test_another_process_reads_the_same_text(split: Split) -> None:
+    assert isinstance(split.training, Side)
+    read = Side.of_document(json.loads(json.dumps(split.training.document())))
+    assert list(read.documents()) == list(split.training.documents())
+    assert {document.group for document in read.documents()} == {"x", "c"}

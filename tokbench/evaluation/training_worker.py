@@ -1,0 +1,60 @@
+"""A process that trains one tokenizer, saves it and tells its time and its memory at the peak.
+
+Read from stdin, as JSON: what `training_process.trained_apart` writes. Written to stdout, a line of JSON each: how far
+it is, and at the end the seconds and the peak, or the error. Other lines are a library's.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_BETWEEN_REPORTS = 0.1
+
+
+def main() -> None:
+    """Do what stdin says."""
+    from tokbench.errors import TokbenchError
+    from tokbench.evaluation.contestants import Sample
+    from tokbench.evaluation.memory import peak_bytes
+    from tokbench.evaluation.splitting import Side
+    from tokbench.registry import get_backend
+
+    asked = json.load(sys.stdin)
+    told = 0.0
+
+    def progress(phase: str, done: int, total: int | None, unit: str) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _BETWEEN_REPORTS:
+            told = time.monotonic()
+            _tell({"progress": [phase, done, total, unit]})
+
+    try:
+        backend = get_backend(asked["backend"])
+        texts: Any = Side.of_document(asked["texts"])
+        if asked["sample"] is not None:
+            texts = Sample(texts, **asked["sample"])
+        config = backend.config_type(**asked["config"])
+        started = time.perf_counter()
+        tokenizer = backend.train(texts, config, progress=progress)
+        seconds, peak = time.perf_counter() - started, peak_bytes()
+        folder = Path(asked["folder"]) / tokenizer.info.name
+        tokenizer.save(folder)
+    except TokbenchError as error:
+        _tell({"error": type(error).__name__, "message": error.message, "hint": error.hint})
+    else:
+        _tell({"seconds": seconds, "peak_bytes": peak, "folder": str(folder)})
+
+
+def _tell(document: Mapping[str, Any]) -> None:
+    print(json.dumps(document), flush=True)
+
+
+if __name__ == "__main__":
+    main()
