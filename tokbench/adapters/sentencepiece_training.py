@@ -28,6 +28,7 @@ from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece_model import ModelType, PieceType, parse_model
 from tokbench.formats.unigram_scores import with_rounded_scores
 from tokbench.interfaces import ByteDocuments, TrainingRecord
+from tokbench.plurals import was_or_were
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -330,7 +331,7 @@ def _notes(lines: Lines, config: SentencePieceConfig) -> tuple[str, ...]:
     wanted = config.input_sentence_size
     if not 0 < wanted < lines.lines:
         return lines.notes()
-    return (*lines.notes(), f"{wanted:,} of {lines.lines:,} lines were drawn at random")
+    return (*lines.notes(), f"{wanted:,} of {lines.lines:,} lines {was_or_were(wanted)} drawn at random")
 
 
 def _why_early(num_pieces: int, *, vocab_size: int, unit: str) -> str | None:

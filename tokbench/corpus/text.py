@@ -11,6 +11,7 @@ from tokbench.compression import compression_of
 from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
 from tokbench.corpus.bytes import HEAD_BYTES
 from tokbench.errors import CorpusError
+from tokbench.plurals import counted, is_or_are, was_or_were
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,11 +43,14 @@ class Problems:
     def __str__(self) -> str:
         told = []
         if self.replaced_bytes:
-            told.append(f"{self.replaced_bytes:,} bytes that are not UTF-8 were replaced by U+FFFD")
+            is_not = f"that {is_or_are(self.replaced_bytes)} not UTF-8 {was_or_were(self.replaced_bytes)}"
+            told.append(f"{counted(self.replaced_bytes, 'byte')} {is_not} replaced by U+FFFD")
         if bad := self.skipped_documents - self.long_documents:
-            told.append(f"{bad:,} documents that are not UTF-8 were left out")
-        if self.long_documents:
-            told.append(f"{self.long_documents:,} documents longer than --max-document-bytes were left out")
+            is_not = f"that {is_or_are(bad)} not UTF-8 {was_or_were(bad)}"
+            told.append(f"{counted(bad, 'document')} {is_not} left out")
+        if long := self.long_documents:
+            longer = f"longer than --max-document-bytes {was_or_were(long)}"
+            told.append(f"{counted(long, 'document')} {longer} left out")
         return "; ".join(told)
 
 
