@@ -304,12 +304,23 @@ def _no_tokenizer(name: str) -> StoreError:
         )
     saved = store.saved_tokenizers(TOKENIZERS)
     known = [*(one.directory.name for one in saved if one.error is None), DEFAULT_NAME]
-    close = nearest(name, known)
+    close = nearest(name, known) or _path_near(name)
     meant = "" if close is None else f"did you mean {close!r}? "
     return StoreError(
         f"there is no tokenizer {name!r}",
         hint=f"{meant}there are {', '.join(known)}; a path, tiktoken:NAME and hf:ORG/MODEL work too",
     )
+
+
+def _path_near(name: str) -> str | None:
+    """Of a path that is not there, the nearest name in the same folder."""
+    import difflib
+
+    path = Path(name)
+    if path.name == name or not path.parent.is_dir():
+        return None
+    close = difflib.get_close_matches(path.name, sorted(each.name for each in path.parent.iterdir()), n=1)
+    return str(path.parent / close[0]) if close else None
 
 
 # --- using ------------------------------------------------------------------------------------

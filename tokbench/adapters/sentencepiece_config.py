@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.config import PassesOn
 from tokbench.errors import ConfigError
 from tokbench.formats.sentencepiece_model import NORMALIZER_FIELDS, SPACE, TRAINER_FIELDS, ModelType
+from tokbench.near_names import meant
 from tokbench.special_tokens import check_special_tokens
 
 if TYPE_CHECKING:
@@ -320,5 +320,4 @@ def _as_text(value: Any) -> str:
 
 
 def _suggestion(name: str, known: Sequence[str], *, besides: Sequence[str] = ()) -> str:
-    close = difflib.get_close_matches(name, [*known, *besides], n=1)
-    return f"did you mean {close[0]!r}?" if close else f"choose {', '.join(known)}"
+    return meant(name, [*known, *besides], otherwise=f"choose {', '.join(known)}")

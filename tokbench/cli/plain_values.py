@@ -66,13 +66,11 @@ class PlainFirst:
 def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
     """What is wrong with the value of a parameter, in our words; None for a type that has no words here."""
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        from difflib import get_close_matches  # here, as only mistakes need it
+        from tokbench.near_names import meant  # here, as only mistakes need it
 
         choices = [str(choice.value) for choice in annotation]
-        close = get_close_matches(value.lower(), choices, n=1)
-        return f"{value!r} is none of {', '.join(choices)}" + (
-            f"; did you mean {close[0]!r}?" if close else ""
-        )
+        nearest = meant(value, choices, otherwise="")
+        return f"{value!r} is none of {', '.join(choices)}" + (f"; {nearest}" if nearest else "")
     if annotation not in (int, float):
         return None
     bounds = [

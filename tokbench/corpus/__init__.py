@@ -32,6 +32,7 @@ from tokbench.corpus.text import (
 )
 from tokbench.errors import ConfigError, CorpusError
 from tokbench.interfaces import ByteSource, TextIdentity
+from tokbench.near_names import meant
 from tokbench.resources import BundledFile, bundled_files, corpora_directory
 
 if TYPE_CHECKING:
@@ -432,7 +433,9 @@ def _packed(name: str, texts: Iterable[str]) -> Iterator[ByteSource]:
 
 def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ConfigError(f"unknown {option} {value!r}", hint=f"choose {', '.join(choices)} (--{option})")
+        raise ConfigError(
+            f"unknown {option} {value!r}", hint=meant(value, choices, otherwise=f"choose {{}} (--{option})")
+        )
 
 
 def _check_readable(file: CorpusFile, options: CorpusOptions) -> None:

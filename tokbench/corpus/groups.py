@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.corpus.files import printable
 from tokbench.errors import ConfigError
+from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +26,7 @@ def check_group_by(group_by: str) -> None:
     if group_by not in _WAYS and not group_field(group_by):
         raise ConfigError(
             f"unknown way of grouping {group_by!r}",
-            hint=f"choose {', '.join(_WAYS)} or field:NAME (--group-by)",
+            hint=meant(group_by, [*_WAYS, f"{_FIELD}NAME"], otherwise="choose {} (--group-by)"),
         )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tokbench.errors import ConfigError
 from tokbench.evaluation.documents import SCHEMA
 from tokbench.metrics.catalogue import METRICS, metric_named
+from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -213,7 +214,8 @@ def _value(gate: Gate, judged: Judged) -> float | None:
         return judged.figures[gate.metric].value
     if gate.group not in judged.groups:
         raise ConfigError(
-            f"the corpus has no group {gate.group!r}", hint=f"it has {', '.join(sorted(judged.groups))}"
+            f"the corpus has no group {gate.group!r}",
+            hint=meant(gate.group, sorted(judged.groups), otherwise="it has {}"),
         )
     return judged.groups[gate.group][gate.metric].value
 
