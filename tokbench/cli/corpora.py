@@ -10,6 +10,7 @@ import typer
 
 from tokbench.cli.options import (
     MAX_DOCUMENT,
+    TEXT_FIELD,
     ErrorPolicy,
     ErrorsOption,
     MaxDocumentOption,
@@ -18,6 +19,8 @@ from tokbench.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tokbench.corpus import Corpus
 
 
@@ -45,7 +48,7 @@ class DocumentChoices:
 
     paths: PathsArgument = None
     documents: DocumentsOption = DocumentUnit.file
-    text_field: TextFieldOption = "text"
+    text_field: TextFieldOption = None
     errors: ErrorsOption = ErrorPolicy.STRICT
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
@@ -65,7 +68,7 @@ def chosen_corpus(
     paths: list[str] | None,
     *,
     documents: DocumentUnit,
-    text_field: str,
+    text_field: Sequence[str] | None,
     errors: ErrorPolicy,
     max_document_bytes: str,
     group_by: str = "auto",
@@ -75,11 +78,11 @@ def chosen_corpus(
 
     most = parse_bytes(max_document_bytes, option="--max-document-bytes")
     if not paths:
-        return bundled_corpus()
+        return bundled_corpus(documents=documents.value, group_by=group_by)
     return open_corpus(
         *paths,
         documents=documents.value,
-        text_field=text_field,
+        text_field=text_field or TEXT_FIELD,
         errors=errors.value,
         group_by=group_by,
         max_document_bytes=most,

@@ -87,13 +87,29 @@ TokenizerOption = Annotated[
         help="A path, a name below ./tokenizers, `default`, `tiktoken:NAME` or `hf:ORG/MODEL`.",
     ),
 ]
+TokenizersOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-t",
+        "--tokenizer",
+        metavar="NAME",
+        help="A tokenizer, by default `default`: a path, a name below ./tokenizers, `tiktoken:NAME` or "
+        "`hf:ORG/MODEL`; several times for several.",
+    ),
+]
 SpecialOption = Annotated[
     SpecialPolicy,
     typer.Option("--special", help="What the text of a special token becomes: text, its id, or an error."),
 ]
 TextFieldOption = Annotated[
-    str, typer.Option(metavar="NAME", help="The field of a JSONL or Parquet record with the text.")
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="The field of a JSONL or Parquet record with the text, by default `text`; several are joined by a "
+        "blank line.",
+    ),
 ]
+TEXT_FIELD = ("text",)
 ErrorsOption = Annotated[ErrorPolicy, typer.Option(help="What to do about bytes that are not UTF-8.")]
 MaxDocumentOption = Annotated[
     str,
@@ -124,6 +140,7 @@ ProgressOption = Annotated[
 
 __all__ = [
     "MAX_DOCUMENT",
+    "TEXT_FIELD",
     "ColorChoice",
     "ColorOption",
     "DecodeErrors",
@@ -141,6 +158,7 @@ __all__ = [
     "TextFieldOption",
     "TextFlag",
     "TokenizerOption",
+    "TokenizersOption",
 ]
 
 MetricsOption = Annotated[

@@ -112,7 +112,7 @@ def train(
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Save in tokenizers/NAME.")] = None,
     documents: DocumentsOption = DocumentUnit.file,
-    text_field: TextFieldOption = "text",
+    text_field: TextFieldOption = None,
     errors: ErrorsOption = ErrorPolicy.STRICT,
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     threads: Annotated[

@@ -16,7 +16,7 @@ from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, MOST_DOCUMENT_BYTES, Boun
 from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
 from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
 from tokbench.corpus.fingerprint import Fingerprint
-from tokbench.corpus.groups import check_group_by, file_group, group_field, is_translation
+from tokbench.corpus.groups import check_group_by, file_group, group_field, is_translation, no_group
 from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records, require_pyarrow
 from tokbench.corpus.scripts import script_of
 from tokbench.corpus.text import (
@@ -84,7 +84,7 @@ class CorpusOptions:
     """How the files of a corpus are read; see `open_corpus`."""
 
     documents: DocumentUnit = "file"
-    text_field: str = "text"
+    text_field: str | tuple[str, ...] = "text"
     group_by: str = "auto"
     errors: ErrorPolicy = "strict"
     max_document_bytes: int = MAX_DOCUMENT_BYTES
@@ -93,17 +93,25 @@ class CorpusOptions:
         _check_choice("documents", self.documents, get_args(DocumentUnit))
         _check_choice("errors", self.errors, get_args(ErrorPolicy))
         check_group_by(self.group_by)
+        if not self.text_fields:
+            raise ConfigError("there is no field to read texts from", hint='name one, as text_field="text"')
         if not 1 <= self.max_document_bytes <= MOST_DOCUMENT_BYTES:
             raise ConfigError(
                 f"documents of at most {self.max_document_bytes} bytes cannot be",
                 hint=f"choose --max-document-bytes 256MiB, or any up to {MOST_DOCUMENT_BYTES >> 30} GiB",
             )
 
+    @property
+    def text_fields(self) -> tuple[str, ...]:
+        """The fields of a record that make its text, each once."""
+        fields = (self.text_field,) if isinstance(self.text_field, str) else self.text_field
+        return tuple(dict.fromkeys(fields))
+
 
 def open_corpus(
     *paths: str | Path,
     documents: DocumentUnit = "file",
-    text_field: str = "text",
+    text_field: str | Sequence[str] = "text",
     group_by: str = "auto",
     errors: ErrorPolicy = "strict",
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
@@ -117,10 +125,11 @@ def open_corpus(
             binary files; patterns (`docs/**/*.md`) as a shell expands them.
         documents: what a text file falls into: the whole "file"; its "lines" without their ends
             ("\n" or "\r\n"), blank ones left out; or its "paragraphs" between blank lines.
-        text_field: the field of a JSON record, or column of a Parquet file, that holds the text.
+        text_field: the field of a JSON record, or column of a Parquet file, that holds the text; of several,
+            those that a record has are joined by a blank line.
         group_by: "auto" (what follows a folder `parallel`, `parallel_…` or `code`, else the Unicode script
             of most letters), "path" (what follows the folder that was named), "script", "extension" or
-            "field:NAME".
+            "field:NAME"; documents without that field are in the group "(no NAME)".
         errors: what to do about bytes that are not UTF-8: "strict" is an error, "replace" puts
             U+FFFD in their place, "skip" leaves the document out; `Corpus.problems` counts both.
         max_document_bytes: a longer document is an error, or left out under "skip"; of a record, all of its
@@ -137,23 +146,33 @@ def open_corpus(
         for document in corpus.documents():
             print(document.source, document.group, len(document.text))
     """
-    options = CorpusOptions(documents, text_field, group_by, errors, max_document_bytes)
+    fields = text_field if isinstance(text_field, str) else tuple(text_field)
+    options = CorpusOptions(documents, fields, group_by, errors, max_document_bytes)
     if not paths:
         raise CorpusError("no file or folder was named", hint='name at least one, or "-" for standard input')
     files, left_out = find_files(paths, is_binary=looks_binary)
     for file in files:
-        _check_readable(file, options)
+        _check_readable(file)
+    if group_field(group_by) and all(file.kind == "text" for file in files):
+        raise ConfigError(
+            f"{files[0].name} is text and has no fields to group by",
+            hint="name a .jsonl or .parquet file too",
+        )
     return Corpus(files, options=options, left_out=left_out)
 
 
-def bundled_corpus() -> Corpus:
+def bundled_corpus(*, documents: DocumentUnit = "file", group_by: str = "auto") -> Corpus:
     """The texts that come with tokbench, in groups by language; without the hard cases of `edge`.
+
+    Args:
+        documents: what a file falls into, as for `open_corpus`.
+        group_by: how they are grouped, as for `open_corpus`.
 
     >>> "python" in {document.group for document in bundled_corpus().documents()}
     True
     """
     directory = corpora_directory()
-    return open_corpus(directory / "parallel", directory / "code")
+    return open_corpus(directory / "parallel", directory / "code", documents=documents, group_by=group_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,8 +352,12 @@ class Corpus:
         group_of_file = file_group(file, self.options.group_by)
         is_one = file.kind == "text" and self.options.documents == "file"
         unit = file.name if file.kind == "text" and not is_one else None
+        field = group_field(self.options.group_by)
         for number, text, group_of_record in self._read(file, problems):
             group = group_of_file if group_of_record is None else group_of_record
+            if field is not None and group_of_record is None:
+                group = problems.group = no_group(field)
+                problems.ungrouped_documents += 1
             source = file.name if is_one else f"{file.name}:{number}"
             yield Document(text, script_of(text) if group is None else group, source, unit)
 
@@ -348,7 +371,7 @@ class Corpus:
 
     def _read_all(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
         errors, most = self.options.errors, self.options.max_document_bytes
-        fields = RecordFields(self.options.text_field, group_field(self.options.group_by))
+        fields = RecordFields(self.options.text_fields, group_field(self.options.group_by))
         match file.kind:
             case "parquet":
                 yield from parquet_records(file, fields, errors=errors, problems=problems, max_bytes=most)
@@ -438,7 +461,7 @@ def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
         )
 
 
-def _check_readable(file: CorpusFile, options: CorpusOptions) -> None:
+def _check_readable(file: CorpusFile) -> None:
     """Raise now for what would stop the reading of a file later."""
     if file.compression == "zst":
         require_zstd(file.name)
@@ -447,8 +470,4 @@ def _check_readable(file: CorpusFile, options: CorpusOptions) -> None:
     if file.kind == "parquet" and (file.compression or file.stream):
         raise CorpusError(
             f"{file.name}: Parquet is read from plain files only", hint="unpack it to a file first"
-        )
-    if file.kind == "text" and group_field(options.group_by):
-        raise ConfigError(
-            f"{file.name} is text and has no fields to group by", hint="name .jsonl or .parquet files only"
         )

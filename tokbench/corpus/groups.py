@@ -26,7 +26,7 @@ def check_group_by(group_by: str) -> None:
     if group_by not in _WAYS and not group_field(group_by):
         raise ConfigError(
             f"unknown way of grouping {group_by!r}",
-            hint=meant(group_by, [*_WAYS, f"{_FIELD}NAME"], otherwise="choose {} (--group-by)"),
+            hint=meant(group_by, _WAYS, otherwise="choose {} or field:NAME (--group-by)"),
         )
 
 
@@ -39,6 +39,15 @@ def group_field(group_by: str) -> str | None:
     return group_by.removeprefix(_FIELD) if group_by.startswith(_FIELD) else None
 
 
+def no_group(field: str) -> str:
+    """The group of documents without the field that groups come from.
+
+    >>> no_group("lang")
+    '(no lang)'
+    """
+    return f"(no {field})"
+
+
 def file_group(file: CorpusFile, group_by: str) -> str | None:
     """The group that all documents of a file have, or None where each has its own."""
     match group_by:
@@ -49,7 +58,8 @@ def file_group(file: CorpusFile, group_by: str) -> str | None:
         case "extension":
             group = PurePath(file.plain_name).suffix.lower().lstrip(".") or NO_EXTENSION
         case _:
-            group = None
+            field = group_field(group_by)
+            group = no_group(field) if field and file.kind == "text" else None
     return None if group is None else printable(group)
 
 

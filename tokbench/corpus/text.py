@@ -34,11 +34,15 @@ class Problems:
         replaced_bytes: bytes that U+FFFD stands for, under errors="replace".
         skipped_documents: documents left out, under errors="skip".
         long_documents: those of them that are longer than a document may be.
+        ungrouped_documents: documents without the field that groups come from.
+        group: where they are instead.
     """
 
     replaced_bytes: int = 0
     skipped_documents: int = 0
     long_documents: int = 0
+    ungrouped_documents: int = 0
+    group: str = ""
 
     def __str__(self) -> str:
         told = []
@@ -51,6 +55,9 @@ class Problems:
         if long := self.long_documents:
             longer = f"longer than --max-document-bytes {was_or_were(long)}"
             told.append(f"{counted(long, 'document')} {longer} left out")
+        if ungrouped := self.ungrouped_documents:
+            place = f"{is_or_are(ungrouped)} in the group {self.group!r}"
+            told.append(f"{counted(ungrouped, 'document')} without the field of --group-by {place}")
         return "; ".join(told)
 
 
