@@ -75,6 +75,25 @@ def ids_of(given: Iterable[int]) -> Sequence[int]:
     return list(given) if not hasattr(given, "__len__") else given  # type: ignore[return-value]
 
 
+def whole_ids(given: Iterable[int]) -> list[int]:
+    """Ids as Python's whole numbers. Raises `DecodeError` for what are none.
+
+    >>> whole_ids((7, 8))
+    [7, 8]
+    """
+    ids = ids_of(given)
+    try:
+        return list(map(index, ids))
+    except TypeError:
+        raise _not_whole(ids) from None
+
+
+def _not_whole(ids: Iterable[object]) -> DecodeError:
+    """The error for ids of which one is no whole number."""
+    position, id = next((position, id) for position, id in enumerate(ids) if not _is_whole(id))
+    return DecodeError(f"ids are whole numbers, and the id at position {position} is {_called(id)}")
+
+
 def _taking_texts(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def taking_texts(self: Any, texts: Iterable[str], **options: Any) -> Any:
@@ -101,11 +120,9 @@ def _taking_ids(method: Callable[..., Any]) -> Callable[..., Any]:
         except TokbenchError:
             raise
         except (TypeError, AttributeError, ValueError, LookupError):
-            for position, id in enumerate(given):
-                if not _is_whole(id):
-                    what = f"the id at position {position} is {_called(id)}"
-                    raise DecodeError(f"ids are whole numbers, and {what}") from None
-            raise
+            if all(map(_is_whole, given)):
+                raise
+            raise _not_whole(given) from None
 
     return taking_ids
 

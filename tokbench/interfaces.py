@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from tokbench.plurals import counted
 from tokbench.tokens import ModelInput, Segmentation, SpecialPolicy
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ class TokenizerInfo:
     lossless: bool
     kernel: str
 
+    def __repr__(self) -> str:
+        """Short: special tokens are counted, as there may be hundreds."""
+        lossless = "lossless" if self.lossless else "not lossless"
+        special = counted(len(self.special_tokens), "special token")
+        return f"<{self.name}: {self.backend}, {self.vocab_size:,} entries, {special}, {lossless}, {self.kernel}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
@@ -52,6 +59,10 @@ class Encoded:
 
     ids: NDArray[np.uint32]
     offsets: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        """Short: how many there are."""
+        return f"<{counted(len(self), 'text')}, {counted(len(self.ids), 'id')}>"
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -83,6 +94,10 @@ class EncodedSpans:
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
     kinds: NDArray[np.uint8]
+
+    def __repr__(self) -> str:
+        """Short: how many there are."""
+        return f"<{counted(len(self.encoded), 'text')}, {counted(len(self.encoded.ids), 'token')} with their places>"
 
 
 class Progress(Protocol):

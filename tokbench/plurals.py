@@ -33,3 +33,12 @@ def was_or_were(number: int) -> str:
     ('was', 'were')
     """
     return "was" if number == 1 else "were"
+
+
+def shortened(text: str, *, most: int = 40) -> str:
+    r"""A text as Python writes it, cut where it is long.
+
+    >>> shortened("a\n"), shortened("a" * 100, most=4)
+    ("'a\\n'", "'aaaa'…")
+    """
+    return repr(text) if len(text) <= most else f"{text[:most]!r}…"

@@ -20,7 +20,7 @@ PACKAGE = Path(tokbench.__file__).parent
 
 # Each part imports from those before it, and from itself. A new part gets its place here.
 ORDER = [
-    "errors", "tokens", "compiled", "compression", "reading", "ids", "arguments", "near_names", "plurals",
+    "errors", "plurals", "tokens", "compiled", "compression", "reading", "ids", "arguments", "near_names",
     "interfaces", "streaming", "spans", "token_table", "models", "special_tokens", "post_processing", "graphemes",
     "resources", "sampling",
     "config", "store", "corpus", "formats", "metrics", "results", "listing_results",

@@ -54,7 +54,7 @@ class Lines:
         finder = SpecialTokenFinder(self.special_tokens)
         for number, text in enumerate(self.texts):
             if not isinstance(text, str):
-                raise TrainingError(f"document {number} is a {type(text).__name__}, where a string is needed")
+                raise TrainingError(f"document {number} is {type(text).__name__}, where a string is needed")
             self.num_bytes += len(utf8(text))
             self.documents += bool(text)
             for part in finder.cut(text, special=SpecialPolicy.ENCODE):

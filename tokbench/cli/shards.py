@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -305,14 +305,15 @@ def verify(
     from tokbench.render.console import make_console, print_json
     from tokbench.render.progress import showing_progress
     from tokbench.render.shards import render_verify
-    from tokbench.shards.verification import verify_shards
+    from tokbench.shards.reading import read_index
+    from tokbench.shards.verification import corpus_as_read, verify_shards
 
     opened = None if tokenizer is None else opening.open(tokenizer, progress=progress)
     with showing_progress(progress.value) as report:
         result = verify_shards(
             folder,
             tokenizer=opened,
-            corpus=_corpus_of(folder, paths) if paths else None,
+            corpus=corpus_as_read(read_index(folder), *paths) if paths else None,
             sample=sample,
             threads=threads,
             progress=report,
@@ -323,15 +324,3 @@ def verify(
         render_verify(result, console=make_console(color=color.value))
     if not result.passed:
         raise typer.Exit(_FAILED)
-
-
-def _corpus_of(folder: Path, paths: Sequence[str]) -> Corpus:
-    """The corpus that shards are compared with, read as theirs was."""
-    from tokbench.corpus import MOST_DOCUMENT_BYTES, open_corpus
-    from tokbench.shards.reading import read_index
-
-    options = read_index(folder).options
-    settings: dict[str, Any] = {"documents": options.documents, "errors": options.errors}
-    # What was written was not too long; under "skip" it depends on the bound what was written.
-    settings["max_document_bytes"] = options.max_document_bytes or MOST_DOCUMENT_BYTES
-    return open_corpus(*paths, text_field=options.text_field, **settings)

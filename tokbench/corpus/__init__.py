@@ -33,6 +33,7 @@ from tokbench.corpus.text import (
 from tokbench.errors import ConfigError, CorpusError
 from tokbench.interfaces import ByteSource, TextIdentity
 from tokbench.near_names import meant
+from tokbench.plurals import counted, shortened
 from tokbench.resources import BundledFile, bundled_files, corpora_directory
 
 if TYPE_CHECKING:
@@ -78,6 +79,10 @@ class Document:
     source: str
     unit: str | None = None
 
+    def __repr__(self) -> str:
+        """Short, however long the text is."""
+        return f"<document {self.source}, {self.group}: {shortened(self.text)}>"
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusOptions:
@@ -95,6 +100,10 @@ class CorpusOptions:
         check_group_by(self.group_by)
         if not self.text_fields:
             raise ConfigError("there is no field to read texts from", hint='name one, as text_field="text"')
+        if not isinstance(self.max_document_bytes, int):
+            raise ConfigError(
+                f"max_document_bytes is {self.max_document_bytes!r:.40}, where a number is needed"
+            )
         if not 1 <= self.max_document_bytes <= MOST_DOCUMENT_BYTES:
             raise ConfigError(
                 f"documents of at most {self.max_document_bytes} bytes cannot be",
@@ -208,6 +217,19 @@ class Corpus:
     problems: Problems = field(default_factory=Problems, init=False)
     _sides: tuple[_Side, ...] = field(default=(), kw_only=True, repr=False)
     _streams_read: set[str] = field(default_factory=set, kw_only=True, repr=False)
+
+    def __repr__(self) -> str:
+        """Short: its files, how large they are, and which part of them it is."""
+        first, *others = self.files
+        names = f"{first.name} and {len(others):,} more" if others else first.name
+        part = (
+            ""
+            if not self._sides
+            else "held-out part of a "
+            if self._sides[-1].held_out
+            else "training part of a "
+        )
+        return f"<{part}corpus of {counted(len(self.files), 'file')}, {counted(self.num_bytes, 'byte')}: {names}>"
 
     @property
     def num_bytes(self) -> int:

@@ -116,7 +116,10 @@ class _Finder:
     def found(self) -> tuple[tuple[CorpusFile, ...], LeftOut]:
         return tuple(sorted(self._files.values(), key=lambda file: file.name)), self._left_out()
 
-    def add(self, named: str | Path) -> None:
+    def add(self, named: object) -> None:
+        if not isinstance(named, str | os.PathLike):
+            hint = "open_corpus(*paths) takes several" if isinstance(named, list | tuple) else None
+            raise CorpusError(f"a file is named by a path, and this is {type(named).__name__}", hint=hint)
         text = os.fspath(named)
         if not text:
             raise CorpusError(

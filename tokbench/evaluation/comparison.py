@@ -22,6 +22,7 @@ from tokbench.interfaces import KnowsLoadingTime, no_progress
 from tokbench.metrics.cost import Model
 from tokbench.metrics.ratios import ratio
 from tokbench.near_names import meant
+from tokbench.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -142,6 +143,12 @@ class Comparison:
     model: Model = field(default_factory=Model)
     mix: Mix | None = None
     mix_verdict: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Short: who was compared, and on how much."""
+        names = ", ".join(one.name for one in self.tokenizers)
+        text = f"{counted(self.documents, 'document')}, {counted(self.num_bytes, 'byte')}"
+        return f"<comparison of {names} on {text}>"
 
 
 def compare_contestants(

@@ -10,12 +10,12 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import filterfalse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokbench.corpus import Problems
+from tokbench.corpus.given import corpus_of
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
 from tokbench.interfaces import no_progress
 from tokbench.shards.journal import JOURNAL_NAME, Journal, refuse_other_plan
@@ -28,7 +28,7 @@ from tokbench.shards.layout import (
     dump_index,
 )
 from tokbench.shards.plan import Plan, in_order, make_plan, planned_files
-from tokbench.shards.reading import Shards, open_shards
+from tokbench.shards.reading import Shards, folder_of, open_shards
 from tokbench.shards.shard_file import ShardFile, sha256_of
 from tokbench.store.file import write_file
 from tokbench.tokens import SpecialPolicy
@@ -36,6 +36,7 @@ from tokbench.tokens import SpecialPolicy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -51,7 +52,7 @@ _BATCHES_AHEAD = 2
 
 def write_shards(
     tokenizer: Tokenizer,
-    corpus: Corpus,
+    corpus: Corpus | str | Path,
     folder: Path | str,
     *,
     format: str = "npy",
@@ -68,7 +69,7 @@ def write_shards(
 
     Args:
         tokenizer: encodes.
-        corpus: read once, as a stream; a document is held whole.
+        corpus: read once, as a stream; a document is held whole. Or its path.
         folder: made where it is missing.
         format: "npy" for `numpy.load(mmap_mode="r")`, "bin" for the bare ids.
         dtype: "uint16", "uint32", or "auto": the smaller one where it holds every id.
@@ -96,7 +97,7 @@ def write_shards(
         shards = write_shards(tokenizer, open_corpus("data/*.jsonl.zst"), "shards", eos=True)
         shards[0]  # the ids of the first document, as a view of the file
     """
-    folder = Path(folder)
+    folder, corpus = folder_of(folder), corpus_of(corpus)
     if resume and overwrite:
         raise ConfigError("resume and overwrite contradict each other", hint="give --resume or --force")
     plan = make_plan(

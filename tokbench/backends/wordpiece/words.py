@@ -62,7 +62,7 @@ def count_words(documents: Iterable[str], config: WordPieceConfig, *, progress: 
     reported = time.monotonic()
     for number, text in enumerate(documents):
         if not isinstance(text, str):
-            raise TrainingError(f"document {number} is a {type(text).__name__}, where a string is needed")
+            raise TrainingError(f"document {number} is {type(text).__name__}, where a string is needed")
         counted.documents += bool(text)
         counted.num_bytes += len(utf8(text))
         for piece in finder.cut(text, special=SpecialPolicy.ENCODE):
