@@ -299,14 +299,14 @@ def _training_error(message: str, config: SentencePieceConfig) -> TrainingError:
     if found := _TOO_SMALL.search(message):
         bytes_ = f", {NUM_BYTES} of them bytes" if config.byte_fallback else ""
         return TrainingError(
-            f"a vocabulary of {found[1]} is too small for this text: its characters and what is there anyway "
-            f"are {found[2]} entries{bytes_}",
-            hint=f"the smallest that works is {found[2]}; a lower character_coverage needs fewer",
+            f"a vocabulary of {int(found[1]):,} is too small for this text: its characters and what is there "
+            f"anyway are {int(found[2]):,} entries{bytes_}",
+            hint=f"--vocab-size {found[2]} is the smallest that works; a lower character_coverage needs fewer",
         )
     if found := _TOO_LARGE.search(message):
         return TrainingError(
-            f"this text cannot fill a vocabulary of {found[1]}",
-            hint=f"the largest that works is {found[2]}; without hard_vocab_limit it stops there by itself",
+            f"this text cannot fill a vocabulary of {int(found[1]):,}",
+            hint=f"--vocab-size {found[2]} is the largest that works; without hard_vocab_limit it stops there by itself",
         )
     return TrainingError(
         f"SentencePiece could not train: {_PLACE.sub('', message, count=1)}",
