@@ -306,7 +306,7 @@ def _training_error(message: str, config: SentencePieceConfig) -> TrainingError:
     if found := _TOO_LARGE.search(message):
         return TrainingError(
             f"this text cannot fill a vocabulary of {int(found[1]):,}",
-            hint=f"--vocab-size {found[2]} is the largest that works; without hard_vocab_limit it stops there by itself",
+            hint=f"--vocab-size {found[2]} is the largest that works; without hard_vocab_limit it stops there",
         )
     return TrainingError(
         f"SentencePiece could not train: {_PLACE.sub('', message, count=1)}",
