@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.options import (
     MAX_DOCUMENT,
     TEXT_FIELD,
@@ -38,7 +39,12 @@ PathsArgument = Annotated[
 ]
 DocumentsOption = Annotated[DocumentUnit, typer.Option(help="What a text file falls into.")]
 GroupByOption = Annotated[
-    str, typer.Option(metavar="HOW", help="auto, path, script, extension or field:NAME.")
+    str,
+    typer.Option(
+        autocompletion=completion.groupings,
+        metavar="HOW",
+        help="auto, path, script, extension or field:NAME.",
+    ),
 ]
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.options import (
     MAX_DOCUMENT,
     TEXT_FIELD,
@@ -32,7 +33,11 @@ def corpus(
     *,
     group_by: Annotated[
         str,
-        typer.Option(metavar="WAY", help="auto, path, script, extension, or field:NAME of records."),
+        typer.Option(
+            autocompletion=completion.groupings,
+            metavar="WAY",
+            help="auto, path, script, extension, or field:NAME of records.",
+        ),
     ] = "auto",
     text_field: TextFieldOption = None,
     errors: ErrorsOption = ErrorPolicy.STRICT,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.options import EngineChoice, ProgressChoice
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ DEFAULT = "default"
 PatternOption = Annotated[
     str | None,
     typer.Option(
+        autocompletion=completion.patterns,
         metavar="NAME|REGEX",
         help="How text is split, where the tokenizer's file does not say: a name, or a regular expression.",
     ),

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.tokens import SpecialPolicy
 
 
@@ -83,6 +84,7 @@ TokenizerOption = Annotated[
     typer.Option(
         "-t",
         "--tokenizer",
+        autocompletion=completion.tokenizers,
         metavar="NAME",
         help="A path, a name below ./tokenizers, `default`, `tiktoken:NAME` or `hf:ORG/MODEL`.",
     ),
@@ -92,6 +94,7 @@ TokenizersOption = Annotated[
     typer.Option(
         "-t",
         "--tokenizer",
+        autocompletion=completion.tokenizers,
         metavar="NAME",
         help="A tokenizer, by default `default`: a path, a name below ./tokenizers, `tiktoken:NAME` or "
         "`hf:ORG/MODEL`; several times for several.",
@@ -164,7 +167,9 @@ __all__ = [
 MetricsOption = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME,…", help="The figures to show: `all` for all of them, `help` to have them explained."
+        autocompletion=completion.metrics,
+        metavar="NAME,…",
+        help="The figures to show: `all` for all of them, `help` to have them explained.",
     ),
 ]
 CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV: a line for each figure and group.")]

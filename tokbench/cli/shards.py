@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.corpora import DocumentUnit, chosen_corpus
 from tokbench.cli.numbers import tokens_option
 from tokbench.cli.opening import TextOpeningChoices
@@ -284,7 +285,13 @@ def verify(
     ] = None,
     tokenizer: Annotated[
         str | None,
-        typer.Option("-t", "--tokenizer", metavar="NAME", help="Check that this one made them."),
+        typer.Option(
+            "-t",
+            "--tokenizer",
+            autocompletion=completion.tokenizers,
+            metavar="NAME",
+            help="Check that this one made them.",
+        ),
     ] = None,
     opening: TextOpeningChoices,
     sample: Annotated[

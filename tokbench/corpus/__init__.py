@@ -131,7 +131,8 @@ def open_corpus(
 
     Args:
         paths: files are read whatever they are; folders with everything below them but hidden and
-            binary files, and what a MANIFEST.toml in them does not list; patterns (`docs/**/*.md`) as a shell expands them.
+            binary files, and what a MANIFEST.toml in them does not list; patterns (`docs/**/*.md`) as a
+            shell expands them.
         documents: what a text file falls into: the whole "file"; its "lines" without their ends
             ("\n" or "\r\n"), blank ones left out; or its "paragraphs" between blank lines.
         text_field: the field of a JSON record, or column of a Parquet file, that holds the text; of several,

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 NO_EXTENSION = "(none)"
 
 _FIELD = "field:"
-_WAYS = ("auto", "path", "script", "extension")
+WAYS = ("auto", "path", "script", "extension")
 
 
 def check_group_by(group_by: str) -> None:
     """Raise `ConfigError` for a way of grouping that there is not."""
-    if group_by not in _WAYS and not group_field(group_by):
+    if group_by not in WAYS and not group_field(group_by):
         raise ConfigError(
             f"unknown way of grouping {group_by!r}",
-            hint=meant(group_by, _WAYS, otherwise="choose {} or field:NAME (--group-by)"),
+            hint=meant(group_by, WAYS, otherwise="choose {} or field:NAME (--group-by)"),
         )
 
 
