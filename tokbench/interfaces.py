@@ -111,6 +111,17 @@ def no_progress(phase: str, done: int, total: int | None, unit: str) -> None:
     """Report to nobody."""
 
 
+def known_bytes(documents: object) -> int | None:
+    """About how many bytes of text documents have, where they know that before they are read; else None."""
+    size = getattr(documents, "text_bytes", None)
+    return size if isinstance(size, int) else None
+
+
+def total_for(done: int, total: int | None) -> int | None:
+    """A total to report beside what is done: none where there is more than was known of."""
+    return total if total is not None and done <= total else None
+
+
 class Tokenizer(Protocol):
     """A trained tokenizer: immutable, safe to share between threads."""
 

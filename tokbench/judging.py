@@ -106,7 +106,7 @@ def compare(
                 "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
             )
         given = [Contestant(tokenizer) for tokenizer in _opened(tokenizers)]
-        reading = Reading(Documents(corpus))
+        reading = Reading(Documents(corpus), text_bytes=corpus.text_bytes)
         chosen = _mix_of(mix, corpus, reading)
         return judge(given, reading, alignment=_alignment_of(corpus, reading), mix=chosen)
     split = split_corpus(corpus, seed=seed)
@@ -160,7 +160,7 @@ def report(
         ConfigError, CorpusError, TextError: as `compare`.
     """
     corpus = corpus_of(corpus)
-    reading = Reading(Documents(corpus))
+    reading = Reading(Documents(corpus), text_bytes=corpus.text_bytes)
     comparison = compare_contestants(
         [Contestant(one) for one in _opened([tokenizer])],
         reading,

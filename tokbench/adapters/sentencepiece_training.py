@@ -27,7 +27,7 @@ from tokbench.adapters.sentencepiece_worker import FAILED
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece_model import ModelType, PieceType, parse_model
 from tokbench.formats.unigram_scores import with_rounded_scores
-from tokbench.interfaces import ByteDocuments, TrainingRecord
+from tokbench.interfaces import ByteDocuments, TrainingRecord, known_bytes, total_for
 from tokbench.plurals import was_or_were
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def train(
         )
     _require_library()
     started = time.perf_counter()
-    total = documents.num_bytes if isinstance(documents, ByteDocuments) else None
+    total = known_bytes(documents)
     lines = Lines(documents, config.special_tokens, longest=config.max_sentence_length)
     reported = _reported(lines, progress=progress, total=total)
     if config.vocab_size is not None and not config.input_sentence_size:
@@ -138,8 +138,7 @@ def _reported(lines: Lines, *, progress: Progress, total: int | None) -> Iterato
     for line in lines:
         if lines.num_bytes - reported >= _BLOCK_BYTES:
             reported = lines.num_bytes
-            known = total if total is not None and reported <= total else None
-            progress("reading", reported, known, "bytes")
+            progress("reading", reported, total_for(reported, total), "bytes")
         yield line
     progress("reading", lines.num_bytes, lines.num_bytes, "bytes")
 
@@ -185,7 +184,9 @@ def _trained(
             raise TrainingError(
                 "there is no text to train on", hint="name files with text, or leave out --special"
             )
-        answer, code = worker.answer(progress)
+        # A BPE adds pieces until there are so many; a Unigram begins with more, of which it takes away.
+        total = None if isinstance(config, UnigramConfig) else max(vocab_size - config.reserved, 1)
+        answer, code = worker.answer(progress, total=total)
     if code == 0:
         return answer, read
     message = answer.decode(errors="replace") if code == FAILED else worker.last_words(code)
@@ -248,10 +249,10 @@ class _Worker:
                 stream.close()
         return any_line
 
-    def answer(self, progress: Progress) -> tuple[bytes, int]:
+    def answer(self, progress: Progress, *, total: int | None) -> tuple[bytes, int]:
         """Wait for the end; standard output, and the exit code."""
         steps = 0
-        progress("training", 0, None, "pieces")
+        progress("training", 0, total, "pieces")
         while True:
             try:
                 code = self._process.wait(timeout=_POLL_SECONDS)
@@ -259,7 +260,7 @@ class _Worker:
             except subprocess.TimeoutExpired:
                 while not self._steps.empty():
                     steps = self._steps.get()
-                progress("training", steps, None, "pieces")
+                progress("training", steps, total_for(steps, total), "pieces")
         for reader in self._readers:
             reader.join()
         return self._answer, code

@@ -210,12 +210,14 @@ class Corpus:
         options: how it reads them.
         left_out: what the named folders hold besides.
         problems: what the latest reading went on in spite of.
+        place: how far the file that was read last has been read, in bytes on the disk: for progress.
     """
 
     files: tuple[CorpusFile, ...]
     options: CorpusOptions = field(kw_only=True)
     left_out: LeftOut = field(kw_only=True)
     problems: Problems = field(default_factory=Problems, init=False)
+    place: int = field(default=0, init=False)
     _sides: tuple[_Side, ...] = field(default=(), kw_only=True, repr=False)
     _streams_read: set[str] = field(default_factory=set, kw_only=True, repr=False)
 
@@ -236,6 +238,14 @@ class Corpus:
     def num_bytes(self) -> int:
         """The size of its files on disk, of both sides of a split together."""
         return sum(file.size for file in self.files)
+
+    @property
+    def text_bytes(self) -> int | None:
+        """About how much text it has, where that is known before it is read: of plain text files, not of parts."""
+        is_plain = all(
+            file.kind == "text" and file.compression is None and not file.stream for file in self.files
+        )
+        return self.num_bytes if is_plain and not self._sides else None
 
     def __iter__(self) -> Iterator[str]:
         """The texts. Raises `CorpusError` for one that cannot be read."""
@@ -417,8 +427,11 @@ class Corpus:
                     f"{file.name} can be read only once", hint="save it to a file and name that"
                 )
             self._streams_read.add(file.name)
-        with closing(read_blocks(file)) as blocks:
+        with closing(read_blocks(file, tell=self._tell)) as blocks:
             yield utf8_stream(file.name, blocks)
+
+    def _tell(self, place: int) -> None:
+        self.place = place
 
     def _reads_as_blocks(self, file: CorpusFile) -> bool:
         """Whether all of a file goes into the corpus, so that no document needs to be looked at."""

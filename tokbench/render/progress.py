@@ -76,6 +76,7 @@ class _BarProgress:
         figures = {
             "completed": _effort(done, unit),
             "total": None if total is None else _effort(total, unit),
+            "share": "" if not total else f"{min(_effort(done, unit) / _effort(total, unit), 1):.0%}",
             "shown": _shown(done, total, unit, seconds=max(now - self._started, 1e-3)),
         }
         if is_new:
@@ -104,6 +105,7 @@ def _rich_progress() -> Any:
     return Progress(
         TextColumn("{task.description:<9}"),
         BarColumn(bar_width=30),
+        TextColumn("{task.fields[share]:>4}"),
         TextColumn("{task.fields[shown]}"),
         TimeRemainingColumn(compact=True),
         console=make_console(stderr=True),

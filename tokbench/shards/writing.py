@@ -195,17 +195,21 @@ class _Run:
 
     def _read(self, jobs: _InOrder) -> None:
         passed = self._journal.finished.documents
-        plain = all(file.kind == "text" and file.compression is None for file in self._corpus.files)
-        total = self._corpus.num_bytes if plain else None
         known_files = len(self._journal.finished.files)
-        for file, planned in list(zip(self._files, self._plan.files, strict=True))[known_files:]:
+        files = list(zip(self._files, self._plan.files, strict=True))[known_files:]
+        is_known = not any(file.stream for file, _ in files)
+        total, before = sum(file.size for file, _ in files), 0
+        for file, planned in files:
             problems, documents = Problems(), 0
             for texts in self._corpus.texts_of(file, problems, batch=_BATCH_CHARACTERS):
                 known = min(max(passed - documents, 0), len(texts))
                 documents += len(texts)
                 if known < len(texts):
                     jobs.do(self._encode, texts[known:] if known else texts)
-                self._progress("encoding", self._text_bytes, total, "bytes")
+                done = before + min(self._corpus.place, file.size) if is_known else self._text_bytes
+                self._progress("encoding", done, total if is_known else None, "bytes")
+            before += file.size
+            self._corpus.place = 0
             self._long_documents += problems.long_documents
             entry = CorpusEntry(
                 name=planned.name,
