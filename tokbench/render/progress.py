@@ -104,7 +104,7 @@ def _rich_progress() -> Any:
 
     return Progress(
         TextColumn("{task.description:<9}"),
-        BarColumn(bar_width=30),
+        BarColumn(bar_width=20),
         TextColumn("{task.fields[share]:>4}"),
         TextColumn("{task.fields[shown]}"),
         TimeRemainingColumn(compact=True),
