@@ -36,9 +36,9 @@ def presets(incomplete: str) -> list[str]:
 
 def patterns(incomplete: str) -> list[str]:
     """The named split patterns."""
-    from tokbench.backends.bpe.split import PATTERN_NAMES
+    from tokbench.opening.patterns import pattern_names
 
-    return _beginning(incomplete, PATTERN_NAMES)
+    return _beginning(incomplete, pattern_names())
 
 
 def metrics(incomplete: str) -> list[str]:
