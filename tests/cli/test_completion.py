@@ -53,7 +53,7 @@ def completed(tmp_path, monkeypatch, capsysbinary) -> Callable[[str], list[str]]
         ("tokbench encode --pattern gpt4", ["gpt4", "gpt4o"]),
         ("tokbench train --preset ", preset_names()),
         ("tokbench convert --to ", list(TARGETS)),
-        ("tokbench compare --metrics ", [*METRICS, "all"]),
+        ("tokbench compare --metrics ", [*METRICS, "all", "help"]),
         ("tokbench report --metrics unk_rate,bytes_", ["unk_rate,bytes_per_token"]),
         ("tokbench check --min bytes_per", ["bytes_per_token="]),
         ("tokbench compare --group-by ", ["auto", "path", "script", "extension", "field:"]),

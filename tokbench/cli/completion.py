@@ -46,7 +46,7 @@ def metrics(incomplete: str) -> list[str]:
     from tokbench.metrics.catalogue import METRICS
 
     before, comma, last = incomplete.rpartition(",")
-    names = METRICS if comma else [*METRICS, "all"]
+    names = METRICS if comma else [*METRICS, "all", "help"]
     chosen = before.split(",")
     return [before + comma + name for name in _beginning(last, names) if name not in chosen]
 

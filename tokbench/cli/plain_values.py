@@ -52,7 +52,7 @@ class PlainFirst:
         annotation = param.type_descriptor.annotation
         if annotation == list[str] and isinstance(value, list | tuple) and {*map(type, value)} <= {str}:
             return list(value)
-        if not is_list and not param.type_descriptor.is_ranged and _is_already(value, annotation):
+        if not is_list and _is_already(value, annotation) and _is_within(value, param.type_descriptor):
             return value
         try:
             return self._converting().coerce(value, param=param, ctx=ctx)
@@ -61,6 +61,14 @@ class PlainFirst:
             if known.parser is None and isinstance(value, str):
                 error.message = _what_is_wrong(value, annotation, known) or error.message
             raise
+
+
+def _is_within(value: Any, described: Any) -> bool:
+    """Whether a value needs no look at its bounds, as a default that keeps to them."""
+    known = described.parameter_info
+    return not described.is_ranged or (
+        (known.min is None or value >= known.min) and (known.max is None or value <= known.max)
+    )
 
 
 def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
