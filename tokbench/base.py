@@ -11,10 +11,12 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import CorpusError, DecodeError, TextError, UnknownIdError
+from tokbench.arguments import ChecksArguments, not_a_text
+from tokbench.errors import ConfigError, CorpusError, DecodeError, TextError, UnknownIdError
 from tokbench.formats.tokenizer_config import TokenizerConfig
 from tokbench.formats.tokenizer_config_files import config_files, with_special_tokens
 from tokbench.interfaces import Decoding, Encoded, LineIdentity, TextIdentity
@@ -24,14 +26,33 @@ from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tokbench.interfaces import TokenizerInfo, TrainingRecord
+    from tokbench.interfaces import Tokenizer, TokenizerInfo, TrainingRecord
     from tokbench.store import Manifest
+    from tokbench.tokens import ModelInput
 
 _MANY_IDS = 1024
 """From so many on, looking them up in a table is worth making it."""
 
 
-class BaseTokenizer(ABC):
+class PlainUse(ChecksArguments):
+    """What a user of Python expects of every tokenizer, whatever it is built on."""
+
+    def __repr__(self: Tokenizer) -> str:
+        """Short: what it is called, what it is, how large."""
+        info = self.info
+        return f"<{info.backend} tokenizer {info.name!r}, {info.vocab_size:,} entries, {info.kernel}>"
+
+    def __call__(self: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text; the same as `encode`."""
+        return self.encode(text, special=special)
+
+    @cached_property  # not a property: a tokenizer of another package may have an attribute of that name
+    def vocab_size(self: Tokenizer) -> int:
+        """Entries, special tokens included."""
+        return self.info.vocab_size
+
+
+class BaseTokenizer(PlainUse, ABC):
     """A tokenizer by its segmentation; see `tokbench.interfaces.Tokenizer` for the contract.
 
     Attributes:
@@ -53,20 +74,6 @@ class BaseTokenizer(ABC):
         self._special_ids = dict(info.special_tokens)
         self._special_bytes = {id: text.encode() for text, id in self._special_ids.items()}
         self._finder = SpecialTokenFinder(self._special_ids)
-
-    def __repr__(self) -> str:
-        """Short: what it is called, what it is, how large."""
-        info = self.info
-        return f"<{info.backend} tokenizer {info.name!r}, {info.vocab_size:,} entries, {info.kernel}>"
-
-    def __call__(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text; the same as `encode`."""
-        return self.encode(text, special=special)
-
-    @cached_property  # not a property: a tokenizer of another package may have an attribute of that name
-    def vocab_size(self) -> int:
-        """Entries, special tokens included."""
-        return self.info.vocab_size
 
     @abstractmethod
     def segment_ordinary(self, text: str) -> Iterable[Token]:
@@ -137,14 +144,7 @@ class BaseTokenizer(ABC):
 
     def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
         """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
-        data = self.decode_bytes(ids)
-        try:
-            return data.decode(errors=errors)
-        except UnicodeDecodeError as error:
-            raise DecodeError(
-                f"the ids do not make whole characters: byte {error.start} (0x{data[error.start]:02X}) of their text",
-                hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
-            ) from None
+        return decoded(self.decode_bytes(ids), errors=errors)
 
     @property
     def decoding(self) -> Decoding:
@@ -160,8 +160,8 @@ class BaseTokenizer(ABC):
         """The bytes of each id. Raises `UnknownIdError`."""
         if len(ids) >= _MANY_IDS:
             with suppress(KeyError):  # an unknown id: the loop below tells which
-                return list(map(self._known.__getitem__, ids))
-        return [self._known_bytes(id, position) for position, id in enumerate(ids)]
+                return list(map(self._known.__getitem__, map(index, ids)))
+        return [self._known_bytes(index(id), position) for position, id in enumerate(ids)]
 
     @cached_property
     def _known(self) -> dict[int, bytes]:
@@ -257,14 +257,66 @@ class BaseTokenizer(ABC):
         self._saved_training = manifest.training
 
 
+class TakesTemplate(ABC):
+    """What a tokenizer has that knows what a model gets; see `tokbench.interfaces.SupportsTemplate`."""
+
+    @abstractmethod
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """What a model gets of one text or of two.
+
+        Args:
+            text: the text, or the first of two.
+            pair: the second.
+            special: what the text of a special token becomes.
+            template: whether the special tokens are put around the texts that the tokenizer's file asks for.
+            limits: whether they are cut and filled up as it asks.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate, or cannot be cut as the file asks.
+        """
+
+    def with_template(
+        self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
+    ) -> list[int]:
+        """The ids of one text or of two, with the special tokens that a model wants around them, as [CLS] … [SEP].
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        return list(self.model_input(text, pair, special=special, limits=False).ids)
+
+
 def utf8(text: str) -> bytes:
     """The UTF-8 of a text. Raises `TextError` for a lone surrogate, and for what is no text."""
     if not isinstance(text, str):
-        raise TextError(f"a text is a str, and this is {type(text).__name__}", hint="give decoded text")
+        raise not_a_text(text)
     try:
         return text.encode()
     except UnicodeEncodeError as error:
         raise surrogate_error(error) from None
+
+
+def decoded(data: bytes, *, errors: str) -> str:
+    """The text of ids by their bytes. Raises `DecodeError` under errors="strict", `ConfigError` for unknown errors."""
+    try:
+        return data.decode(errors=errors)
+    except UnicodeDecodeError as error:
+        raise DecodeError(
+            f"the ids do not make whole characters: byte {error.start} (0x{data[error.start]:02X}) of their text",
+            hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
+        ) from None
+    except (LookupError, TypeError):
+        raise ConfigError(f"unknown errors {errors!r:.40}", hint='choose "replace" or "strict"') from None
 
 
 def surrogate_error(error: UnicodeEncodeError) -> TextError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 import types
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.near_names import meant
 from tokbench.reading import read_regular
 from tokbench.resources import configs_directory
 
@@ -61,7 +61,7 @@ def load_preset(name: str) -> Preset:
     except FileNotFoundError:
         raise ConfigError(
             f"there is no preset {name!r}",
-            hint=_suggestion(
+            hint=meant(
                 name, preset_names(), otherwise="the presets are {}; a path to a .toml file works too"
             ),
         ) from None
@@ -207,13 +207,8 @@ def _check_keys(given: Iterable[str], known: Iterable[str], *, where: str) -> No
     for key in given:
         if key not in known:
             raise ConfigError(
-                f"{where} has no option {key!r}", hint=_suggestion(key, known, otherwise="the options are {}")
+                f"{where} has no option {key!r}", hint=meant(key, known, otherwise="the options are {}")
             )
-
-
-def _suggestion(name: str, known: list[str], *, otherwise: str) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else otherwise.format(", ".join(known))
 
 
 def _fits(value: object, hint: Any) -> bool:

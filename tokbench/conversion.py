@@ -18,6 +18,7 @@ from tokbench.formats.disagreement import in_words
 from tokbench.formats.proof import ProofResult, peer_of, prove
 from tokbench.interfaces import no_progress
 from tokbench.models import DescribesItself
+from tokbench.near_names import meant
 from tokbench.post_processing import NOTHING
 from tokbench.store.file import write_file
 from tokbench.store.folder import write_folder
@@ -234,7 +235,9 @@ def _source(
     special = tokenizer.info.special_tokens
     for role, text in roles.items():
         if role not in ROLES:
-            raise ConfigError(f"there is no role {role!r}", hint=f"the roles are {', '.join(ROLES)}")
+            raise ConfigError(
+                f"there is no role {role!r}", hint=meant(role, ROLES, otherwise="the roles are {}")
+            )
         if text not in special:
             raise ConfigError(
                 f"{text!r}, which is to be {role}, is no special token of {tokenizer.info.name!r}",

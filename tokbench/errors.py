@@ -6,14 +6,14 @@ line prints both and exits with the class's code, and no other place prints erro
     TokbenchError
     ├── ConfigError               an option, preset or pattern that cannot be used     exit 2
     ├── CorpusError               a text that is missing, empty, unreadable, not UTF-8
-    ├── TextError                 a string that has no UTF-8 form
+    ├── TextError                 what is no text, or a string that has no UTF-8 form
     ├── UnknownBackendError       no backend of that name                              exit 2
     ├── BackendUnavailableError   a backend whose library is not installed
     ├── TrainingError             a training that cannot succeed
     ├── StoreError                a folder that cannot be written or found
     ├── SpecialTokenError         a special token's text where it is not allowed
     ├── UnknownIdError            an id outside the vocabulary
-    ├── DecodeError               ids whose bytes are not UTF-8, decoded strictly
+    ├── DecodeError               what are no ids, or ids whose bytes are not UTF-8, decoded strictly
     ├── ModelFormatError          a file that is not what it claims to be
     │   └── SelfTestError         a loaded tokenizer that gives other ids than when saved
     └── ConversionError           a conversion that cannot be exact
@@ -57,7 +57,7 @@ class CorpusError(TokbenchError):
 
 
 class TextError(TokbenchError):
-    """A string that has no UTF-8 form (it holds a lone surrogate)."""
+    """What is given for a text and is none, or a string that has no UTF-8 form (it holds a lone surrogate)."""
 
 
 class UnknownBackendError(TokbenchError):
@@ -105,7 +105,7 @@ class UnknownIdError(TokbenchError):
 
 
 class DecodeError(TokbenchError):
-    """Ids whose bytes are not UTF-8, decoded with errors="strict"."""
+    """What is given for ids and are none, or ids whose bytes are not UTF-8, decoded with errors="strict"."""
 
 
 class ModelFormatError(TokbenchError):

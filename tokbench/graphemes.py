@@ -57,7 +57,7 @@ def clusters(text: str) -> list[str]:
 
 
 def cut_clusters(segmentation: Segmentation) -> tuple[CutCluster, ...]:
-    """The grapheme clusters that token boundaries cut, in order.
+    """The grapheme clusters that token boundaries cut, in order; a line end of CR and LF is none.
 
     A boundary is where a token with a non-empty span starts or ends. Time is linear in the text.
 
@@ -86,13 +86,13 @@ def _boundaries(segmentation: Segmentation) -> list[int]:
 
 
 def _longer_clusters(text: str) -> Iterator[tuple[str, Span]]:
-    """The clusters of more than one byte: no others can be cut."""
+    """The clusters of more than one byte, but for CR LF: no others are characters that can be cut."""
     # Two printable ASCII characters never share a cluster, so a run of them is passed over up to its
     # last one, which may carry a combining mark.
     position = 0
     for match in _compiled(rf"[ -~]+(?=[ -~])|{_CLUSTER}").finditer(text):
         found = match.group()
-        if found.isascii() and found != "\r\n":
+        if found.isascii():
             position += len(found)
             continue
         span = Span(position, position + len(found.encode()))

@@ -42,7 +42,7 @@ def read_inputs(
     arguments: Sequence[str],
     *,
     kind: InputKind = "auto",
-    text_field: str = "text",
+    text_field: str | Sequence[str] = "text",
     errors: ErrorPolicy = "strict",
     max_document_bytes: int | None = None,
     tell: Callable[[Corpus], None] = lambda _: None,

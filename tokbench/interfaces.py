@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from tokbench.plurals import counted
 from tokbench.tokens import ModelInput, Segmentation, SpecialPolicy
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ class TokenizerInfo:
     lossless: bool
     kernel: str
 
+    def __repr__(self) -> str:
+        """Short: special tokens are counted, as there may be hundreds."""
+        lossless = "lossless" if self.lossless else "not lossless"
+        special = counted(len(self.special_tokens), "special token")
+        return f"<{self.name}: {self.backend}, {self.vocab_size:,} entries, {special}, {lossless}, {self.kernel}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
@@ -52,6 +59,10 @@ class Encoded:
 
     ids: NDArray[np.uint32]
     offsets: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        """Short: how many there are."""
+        return f"<{counted(len(self), 'text')}, {counted(len(self.ids), 'id')}>"
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -84,6 +95,10 @@ class EncodedSpans:
     stops: NDArray[np.int64]
     kinds: NDArray[np.uint8]
 
+    def __repr__(self) -> str:
+        """Short: how many there are."""
+        return f"<{counted(len(self.encoded), 'text')}, {counted(len(self.encoded.ids), 'token')} with their places>"
+
 
 class Progress(Protocol):
     """Where long work says how far it is; called in the thread that started the work."""
@@ -94,6 +109,17 @@ class Progress(Protocol):
 
 def no_progress(phase: str, done: int, total: int | None, unit: str) -> None:
     """Report to nobody."""
+
+
+def known_bytes(documents: object) -> int | None:
+    """About how many bytes of text documents have, where they know that before they are read; else None."""
+    size = getattr(documents, "text_bytes", None)
+    return size if isinstance(size, int) else None
+
+
+def total_for(done: int, total: int | None) -> int | None:
+    """A total to report beside what is done: none where there is more than was known of."""
+    return total if total is not None and done <= total else None
 
 
 class Tokenizer(Protocol):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import whole_number
+from tokbench.corpus.given import corpus_of
 from tokbench.corpus.groups import folder_groups
 from tokbench.errors import ConfigError
+from tokbench.evaluation.aggregation import AGGREGATIONS
 from tokbench.evaluation.alignment import align, lines_of
 from tokbench.evaluation.comparison import Setting, compare_contestants, unique_names
 from tokbench.evaluation.contestants import BACKENDS, Contestant, train_contestants
@@ -41,9 +44,9 @@ _LARGEST_SIZE = 1 << 24
 
 
 def compare(
-    corpus: Corpus,
+    corpus: Corpus | str | Path,
     *,
-    tokenizers: Sequence[Tokenizer] = (),
+    tokenizers: Sequence[Tokenizer | str | Path] = (),
     backends: Sequence[str] | None = None,
     vocab_size: int | None = None,
     baseline: str | None = None,
@@ -60,8 +63,8 @@ def compare(
     """Judge tokenizers on a corpus; where there are none, train some on nine tenths of it first.
 
     Args:
-        corpus: what they are judged on, all of it, or the tenth that is held out of training.
-        tokenizers: those to judge.
+        corpus: what they are judged on, all of it, or the tenth that is held out of training; or its path.
+        tokenizers: those to judge, or their paths and names.
         backends: the algorithms to train where no tokenizer is given.
         vocab_size: their size; by default one that all of them can fill.
         baseline: the name of the one that differences are taken to; by default the first.
@@ -84,6 +87,11 @@ def compare(
         TrainingError: no algorithm could be trained.
         TextError: a document that cannot be encoded.
     """
+    corpus = corpus_of(corpus)
+    if aggregation not in AGGREGATIONS:
+        raise ConfigError(
+            f"unknown aggregation {aggregation!r:.40}", hint=f"choose {', '.join(AGGREGATIONS)}"
+        )
     judge = partial(
         compare_contestants,
         reference_group=reference_group,
@@ -101,8 +109,8 @@ def compare(
             raise ConfigError(
                 "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
             )
-        given = [Contestant(tokenizer) for tokenizer in tokenizers]
-        reading = Reading(Documents(corpus))
+        given = [Contestant(tokenizer) for tokenizer in _opened(tokenizers)]
+        reading = Reading(Documents(corpus), text_bytes=corpus.text_bytes)
         chosen = _mix_of(mix, corpus, reading)
         return judge(given, reading, alignment=_alignment_of(corpus, reading), mix=chosen)
     split = split_corpus(corpus, seed=seed)
@@ -130,9 +138,9 @@ def compare(
 
 
 def report(
-    corpus: Corpus,
+    corpus: Corpus | str | Path,
     *,
-    tokenizer: Tokenizer,
+    tokenizer: Tokenizer | str | Path,
     model: Model | None = None,
     reference_group: str | None = None,
     times: bool = True,
@@ -144,8 +152,8 @@ def report(
     """Report on one tokenizer in depth.
 
     Args:
-        corpus: what it is judged on, all of it.
-        tokenizer: any.
+        corpus: what it is judged on, all of it, or its path.
+        tokenizer: any, or its path or name.
         model: what is known of the model that it is for; without it there are no costs.
         reference_group: the language that premiums are taken over; by default English, else the cheapest.
         times: whether to measure how fast it encodes.
@@ -157,9 +165,10 @@ def report(
     Raises:
         ConfigError, CorpusError, TextError: as `compare`.
     """
-    reading = Reading(Documents(corpus))
+    corpus = corpus_of(corpus)
+    reading = Reading(Documents(corpus), text_bytes=corpus.text_bytes)
     comparison = compare_contestants(
-        [Contestant(tokenizer)],
+        [Contestant(one) for one in _opened([tokenizer])],
         reading,
         alignment=_alignment_of(corpus, reading),
         reference_group=reference_group,
@@ -180,6 +189,17 @@ def _mix_of(weights: Mapping[str, float] | None, corpus: Corpus, reading: Readin
     return mix_among(weights, reading.groups, folder_groups(corpus.files, corpus.options.group_by))
 
 
+def _opened(tokenizers: Sequence[Tokenizer | str | Path]) -> list[Tokenizer]:
+    """Tokenizers as they are, and those of paths and names. Raises as `tokbench.load`, `ConfigError`."""
+    from tokbench.workbench import load
+
+    if isinstance(tokenizers, str | Path):
+        raise ConfigError(
+            f"tokenizers is {str(tokenizers)!r:.40}, where a list is needed", hint="put it into one"
+        )
+    return [load(one) if isinstance(one, str | Path) else one for one in tokenizers]
+
+
 def _alignment_of(corpus: Corpus, reading: Reading) -> Alignment | str:
     """The groups of a corpus that say the same, line by line, or why there are none."""
     parallel = corpus.parallel_groups()
@@ -187,7 +207,7 @@ def _alignment_of(corpus: Corpus, reading: Reading) -> Alignment | str:
 
 
 def sweep(
-    corpus: Corpus,
+    corpus: Corpus | str | Path,
     *,
     sizes: Sequence[int],
     backend: str = "bpe",
@@ -201,7 +221,7 @@ def sweep(
     """Judge an algorithm at several vocabulary sizes on a held-out tenth of a corpus.
 
     Args:
-        corpus: nine tenths of it are learned from.
+        corpus: nine tenths of it are learned from; or its path.
         sizes: vocabulary sizes.
         backend: the algorithm; BPE is trained once, any other once for each size.
         options: its other options.
@@ -215,6 +235,7 @@ def sweep(
         ConfigError, TrainingError: as `sweep_sizes`.
         CorpusError: a text that cannot be read, or too little of it to hold some out.
     """
+    corpus = corpus_of(corpus)
     split = split_corpus(corpus, seed=seed)
     return sweep_sizes(
         split,
@@ -260,7 +281,7 @@ def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Compariso
 
 
 def check(
-    corpus: Corpus,
+    corpus: Corpus | str | Path,
     *,
     tokenizers: Sequence[Tokenizer],
     gates: Sequence[Gate] = (),
@@ -274,7 +295,7 @@ def check(
     """Hold tokenizers to bounds on a corpus.
 
     Args:
-        corpus: what they are judged on.
+        corpus: what they are judged on, or its path.
         tokenizers: at least one.
         gates: the bounds.
         saved: an older comparison; documents become one figure as there, premiums are over the same language.
@@ -290,6 +311,7 @@ def check(
         ConfigError: a gate that cannot be checked, or another text.
         CorpusError, TextError: a text that cannot be read, or encoded.
     """
+    corpus = corpus_of(corpus)
     names = unique_names([tokenizer.info.name for tokenizer in tokenizers])
     older = [] if saved is None else list(saved.gates(names, holding or Holding()))
     if not gates and not older:

@@ -10,6 +10,7 @@ from tokbench.config import load_preset, preset_names
 from tokbench.defaults import DEFAULT_NAME, default_directory
 from tokbench.interfaces import BackendInfo, BackendOption
 from tokbench.listing_results import BackendsResult, CorpusGroup, CorpusResult, ListedTokenizer, ListResult
+from tokbench.plurals import counted
 from tokbench.registry import backend_names, get_backend
 from tokbench.workbench import DEFAULT_BACKEND, TOKENIZERS
 
@@ -56,7 +57,8 @@ def _listed_default() -> ListedTokenizer:
 def _trained_on(training: Mapping[str, Any] | None) -> str:
     if not training or not isinstance(training.get("num_bytes"), int):
         return ""
-    return f"trained on {training['num_bytes']:,} bytes in {training.get('documents', 0):,} documents"
+    documents = counted(training.get("documents", 0), "document")
+    return f"trained on {counted(training['num_bytes'], 'byte')} in {documents}"
 
 
 def list_backends() -> BackendsResult:

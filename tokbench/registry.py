@@ -6,11 +6,11 @@ entry points of the group `tokbench.backends` of whatever is installed.
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from tokbench.errors import BackendUnavailableError, UnknownBackendError
+from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from tokbench.interfaces import Backend
@@ -46,11 +46,9 @@ def get_backend(name: str) -> Backend:
     """
     target = _BUILT_IN.get(name) or _installed().get(name)
     if target is None:
-        names = backend_names()
-        close = difflib.get_close_matches(name, names, n=1)
         raise UnknownBackendError(
             f"there is no backend {name!r}",
-            hint=f"did you mean {close[0]!r}?" if close else f"the backends are {', '.join(names)}",
+            hint=meant(name, backend_names(), otherwise="the backends are {}"),
         )
     module, _, attribute = target.partition(":")
     try:

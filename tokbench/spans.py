@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from tokbench.arguments import texts_of
 from tokbench.interfaces import Encoded, EncodedSpans, SupportsSpans
 from tokbench.tokens import TokenKind
 
@@ -49,7 +50,7 @@ def encode_spans(tokenizer: Tokenizer, texts: Sequence[str], *, threads: int | N
     """
     if isinstance(tokenizer, SupportsSpans):
         return tokenizer.encode_spans(texts, threads=threads)
-    return segmented(tokenizer, texts)
+    return segmented(tokenizer, texts_of(texts))
 
 
 def segmented(tokenizer: Tokenizer, texts: Sequence[str]) -> EncodedSpans:

@@ -60,6 +60,15 @@ def check_special_tokens(special_tokens: Sequence[str]) -> None:
                 )
 
 
+def check_policy(special: object) -> None:
+    """Raise `ConfigError` for what says nothing of special tokens, such as a policy's name."""
+    if not isinstance(special, SpecialPolicy):
+        choices = ", ".join(f"SpecialPolicy.{policy.name}" for policy in SpecialPolicy)
+        raise ConfigError(
+            f"special is {special!r:.40}, where a SpecialPolicy is needed", hint=f"choose {choices}"
+        )
+
+
 class SpecialTokenFinder:
     """Cuts texts at special tokens: the leftmost first, and of two that start together the longest.
 
@@ -83,6 +92,7 @@ class SpecialTokenFinder:
         Raises:
             SpecialTokenError: the text holds one under `SpecialPolicy.RAISE`.
         """
+        check_policy(special)
         position = 0
         if self._pattern is not None and special is not SpecialPolicy.TEXT:
             for match in self._pattern.finditer(text):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING
 
+from tokbench.arguments import whole_ids
 from tokbench.errors import DecodeError, UnknownIdError
 from tokbench.interfaces import Decoding, TellsDecoding
+from tokbench.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,11 +40,17 @@ class StreamingDecoder:
             tokenizer: gives the bytes.
             errors: "replace" puts U+FFFD for bytes that are no whole characters, "strict" is an error.
         """
+        if not hasattr(tokenizer, "decode_bytes"):
+            raise DecodeError(f"a tokenizer decodes a stream, and this is {type(tokenizer).__name__}")
         self._tokenizer = tokenizer
         self._errors = errors
         self._decoding = tokenizer.decoding if isinstance(tokenizer, TellsDecoding) else Decoding.WHOLE
         self._specials = frozenset(tokenizer.info.special_tokens.values())
         self._begin()
+
+    def __repr__(self) -> str:
+        """Short: whose ids it decodes, and how many it was fed."""
+        return f"<decoder of {self._tokenizer.info.name!r}, {counted(self._fed, 'id')} fed>"
 
     def feed(self, ids: int | Iterable[int]) -> str:
         """The text that is certain after one more id, or some.
@@ -51,7 +59,7 @@ class StreamingDecoder:
             UnknownIdError: an id that the vocabulary does not have; its position counts from the first fed.
             DecodeError: bytes that are no character, under "strict". Then this text cannot go on.
         """
-        some = [ids] if isinstance(ids, int) else list(map(int, ids))
+        some = [ids] if isinstance(ids, int) else whole_ids(ids)
         if not some:
             return ""
         if self._decoding is Decoding.WHOLE:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from functools import cached_property
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokbench.errors import DecodeError, ModelFormatError, TokbenchError, UnknownIdError
+from tokbench.base import PlainUse, TakesTemplate, decoded
+from tokbench.errors import ModelFormatError, TokbenchError, UnknownIdError
 from tokbench.formats.tokbin import Kind, Model, TokbinFile
 from tokbench.interfaces import Decoding, TellsDecoding, TokenizerInfo
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
@@ -39,7 +41,7 @@ def open_tokbin(path: Path | str) -> TokbinTokenizer:
     return TokbinTokenizer(TokbinFile.open(path))
 
 
-class TokbinTokenizer:
+class TokbinTokenizer(PlainUse, TakesTemplate):
     """A tokenizer over a mapped file; see `tokbench.interfaces.Tokenizer` for the contract.
 
     What an id stands for is looked up in the file. What encodes is made from it when a text is
@@ -96,7 +98,7 @@ class TokbinTokenizer:
             return self.engine.decode_bytes(ids)
         parts = []
         for position, id in enumerate(ids):
-            data = self.file.token_bytes(int(id))
+            data = self.file.token_bytes(index(id))
             if data is None:
                 raise UnknownIdError(id, position, self.file.num_ids)
             parts.append(data)
@@ -113,13 +115,7 @@ class TokbinTokenizer:
         """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
         if self.file.model not in _BPE:
             return self.engine.decode(ids, errors=errors)
-        try:
-            return self.decode_bytes(ids).decode(errors=errors)
-        except UnicodeDecodeError as error:
-            raise DecodeError(
-                f"the ids do not make whole characters: byte {error.start} of their text",
-                hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
-            ) from None
+        return decoded(self.decode_bytes(ids), errors=errors)
 
     def description(self) -> Description:
         """What it is made of; see `tokbench.models`."""
@@ -156,12 +152,6 @@ class TokbinTokenizer:
         """The tokens of a text with their bytes and places; its ids are those of `encode`."""
         return self.engine.segment(text, special=special)
 
-    def with_template(
-        self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
-    ) -> list[int]:
-        """The ids of one text or of two, with the special tokens that a model wants around them."""
-        return list(self.model_input(text, pair, special=special, limits=False).ids)
-
     def model_input(
         self,
         text: str,
@@ -171,7 +161,7 @@ class TokbinTokenizer:
         template: bool = True,
         limits: bool = True,
     ) -> ModelInput:
-        """The same with type ids, and cut and filled up as the file asks; see `SupportsTemplate`."""
+        """What a model gets of one text or of two; see `TakesTemplate`."""
         return input_of(self.engine, text, pair, special=special, template=template, limits=limits)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:

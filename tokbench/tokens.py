@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
+from tokbench.plurals import counted
+
+_SHOWN = 8
+
 
 class Span(NamedTuple):
     """A half-open range of UTF-8 byte offsets into the original text.
@@ -64,6 +68,12 @@ class Segmentation:
 
     text: str
     tokens: tuple[Token, ...]
+
+    def __repr__(self) -> str:
+        """Short: the first tokens, each by its id and bytes."""
+        shown = ", ".join(f"{token.id} {token.piece!r}" for token in self.tokens[:_SHOWN])
+        more = ", …" if len(self.tokens) > _SHOWN else ""
+        return f"<{counted(len(self.tokens), 'token')}: {shown}{more}>"
 
     @property
     def ids(self) -> list[int]:

@@ -44,7 +44,7 @@ _SHORT_TEXT = 1 << 18
 
 
 def train(
-    texts: Iterable[str],
+    texts: Iterable[str] | str | Path,
     *,
     backend: str | None = None,
     preset: str | None = None,
@@ -55,7 +55,7 @@ def train(
 
     Args:
         texts: any iterable of strings, read once and streamed; or a corpus (`tokbench.open_corpus`),
-            whose files the native kernel reads itself.
+            whose files the native kernel reads itself; or its path: a string is one, never a text.
         backend: a registered backend; by default the preset's, else "bpe".
         preset: a preset's name or path; what stands in `options` takes precedence.
         progress: told how far it is.
@@ -72,8 +72,10 @@ def train(
     >>> [tokenizer.token_bytes(id) for id in tokenizer.encode("lower")]
     [b'low', b'e', b'r']
     """
+    from tokbench.corpus.given import texts_of
+
     chosen, config = _configured(backend, preset, options)
-    return chosen.train(texts, config, progress=progress)
+    return chosen.train(texts_of(texts), config, progress=progress)
 
 
 def train_and_save(
@@ -178,6 +180,9 @@ def _configured(backend: str | None, preset: str | None, options: Mapping[str, A
     from tokbench.registry import get_backend
 
     base: Mapping[str, Any] = {}
+    for what, name in (("backend", backend), ("preset", preset)):
+        if not isinstance(name, str | None):
+            raise ConfigError(f"a {what} is named by a text, and this is {type(name).__name__}")
     if preset is not None:
         found = load_preset(preset)
         if backend not in (None, found.backend):
@@ -304,12 +309,23 @@ def _no_tokenizer(name: str) -> StoreError:
         )
     saved = store.saved_tokenizers(TOKENIZERS)
     known = [*(one.directory.name for one in saved if one.error is None), DEFAULT_NAME]
-    close = nearest(name, known)
+    close = nearest(name, known) or _path_near(name)
     meant = "" if close is None else f"did you mean {close!r}? "
     return StoreError(
         f"there is no tokenizer {name!r}",
         hint=f"{meant}there are {', '.join(known)}; a path, tiktoken:NAME and hf:ORG/MODEL work too",
     )
+
+
+def _path_near(name: str) -> str | None:
+    """Of a path that is not there, the nearest name in the same folder."""
+    import difflib
+
+    path = Path(name)
+    if path.name == name or not path.parent.is_dir():
+        return None
+    close = difflib.get_close_matches(path.name, sorted(each.name for each in path.parent.iterdir()), n=1)
+    return str(path.parent / close[0]) if close else None
 
 
 # --- using ------------------------------------------------------------------------------------

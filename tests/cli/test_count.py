@@ -177,7 +177,7 @@ def test_stdin_is_read_where_nothing_is_named(run, trained, command):
 
 def test_an_option_that_takes_one_value_is_given_once(run, trained):
     message = "'-t' / '--tokenizer': it is given more than once, and takes one value"
-    run("encode", "-t", trained, "-t", "default", "text").refused(2, message)
+    run("decode", "-t", trained, "-t", "default", "72").refused(2, message)
     assert run("count", "--json", "--json", "text").good().json["total"]["characters"] == 4
 
 
@@ -206,7 +206,7 @@ def test_bad_utf8_is_told(run, tmp_path):
     run("count", "bad.txt").refused(1, "bad.txt: not UTF-8 at byte 1 (0xFF)", "--errors replace")
     done = run("count", "bad.txt", "--errors", "replace", "--json").good()
     assert done.json["total"]["characters"] == 3
-    assert "1 bytes that are not UTF-8 were replaced" in done.stderr
+    assert "1 byte that is not UTF-8 was replaced" in done.stderr
     run("count", "bad.txt", "--errors", "skip").refused(1, "no document of bad.txt is UTF-8")
 
 

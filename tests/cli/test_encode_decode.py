@@ -145,7 +145,7 @@ def test_bad_utf8_is_refused_or_replaced_as_asked(run, tmp_path):
     run("encode", "bad.txt").refused(1, "bad.txt: not UTF-8 at byte 3 (0xE9)", "--errors replace")
     done = run("encode", "bad.txt", "--errors", "replace").good()
     assert run("decode", "-", stdin=done.out).good().stdout == "caf\ufffd"
-    assert done.stderr == "note: 1 bytes that are not UTF-8 were replaced by U+FFFD\n"
+    assert done.stderr == "note: 1 byte that is not UTF-8 was replaced by U+FFFD\n"
 
 
 def test_an_argument_that_is_not_utf8(process):
@@ -247,3 +247,36 @@ def test_a_text_that_another_tokenizer_encoded(run, trained):
     run("decode", "-t", trained, "-", stdin=" ".join(map(str, ids)).encode()).refused(
         1, "were they made by another tokenizer?"
     )
+
+
+def test_several_tokenizers_have_a_line_each_for_each_text(run, trained):
+    done = run("encode", "-t", trained, "-t", "default", "a text", "another").good()
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [name for name, _ in rows] == ["mine", "default"] * 2
+    for name, (first, second) in (("mine", rows[::2]), ("default", rows[1::2])):
+        tokenizer = trained if name == "mine" else name
+        alone = run("encode", "-t", tokenizer, "a text", "another").good().stdout.splitlines()
+        assert [first[1], second[1]] == alone
+    documents = run("encode", "--json", "-t", trained, "-t", "default", "a text").good().documents
+    assert [one["name"] for one in documents] == ["mine", "default"]
+    assert [" ".join(map(str, one["ids"])) for one in documents] == [rows[0][1], rows[1][1]]
+
+
+def test_shards_are_of_one_tokenizer(run, trained, tmp_path):
+    (tmp_path / "a.txt").write_text("text", encoding="utf-8")
+    several = ["encode", "-t", trained, "-t", "default", "a.txt", "--out", "shards"]
+    run(*several).refused(2, "one tokenizer")
+    assert not (tmp_path / "shards").exists()
+
+
+def test_several_text_fields_are_joined_and_shards_remember_them(run, trained, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a": "one", "b": "two"}\n{"b": "three"}\n', encoding="utf-8")
+    fields = ["--text-field", "a", "--text-field", "b"]
+    expected = run("encode", "--text", "-t", trained, "one\n\ntwo", "three").good().stdout
+    assert run("encode", "a.jsonl", "-t", trained, *fields).good().stdout == expected
+    run("encode", "a.jsonl", "-t", trained, *fields, "--out", "shards").good()
+    assert run("decode", "shards", "-t", trained, "--json").documents == [
+        {"text": "one\n\ntwo"},
+        {"text": "three"},
+    ]
+    assert "good" in run("verify", "shards", "a.jsonl", "-t", trained).good().stdout

@@ -87,7 +87,7 @@ def test_what_is_odd_is_told(tmp_path: Path) -> None:
     path.write_bytes(b"".join(lines))
     found = inspected(path, "--pattern", "gpt4")
     assert found["warnings"] == [
-        "1 tokens are not made of two of lower rank, as b'xyz'",
+        "1 token is not made of two of lower rank, as b'xyz'",
         "258 ids below the largest have no token",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import time
@@ -164,3 +165,67 @@ def test_json_lines_come_twice_a_second_and_at_each_end(capsys, monkeypatch):
     done = [json.loads(line)["done"] for line in capsys.readouterr().err.splitlines()]
     assert (done[0], done[-1]) == (0, 100)
     assert 17 <= len(done) <= 22
+
+
+# --- totals -----------------------------------------------------------------------------------
+
+
+def phases_of(done):
+    """Phase → its reports."""
+    lines = reports(done)
+    return {
+        phase: [line for line in lines if line["phase"] == phase] for phase in {one["phase"] for one in lines}
+    }
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.jsonl.gz"])
+def test_shards_of_files_tell_how_much_there_is(run, trained, tmp_path, name):
+    rows = [f"line {number} of some text" for number in range(60_000)]
+    data = "\n".join(rows if name == "a.txt" else [json.dumps({"text": row}) for row in rows]).encode()
+    (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
+    done = run(
+        "encode", name, "-t", trained, "--documents", "lines", "--out", "s", "--progress", "json"
+    ).good()
+    told = phases_of(done)["encoding"]
+    size = (tmp_path / name).stat().st_size
+    assert {line["total"] for line in told} == {size}
+    steps = [line["done"] for line in told]
+    assert steps == sorted(steps)
+    assert 0 < steps[-1] <= size
+
+
+def test_judging_tells_how_much_text_there_is(run, trained, tmp_path):
+    text = "".join(f"line {number} of some text\n" for number in range(2_000))
+    (tmp_path / "a.txt").write_text(text)
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in text.splitlines()))
+    asked = ["--no-times", "--progress", "json", "-t", trained, "-t", "default"]
+    plain = phases_of(run("compare", "a.txt", *asked).good())
+    for name in ("mine", "default"):
+        assert {(line["done"], line["total"]) for line in plain[f"judging {name}"]} == {
+            (len(text), len(text))
+        }
+    # How long the texts of records are is known once they have been read.
+    records = phases_of(run("compare", "a.jsonl", *asked).good())
+    size = len(text) - text.count("\n")
+    assert {line["total"] for line in records["judging mine"]} == {None}
+    assert {(line["done"], line["total"]) for line in records["judging default"]} == {(size, size)}
+
+
+def test_trainings_of_libraries_tell_how_much_there_is(run, tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"line {number} of some text\n" for number in range(100_000)))
+    told = phases_of(
+        run(
+            "train", "a.txt", "--backend", "sentencepiece", "--vocab-size", "400", "--progress", "json"
+        ).good()
+    )
+    size = (tmp_path / "a.txt").stat().st_size
+    assert {line["total"] for line in told["reading"] if line["unit"] == "bytes"} == {size}
+    assert {line["total"] for line in told["training"]} == {400 - 259}
+
+
+def test_a_bar_of_known_length_has_its_share(bar):
+    with progress_module._bar() as report:
+        for done, total in ((0, 4_000_000), (1_000_000, 4_000_000), (4_000_000, 4_000_000)):
+            report("encoding", done, total, "bytes")
+        report("reading", 5, None, "bytes")
+    assert [figures["share"] for figures in bar.figures] == ["0%", "25%", "100%", ""]

@@ -109,3 +109,21 @@ def test_a_text_on_stdin_is_enough_for_a_report(run, trained, tmp_path):
     )
     assert found["tokenizer"]["metrics"] == expected["tokenizer"]["metrics"]
     assert found["robustness"] == expected["robustness"]
+
+
+def test_several_tokenizers_have_a_report_each(run, trained, tmp_path):
+    (tmp_path / "a.txt").write_text("one two three\nfour\n", encoding="utf-8")
+    asked = ["report", "a.txt", "--metrics", "bytes_per_token"]
+    several = [*asked, "-t", trained, "-t", "default"]
+    heads = [line for line in run(*several).good().lines if "entries, runs on" in line]
+    assert [head.partition(":")[0] for head in heads] == ["mine", "default"]
+    data = run(*several, "--json").good().json
+    assert (data["schema"], [one["tokenizer"]["name"] for one in data["reports"]]) == (
+        "tokbench.report/1",
+        ["mine", "default"],
+    )
+    alone = [run(*asked, "-t", name, "--csv").good().stdout.splitlines() for name in (trained, "default")]
+    assert run(*several, "--csv").good().stdout.splitlines() == [*alone[0], *alone[1][1:]]
+    markdown = [run(*asked, "-t", name, "--markdown").good().stdout for name in (trained, "default")]
+    assert run(*several, "--markdown").good().stdout == "\n".join(markdown)
+    run(*several, "--html", "a.html").refused(2, "--html draws the report of one tokenizer", "compare")

@@ -83,7 +83,7 @@ def test_every_option_does_something(encode, run, trained, special_ids, tmp_path
         1, "--errors was strict, and is replace"
     )
     done = run("encode", "bad.txt", "-t", trained, "--out", "bad", "--errors", "replace", "--force").good()
-    assert done.stderr == "note: 1 bytes that are not UTF-8 were replaced by U+FFFD\n"
+    assert done.stderr == "note: 1 byte that is not UTF-8 was replaced by U+FFFD\n"
     progress = encode("--force", "--progress", "json").good()
     assert {json.loads(line)["phase"] for line in progress.stderr.splitlines()} == {"reading", "encoding"}
 

@@ -81,7 +81,8 @@ def test_usage_errors(run, files, arguments, parts):
 
 
 def test_sizes_that_cannot_be_trained(run, files, tmp_path):
-    run("sweep", *files, "--sizes", "20,2k", "--backend", "sentencepiece").refused(2, "of 20 is too small")
+    too_small = ["--sizes", "20,2k", "--backend", "sentencepiece"]
+    run("sweep", *files, *too_small).refused(1, "of 20 is too small", "--vocab-size")
     data = run("sweep", files[0], "--sizes", "500k", "--backend", "unigram", "--json").good().json
     assert data["missing"] == [500_000]
     assert data["points"][0]["vocab_size"] < 10_000

@@ -201,7 +201,7 @@ def test_documents_of_a_text_file(train, tmp_path, unit, documents):
     ("policy", "note"),
     [
         ("replace", "2 bytes that are not UTF-8 were replaced by U+FFFD"),
-        ("skip", "1 documents that are not UTF-8 were left out"),
+        ("skip", "1 document that is not UTF-8 was left out"),
     ],
 )
 def test_errors_says_what_becomes_of_bad_utf8(run, tmp_path, text, policy, note):

@@ -133,7 +133,7 @@ def test_skipping_leaves_out_the_bad_documents_alone(data, size, unit):
 def test_jsonl_gives_back_what_was_written(written, size, ascii_only):
     lines = "\n".join(json.dumps({"n": 1, "text": text}, ensure_ascii=ascii_only) for text in written)
     stream = utf8_stream("a.jsonl", cut(lines.encode(), size))
-    records = list(jsonl_records(stream, RecordFields("text"), errors="strict", problems=Problems()))
+    records = list(jsonl_records(stream, RecordFields(("text",)), errors="strict", problems=Problems()))
     assert [record.text for record in records] == written
     assert [record.number for record in records] == list(range(1, len(written) + 1))
 
@@ -142,7 +142,7 @@ def test_jsonl_gives_back_what_was_written(written, size, ascii_only):
 def test_any_bytes_as_jsonl_are_records_or_a_clear_error(data, size):
     try:
         stream = utf8_stream("a.jsonl", cut(data, size))
-        records = list(jsonl_records(stream, RecordFields("text"), errors="strict", problems=Problems()))
+        records = list(jsonl_records(stream, RecordFields(("text",)), errors="strict", problems=Problems()))
     except CorpusError as error:
         assert error.message.startswith("a.jsonl")
     else:

@@ -86,7 +86,7 @@ def test_it_can_be_left_out(tmp_path: Path, case: Any) -> None:
     else:
         assert list(corpus) == [text for text in every if text not in ("ééé é", "ab\ncd\nef")]
     assert (corpus.problems.skipped_documents, corpus.problems.long_documents) == (1, 1)
-    assert "1 documents longer than --max-document-bytes" in str(corpus.problems)
+    assert "1 document longer than --max-document-bytes" in str(corpus.problems)
 
 
 @given(

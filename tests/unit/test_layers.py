@@ -20,7 +20,7 @@ PACKAGE = Path(tokbench.__file__).parent
 
 # Each part imports from those before it, and from itself. A new part gets its place here.
 ORDER = [
-    "errors", "tokens", "compiled", "compression", "reading", "ids",
+    "errors", "plurals", "tokens", "compiled", "compression", "reading", "ids", "arguments", "near_names",
     "interfaces", "streaming", "spans", "token_table", "models", "special_tokens", "post_processing", "graphemes",
     "resources", "sampling",
     "config", "store", "corpus", "formats", "metrics", "results", "listing_results",
@@ -31,7 +31,7 @@ ORDER = [
 ]  # fmt: skip
 
 RENDER_IMPORTS = {
-    *("errors", "tokens", "interfaces", "graphemes", "results", "listing_results", "inspection"),
+    *("errors", "tokens", "plurals", "interfaces", "graphemes", "results", "listing_results", "inspection"),
     *("evaluation", "metrics", "benchmarking"),
 }
 

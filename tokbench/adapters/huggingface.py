@@ -25,11 +25,12 @@ from tokbench.adapters.huggingface_entries import laid_out
 from tokbench.adapters.huggingface_spans import byte_offsets, own_places, own_spans
 from tokbench.adapters.side_by_side import Lines
 from tokbench.adapters.stretches import StretchMemo
-from tokbench.base import BaseTokenizer, utf8
+from tokbench.base import BaseTokenizer, TakesTemplate, utf8
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError, TextError, TokbenchError
 from tokbench.interfaces import Decoding, Encoded, EncodedSpans, TokenizerInfo
 from tokbench.models import HuggingFaceModel
 from tokbench.spans import KIND_NUMBERS, PieceTable
+from tokbench.special_tokens import check_policy
 from tokbench.tokens import ModelInput, Segmentation, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 _BATCH = 1024
 
 
-class HuggingFaceTokenizer(BaseTokenizer):
+class HuggingFaceTokenizer(BaseTokenizer, TakesTemplate):
     """A tokenizer by the bytes of its `tokenizer.json`: BPE, WordPiece, Unigram or WordLevel.
 
     Added tokens that are not special belong to the tokenizer and are found in every text. A piece
@@ -263,19 +264,6 @@ class HuggingFaceTokenizer(BaseTokenizer):
         kinds = [self._kind(id, specials=False) for id in range(self.info.vocab_size)]
         return np.array([KIND_NUMBERS[kind] for kind in kinds], np.uint8)
 
-    def with_template(
-        self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
-    ) -> list[int]:
-        """The ids of one text or of two, with the special tokens that a model wants around them.
-
-        They are those of the file's post-processor, as [CLS] … [SEP]; without one, none are added.
-
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
-        """
-        return list(self.model_input(text, pair, special=special, limits=False).ids)
-
     def model_input(
         self,
         text: str,
@@ -285,12 +273,7 @@ class HuggingFaceTokenizer(BaseTokenizer):
         template: bool = True,
         limits: bool = True,
     ) -> ModelInput:
-        """The same with type ids, and cut and filled up as the file asks; see `SupportsTemplate`.
-
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate, or cannot be cut as the file asks.
-        """
+        """What a model gets of one text or of two; see `TakesTemplate`. The template is the file's post-processor."""
         texts = [text] if pair is None else [text, pair]
         for each in texts:
             utf8(each)
@@ -358,6 +341,7 @@ class HuggingFaceTokenizer(BaseTokenizer):
 
     def _engine_for(self, texts: Sequence[str], *, special: SpecialPolicy) -> tokenizers.Tokenizer:
         """The copy of the library that keeps to a policy. Raises `SpecialTokenError`."""
+        check_policy(special)
         if special is SpecialPolicy.TEXT or not self._unspeakable:
             return self._engine
         if special is SpecialPolicy.RAISE:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.config import PassesOn
 from tokbench.errors import ConfigError
 from tokbench.formats.sentencepiece_model import NORMALIZER_FIELDS, SPACE, TRAINER_FIELDS, ModelType
+from tokbench.near_names import meant
 from tokbench.special_tokens import check_special_tokens
 
 if TYPE_CHECKING:
@@ -244,13 +244,13 @@ class SentencePieceConfig(PassesOn):
                 raise ConfigError(f"{name} is {value}", hint=f"it is from {low} to {high}")
 
     def _check_vocab_size(self) -> None:
-        smallest = max(self.reserved, *self.named_ids.values()) + 1
+        # With bytes and characters it is held to the text, which alone tells what would do.
+        special = self.reserved - (NUM_BYTES if self.byte_fallback else 0)
+        smallest = max(special, *self.named_ids.values()) + 1
         size = self.vocab_size
         if size is not None and size < smallest:
-            fallback = f", {NUM_BYTES} of them bytes" if self.byte_fallback else ""
             raise ConfigError(
-                f"a vocabulary of {size} is too small: {self.reserved} entries are there before any text"
-                f"{fallback}",
+                f"a vocabulary of {size} is too small: {special} entries are special, or have ids of their own",
                 hint=f"the smallest that could work is {smallest}, and the text's characters need more",
             )
         if size is not None and size > _MAX_VOCAB_SIZE:
@@ -320,5 +320,4 @@ def _as_text(value: Any) -> str:
 
 
 def _suggestion(name: str, known: Sequence[str], *, besides: Sequence[str] = ()) -> str:
-    close = difflib.get_close_matches(name, [*known, *besides], n=1)
-    return f"did you mean {close[0]!r}?" if close else f"choose {', '.join(known)}"
+    return meant(name, [*known, *besides], otherwise=f"choose {', '.join(known)}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tokbench.adapters.sentencepiece_config import LONGEST_LINE
 from tokbench.base import utf8
 from tokbench.errors import TrainingError
+from tokbench.plurals import counted, was_or_were
 from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.tokens import SpecialPolicy
 
@@ -53,7 +54,7 @@ class Lines:
         finder = SpecialTokenFinder(self.special_tokens)
         for number, text in enumerate(self.texts):
             if not isinstance(text, str):
-                raise TrainingError(f"document {number} is a {type(text).__name__}, where a string is needed")
+                raise TrainingError(f"document {number} is {type(text).__name__}, where a string is needed")
             self.num_bytes += len(utf8(text))
             self.documents += bool(text)
             for part in finder.cut(text, special=SpecialPolicy.ENCODE):
@@ -64,11 +65,13 @@ class Lines:
         """What a user should know of how the text was read."""
         notes = []
         if self.cut:
-            notes.append(f"{self.cut:,} lines of more than {LONGEST_LINE:,} bytes were cut at a space")
-        if self.left_out:
+            lines = counted(self.cut, "line")
             notes.append(
-                f"{self.left_out:,} lines were left out as longer than max_sentence_length={self.longest}"
+                f"{lines} of more than {LONGEST_LINE:,} bytes {was_or_were(self.cut)} cut at a space"
             )
+        if self.left_out:
+            lines = f"{counted(self.left_out, 'line')} {was_or_were(self.left_out)}"
+            notes.append(f"{lines} left out as longer than max_sentence_length={self.longest}")
         return tuple(notes)
 
     def _lines(self, text: str) -> Iterator[bytes]:

@@ -27,7 +27,8 @@ from tokbench.adapters.sentencepiece_worker import FAILED
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece_model import ModelType, PieceType, parse_model
 from tokbench.formats.unigram_scores import with_rounded_scores
-from tokbench.interfaces import ByteDocuments, TrainingRecord
+from tokbench.interfaces import ByteDocuments, TrainingRecord, known_bytes, total_for
+from tokbench.plurals import was_or_were
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,7 +74,7 @@ def train(
         )
     _require_library()
     started = time.perf_counter()
-    total = documents.num_bytes if isinstance(documents, ByteDocuments) else None
+    total = known_bytes(documents)
     lines = Lines(documents, config.special_tokens, longest=config.max_sentence_length)
     reported = _reported(lines, progress=progress, total=total)
     if config.vocab_size is not None and not config.input_sentence_size:
@@ -137,8 +138,7 @@ def _reported(lines: Lines, *, progress: Progress, total: int | None) -> Iterato
     for line in lines:
         if lines.num_bytes - reported >= _BLOCK_BYTES:
             reported = lines.num_bytes
-            known = total if total is not None and reported <= total else None
-            progress("reading", reported, known, "bytes")
+            progress("reading", reported, total_for(reported, total), "bytes")
         yield line
     progress("reading", lines.num_bytes, lines.num_bytes, "bytes")
 
@@ -184,7 +184,9 @@ def _trained(
             raise TrainingError(
                 "there is no text to train on", hint="name files with text, or leave out --special"
             )
-        answer, code = worker.answer(progress)
+        # A BPE adds pieces until there are so many; a Unigram begins with more, of which it takes away.
+        total = None if isinstance(config, UnigramConfig) else max(vocab_size - config.reserved, 1)
+        answer, code = worker.answer(progress, total=total)
     if code == 0:
         return answer, read
     message = answer.decode(errors="replace") if code == FAILED else worker.last_words(code)
@@ -247,10 +249,10 @@ class _Worker:
                 stream.close()
         return any_line
 
-    def answer(self, progress: Progress) -> tuple[bytes, int]:
+    def answer(self, progress: Progress, *, total: int | None) -> tuple[bytes, int]:
         """Wait for the end; standard output, and the exit code."""
         steps = 0
-        progress("training", 0, None, "pieces")
+        progress("training", 0, total, "pieces")
         while True:
             try:
                 code = self._process.wait(timeout=_POLL_SECONDS)
@@ -258,7 +260,7 @@ class _Worker:
             except subprocess.TimeoutExpired:
                 while not self._steps.empty():
                     steps = self._steps.get()
-                progress("training", steps, None, "pieces")
+                progress("training", steps, total_for(steps, total), "pieces")
         for reader in self._readers:
             reader.join()
         return self._answer, code
@@ -298,14 +300,14 @@ def _training_error(message: str, config: SentencePieceConfig) -> TrainingError:
     if found := _TOO_SMALL.search(message):
         bytes_ = f", {NUM_BYTES} of them bytes" if config.byte_fallback else ""
         return TrainingError(
-            f"a vocabulary of {found[1]} is too small for this text: its characters and what is there anyway "
-            f"are {found[2]} entries{bytes_}",
-            hint=f"the smallest that works is {found[2]}; a lower character_coverage needs fewer",
+            f"a vocabulary of {int(found[1]):,} is too small for this text: its characters and what is there "
+            f"anyway are {int(found[2]):,} entries{bytes_}",
+            hint=f"--vocab-size {found[2]} is the smallest that works; a lower character_coverage needs fewer",
         )
     if found := _TOO_LARGE.search(message):
         return TrainingError(
-            f"this text cannot fill a vocabulary of {found[1]}",
-            hint=f"the largest that works is {found[2]}; without hard_vocab_limit it stops there by itself",
+            f"this text cannot fill a vocabulary of {int(found[1]):,}",
+            hint=f"--vocab-size {found[2]} is the largest that works; without hard_vocab_limit it stops there",
         )
     return TrainingError(
         f"SentencePiece could not train: {_PLACE.sub('', message, count=1)}",
@@ -330,7 +332,7 @@ def _notes(lines: Lines, config: SentencePieceConfig) -> tuple[str, ...]:
     wanted = config.input_sentence_size
     if not 0 < wanted < lines.lines:
         return lines.notes()
-    return (*lines.notes(), f"{wanted:,} of {lines.lines:,} lines were drawn at random")
+    return (*lines.notes(), f"{wanted:,} of {lines.lines:,} lines {was_or_were(wanted)} drawn at random")
 
 
 def _why_early(num_pieces: int, *, vocab_size: int, unit: str) -> str | None:

@@ -246,7 +246,7 @@ def _root(
 def main() -> NoReturn:
     """Run the command of `sys.argv` and exit with its code."""
     _prepare_streams()
-    app()
+    app(prog_name="tokbench")  # whatever started it: completion goes by this name
     raise AssertionError("typer exits by itself")
 
 

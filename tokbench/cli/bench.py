@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.corpora import DocumentChoices
 from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
@@ -28,6 +29,7 @@ def bench(
         typer.Option(
             "--tokenizer",
             "-t",
+            autocompletion=completion.tokenizers,
             metavar="NAME",
             help="A tokenizer to time, by default `default`; several times. Ratios are to the first.",
         ),

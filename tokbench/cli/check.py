@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.corpora import DocumentChoices, GroupByOption, as_before
 from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
@@ -23,15 +24,29 @@ def check(
     *,
     tokenizer: Annotated[
         list[str],
-        typer.Option("--tokenizer", "-t", metavar="NAME", help="A tokenizer to check; several times."),
+        typer.Option(
+            "--tokenizer",
+            "-t",
+            autocompletion=completion.tokenizers,
+            metavar="NAME",
+            help="A tokenizer to check; several times.",
+        ),
     ],
     min: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC=N", help="A figure that must not be lower; GROUP:METRIC=N for a group."),
+        typer.Option(
+            autocompletion=completion.bounds,
+            metavar="METRIC=N",
+            help="A figure that must not be lower; GROUP:METRIC=N for a group.",
+        ),
     ] = None,
     max: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC=N", help="A figure that must not be higher; also premium=N and gini=N."),
+        typer.Option(
+            autocompletion=completion.bounds,
+            metavar="METRIC=N",
+            help="A figure that must not be higher; also premium=N and gini=N.",
+        ),
     ] = None,
     baseline: Annotated[
         Path | None,

@@ -10,30 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import shards
-from tokbench.cli.corpora import DocumentUnit
 from tokbench.cli.id_lists import write_as_it_comes
-from tokbench.cli.opening import EngineOption, PatternOption, SpecialTokenOption, open_tokenizer
+from tokbench.cli.opening import DEFAULT, TextOpeningChoices
+from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
-    MAX_DOCUMENT,
     ColorChoice,
     ColorOption,
     DecodeErrors,
     DropoutOption,
-    EngineChoice,
-    ErrorPolicy,
-    ErrorsOption,
-    FileFlag,
     JsonFlag,
-    MaxDocumentOption,
     ProgressChoice,
     ProgressOption,
     SeedOption,
     SpecialOption,
-    TextFieldOption,
-    TextFlag,
     TokenizerOption,
+    TokenizersOption,
 )
-from tokbench.cli.texts import STDIN, TextsArgument, read_texts
+from tokbench.cli.texts import STDIN, TextChoices, TextsArgument
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -50,37 +43,26 @@ class Layout(StrEnum):
     side_by_side = "side-by-side"
 
 
+@taking_groups
 def encode(
     context: typer.Context,
-    inputs: TextsArgument = None,
     *,
-    tokenizer: TokenizerOption = "default",
-    pattern: PatternOption = None,
-    special_token: SpecialTokenOption = None,
-    engine: EngineOption = EngineChoice.auto,
+    inputs: TextsArgument = None,
+    tokenizer: TokenizersOption = None,
+    opening: TextOpeningChoices,
     special: SpecialOption = SpecialPolicy.TEXT,
     dropout: DropoutOption = None,
     seed: SeedOption = None,
-    text: TextFlag = False,
-    file: FileFlag = False,
-    text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.STRICT,
-    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
+    reading: TextChoices,
     out: shards.OutOption = None,
-    format: shards.FormatOption = shards.ShardFormat.npy,
-    dtype: shards.DtypeOption = shards.TokenType.auto,
-    append_eos: shards.AppendEosFlag = False,
-    eos: shards.EosOption = None,
-    shard_tokens: shards.ShardTokensOption = shards.SHARD_TOKENS,
-    documents: shards.DocumentsOption = DocumentUnit.file,
-    threads: shards.ThreadsOption = None,
-    resume: shards.ResumeFlag = False,
-    force: shards.ForceFlag = False,
+    making: shards.ShardChoices,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Turn text into ids: a line for each text; `--json` adds the pieces and their byte spans.
+
+    Several tokenizers have a line each for each text, which begins with the tokenizer's name and a tab.
 
     With --out, files become shards: documents one behind another in files that numpy maps as they are, with
     an index and a file of offsets beside each. What was interrupted goes on with --resume, to the same bytes.
@@ -89,62 +71,43 @@ def encode(
     from tokbench.render.console import print_json
 
     shards.refuse_contradictions(context, makes_shards=out is not None)
-    opened = open_tokenizer(
-        tokenizer, pattern=pattern, special_token=special_token, engine=engine, progress=progress
-    )
     if out is not None:
-        shards.encode_files(
-            opened,
+        shards.refuse_several(tokenizer)
+    opened = opening.open_all(tokenizer, progress=progress)
+    if out is not None:
+        making.encode_files(
+            opened[0],
             inputs or [STDIN],
             out,
-            reading=shards.Reading(
-                documents=documents,
-                text_field=text_field,
-                errors=errors,
-                max_document_bytes=max_document_bytes,
-            ),
-            format=format.value,
-            dtype=dtype.value,
-            eos=shards.chosen_eos(append_eos=append_eos, eos=eos),
-            shard_tokens=shard_tokens,
+            reading=reading,
             special=special,
-            threads=threads,
-            resume=resume,
-            overwrite=force,
             json=json,
             color=color,
             progress=progress,
         )
         return
-    texts = read_texts(
-        inputs,
-        text=text,
-        file=file,
-        text_field=text_field,
-        errors=errors,
-        max_document_bytes=max_document_bytes,
-    )
     sampling = _sampling(dropout, seed)
-    if json:
-        for result in workbench.encode(opened, texts, special=special, sampling=sampling):
-            print_json(result.document())
-        return
-    for ids in workbench.encode_ids(opened, texts, special=special, sampling=sampling):
-        _print_ids(ids)
+    for item in reading.read(inputs):
+        for one in opened:
+            if json:
+                [result] = workbench.encode(one, [item], special=special, sampling=sampling)
+                print_json(result.document())
+                continue
+            [ids] = workbench.encode_ids(one, [item], special=special, sampling=sampling)
+            _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
 
 
+@taking_groups
 def decode(
+    *,
     ids: Annotated[
         list[str],
         typer.Argument(
             metavar="IDS", help="Ids, or - for what `encode` writes, from stdin; or a folder of shards."
         ),
     ],
-    *,
-    tokenizer: TokenizerOption = "default",
-    pattern: PatternOption = None,
-    special_token: SpecialTokenOption = None,
-    engine: EngineOption = EngineChoice.auto,
+    tokenizer: TokenizerOption = DEFAULT,
+    opening: TextOpeningChoices,
     errors: Annotated[
         DecodeErrors, typer.Option(help="Bytes that are no whole characters: U+FFFD, or an error.")
     ] = DecodeErrors.REPLACE,
@@ -161,9 +124,7 @@ def decode(
     from tokbench.cli.id_lists import read_ids
     from tokbench.render.console import print_json
 
-    opened = open_tokenizer(
-        tokenizer, pattern=pattern, special_token=special_token, engine=engine, progress=progress
-    )
+    opened = opening.open(tokenizer, progress=progress)
     if (folder := shards.folder_of(ids)) is not None:
         shards.decode_documents(opened, folder, document=document, errors=errors.value, json=json)
         return
@@ -181,34 +142,21 @@ def decode(
     sys.stdout.buffer.flush()
 
 
+@taking_groups
 def viz(
+    *,
     inputs: Annotated[
         list[str],
         typer.Argument(metavar="TEXT", help="Texts, files, folders, patterns, or - for stdin."),
     ],
-    *,
-    tokenizer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-t",
-            "--tokenizer",
-            metavar="NAME",
-            help="A tokenizer, by default `default`; several are shown together.",
-        ),
-    ] = None,
-    pattern: PatternOption = None,
-    special_token: SpecialTokenOption = None,
-    engine: EngineOption = EngineChoice.auto,
+    tokenizer: TokenizersOption = None,
+    opening: TextOpeningChoices,
     layout: Annotated[Layout, typer.Option(help="How several tokenizers are shown.")] = Layout.stacked,
     ids: Annotated[bool, typer.Option("--ids", help="Show the ids under the tokens.")] = False,
     special: SpecialOption = SpecialPolicy.TEXT,
     dropout: DropoutOption = None,
     seed: SeedOption = None,
-    text: TextFlag = False,
-    file: FileFlag = False,
-    text_field: TextFieldOption = "text",
-    errors: ErrorsOption = ErrorPolicy.STRICT,
-    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
+    reading: TextChoices,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,
     progress: ProgressOption = ProgressChoice.bar,
@@ -219,22 +167,11 @@ def viz(
     from tokbench.render.tables import render_source
     from tokbench.render.viz import render_viz, viz_document
 
-    opened = [
-        open_tokenizer(name, pattern=pattern, special_token=special_token, engine=engine, progress=progress)
-        for name in tokenizer or ["default"]
-    ]
+    opened = opening.open_all(tokenizer, progress=progress)
     console = make_console(color=color.value)
-    texts = read_texts(
-        inputs,
-        text=text,
-        file=file,
-        text_field=text_field,
-        errors=errors,
-        max_document_bytes=max_document_bytes,
-    )
     sampling = _sampling(dropout, seed)
     several = False
-    for item, following in pairwise(chain(texts, [None])):
+    for item, following in pairwise(chain(reading.read(inputs), [None])):
         assert item is not None
         result = workbench.viz(opened, item.text, special=special, sampling=sampling)
         if json:
@@ -259,8 +196,10 @@ def _sampling(dropout: float | None, seed: int | None) -> Sampling | None:
     return None if dropout is None else Sampling(dropout=dropout, seed=seed or 0)
 
 
-def _print_ids(ids: list[int]) -> None:
-    """Some at a time: a text may have millions."""
+def _print_ids(ids: list[int], *, name: str | None) -> None:
+    """Some at a time: a text may have millions. Behind the name of their tokenizer, where there are several."""
+    if name is not None:
+        sys.stdout.write(f"{name}\t")
     for start in range(0, len(ids), _IDS_AT_ONCE):
         sys.stdout.write(" " if start else "")
         sys.stdout.write(" ".join(map(str, ids[start : start + _IDS_AT_ONCE])))

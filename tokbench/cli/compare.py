@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
 from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.numbers import tokens_option
@@ -25,6 +26,7 @@ def compare(
         typer.Option(
             "--tokenizer",
             "-t",
+            autocompletion=completion.tokenizers,
             metavar="NAME",
             help="A tokenizer to judge; can be given several times. Without it, four are trained, and judged "
             "on a tenth of each group that is held out.",
@@ -32,7 +34,11 @@ def compare(
     ] = None,
     backend: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="An algorithm to train, instead of the four; several times."),
+        typer.Option(
+            autocompletion=completion.backends,
+            metavar="NAME",
+            help="An algorithm to train, instead of the four; several times.",
+        ),
     ] = None,
     vocab_size: Annotated[
         int | None,
@@ -42,7 +48,9 @@ def compare(
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The tokenizer that differences are taken to; by default the first."
+            autocompletion=completion.tokenizers,
+            metavar="NAME",
+            help="The tokenizer that differences are taken to; by default the first.",
         ),
     ] = None,
     reference: Annotated[

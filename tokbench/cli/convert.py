@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, open_tokenizer
 from tokbench.cli.options import (
     ColorChoice,
@@ -33,6 +34,7 @@ def convert(
     compared: Annotated[
         list[str] | None,
         typer.Argument(
+            autocompletion=completion.tokenizers,
             metavar="[A B]",
             help="With --check: the two to compare; --pattern and --special-token are for what needs them.",
         ),
@@ -42,6 +44,7 @@ def convert(
     to: Annotated[
         str | None,
         typer.Option(
+            autocompletion=completion.formats,
             metavar="FORMAT",
             help="tiktoken, tokenizers, transformers, sentencepiece, vocab.txt, tokbin, llama2c or token_bytes.",
         ),

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.options import (
     MAX_DOCUMENT,
+    TEXT_FIELD,
     ErrorPolicy,
     ErrorsOption,
     MaxDocumentOption,
@@ -18,7 +20,7 @@ from tokbench.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tokbench.corpus import Corpus
 
@@ -37,7 +39,12 @@ PathsArgument = Annotated[
 ]
 DocumentsOption = Annotated[DocumentUnit, typer.Option(help="What a text file falls into.")]
 GroupByOption = Annotated[
-    str, typer.Option(metavar="HOW", help="auto, path, script, extension or field:NAME.")
+    str,
+    typer.Option(
+        autocompletion=completion.groupings,
+        metavar="HOW",
+        help="auto, path, script, extension or field:NAME.",
+    ),
 ]
 
 
@@ -47,7 +54,7 @@ class DocumentChoices:
 
     paths: PathsArgument = None
     documents: DocumentsOption = DocumentUnit.file
-    text_field: TextFieldOption = "text"
+    text_field: TextFieldOption = None
     errors: ErrorsOption = ErrorPolicy.STRICT
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
@@ -67,7 +74,7 @@ def chosen_corpus(
     paths: list[str] | None,
     *,
     documents: DocumentUnit,
-    text_field: str,
+    text_field: Sequence[str] | None,
     errors: ErrorPolicy,
     max_document_bytes: str,
     group_by: str = "auto",
@@ -77,11 +84,11 @@ def chosen_corpus(
 
     most = parse_bytes(max_document_bytes, option="--max-document-bytes")
     if not paths:
-        return bundled_corpus()
+        return bundled_corpus(documents=documents.value, group_by=group_by)
     return open_corpus(
         *paths,
         documents=documents.value,
-        text_field=text_field,
+        text_field=text_field or TEXT_FIELD,
         errors=errors.value,
         group_by=group_by,
         max_document_bytes=most,

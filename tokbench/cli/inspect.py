@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, requested
 from tokbench.cli.options import (
     ColorChoice,
@@ -19,11 +20,19 @@ from tokbench.cli.options import (
 
 def inspect(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="What -t takes: a path, a name, tiktoken:…, hf:….")
+        str | None,
+        typer.Argument(
+            autocompletion=completion.tokenizers,
+            metavar="NAME",
+            help="What -t takes: a path, a name, tiktoken:…, hf:….",
+        ),
     ] = None,
     *,
     tokenizer: Annotated[
-        str | None, typer.Option("-t", "--tokenizer", metavar="NAME", help="The same.")
+        str | None,
+        typer.Option(
+            "-t", "--tokenizer", autocompletion=completion.tokenizers, metavar="NAME", help="The same."
+        ),
     ] = None,
     pattern: PatternOption = None,
     special_token: AddedSpecialOption = None,

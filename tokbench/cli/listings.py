@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.options import (
     MAX_DOCUMENT,
+    TEXT_FIELD,
     ColorChoice,
     ColorOption,
     ErrorPolicy,
@@ -17,6 +19,7 @@ from tokbench.cli.options import (
     TextFieldOption,
     parse_bytes,
 )
+from tokbench.cli.texts import tell_problems
 
 
 def corpus(
@@ -30,9 +33,13 @@ def corpus(
     *,
     group_by: Annotated[
         str,
-        typer.Option(metavar="WAY", help="auto, path, script, extension, or field:NAME of records."),
+        typer.Option(
+            autocompletion=completion.groupings,
+            metavar="WAY",
+            help="auto, path, script, extension, or field:NAME of records.",
+        ),
     ] = "auto",
-    text_field: TextFieldOption = "text",
+    text_field: TextFieldOption = None,
     errors: ErrorsOption = ErrorPolicy.STRICT,
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     json: JsonFlag = False,
@@ -40,21 +47,27 @@ def corpus(
 ) -> None:
     """List text by group: the bundled texts with their licence, or yours."""
     from tokbench import listings
-    from tokbench.corpus import open_corpus
+    from tokbench.corpus import bundled_corpus, open_corpus
     from tokbench.render.console import make_console, print_json
     from tokbench.render.tables import render_corpus
 
+    opened = None
     if paths:
         opened = open_corpus(
             *paths,
             group_by=group_by,
-            text_field=text_field,
+            text_field=text_field or TEXT_FIELD,
             errors=errors.value,
             max_document_bytes=parse_bytes(max_document_bytes, option="--max-document-bytes"),
         )
         result = listings.describe_corpus(opened, place=" ".join(paths))
+    elif group_by != "auto":
+        opened = bundled_corpus(group_by=group_by)
+        result = listings.describe_corpus(opened, place="bundled with tokbench")
     else:
         result = listings.describe_bundled_corpus()
+    if opened is not None:
+        tell_problems(opened)
     if json:
         print_json(result.document())
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.options import EngineChoice, ProgressChoice
 
 if TYPE_CHECKING:
@@ -14,10 +15,13 @@ if TYPE_CHECKING:
     from tokbench.opening.request import OpenRequest
 
 _MOST_DIGITS = 20
+DEFAULT = "default"
+"""The tokenizer of a command that is told none."""
 
 PatternOption = Annotated[
     str | None,
     typer.Option(
+        autocompletion=completion.patterns,
         metavar="NAME|REGEX",
         help="How text is split, where the tokenizer's file does not say: a name, or a regular expression.",
     ),
@@ -46,6 +50,10 @@ class OpeningChoices:
     special_token: AddedSpecialOption = None
     engine: EngineOption = EngineChoice.auto
 
+    def open_all(self, names: list[str] | None, *, progress: ProgressChoice) -> list[Tokenizer]:
+        """The tokenizers of some names, by default of `default` alone. Raises as `open`."""
+        return [self.open(name, progress=progress) for name in names or [DEFAULT]]
+
     def open(self, name: str, *, progress: ProgressChoice) -> Tokenizer:
         """The tokenizer of `-t NAME`. Raises as `tokbench.workbench.open_tokenizer`."""
         return open_tokenizer(
@@ -59,6 +67,13 @@ class OpeningChoices:
     def request(self) -> OpenRequest:
         """The same as a request. Raises `ConfigError`."""
         return requested(pattern=self.pattern, special_token=self.special_token, engine=self.engine)
+
+
+@dataclass(frozen=True, slots=True)
+class TextOpeningChoices(OpeningChoices):
+    """The same for commands whose --special says what the text of a special token becomes."""
+
+    special_token: SpecialTokenOption = None
 
 
 def open_tokenizer(

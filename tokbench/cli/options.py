@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.tokens import SpecialPolicy
 
 
@@ -83,8 +84,20 @@ TokenizerOption = Annotated[
     typer.Option(
         "-t",
         "--tokenizer",
+        autocompletion=completion.tokenizers,
         metavar="NAME",
         help="A path, a name below ./tokenizers, `default`, `tiktoken:NAME` or `hf:ORG/MODEL`.",
+    ),
+]
+TokenizersOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-t",
+        "--tokenizer",
+        autocompletion=completion.tokenizers,
+        metavar="NAME",
+        help="A tokenizer, by default `default`: a path, a name below ./tokenizers, `tiktoken:NAME` or "
+        "`hf:ORG/MODEL`; several times for several.",
     ),
 ]
 SpecialOption = Annotated[
@@ -92,8 +105,14 @@ SpecialOption = Annotated[
     typer.Option("--special", help="What the text of a special token becomes: text, its id, or an error."),
 ]
 TextFieldOption = Annotated[
-    str, typer.Option(metavar="NAME", help="The field of a JSONL or Parquet record with the text.")
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="The field of a JSONL or Parquet record with the text, by default `text`; several are joined by a "
+        "blank line.",
+    ),
 ]
+TEXT_FIELD = ("text",)
 ErrorsOption = Annotated[ErrorPolicy, typer.Option(help="What to do about bytes that are not UTF-8.")]
 MaxDocumentOption = Annotated[
     str,
@@ -124,6 +143,7 @@ ProgressOption = Annotated[
 
 __all__ = [
     "MAX_DOCUMENT",
+    "TEXT_FIELD",
     "ColorChoice",
     "ColorOption",
     "DecodeErrors",
@@ -141,12 +161,15 @@ __all__ = [
     "TextFieldOption",
     "TextFlag",
     "TokenizerOption",
+    "TokenizersOption",
 ]
 
 MetricsOption = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME,…", help="The figures to show: `all` for all of them, `help` to have them explained."
+        autocompletion=completion.metrics,
+        metavar="NAME,…",
+        help="The figures to show: `all` for all of them, `help` to have them explained.",
     ),
 ]
 CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV: a line for each figure and group.")]

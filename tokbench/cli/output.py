@@ -177,6 +177,17 @@ class Pictures:
     html: Path | None
     plots: tuple[Path, ...]
 
+    def refuse_several(self) -> None:
+        """Raise `ConfigError` where something is to be drawn of several reports."""
+        from tokbench.errors import ConfigError
+
+        if self.html is not None or self.plots:
+            option = "--plot" if self.html is None else "--html"
+            raise ConfigError(
+                f"{option} draws the report of one tokenizer",
+                hint="`tokbench compare` draws several together",
+            )
+
     def write(
         self,
         comparison: Comparison,

@@ -11,6 +11,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
@@ -51,9 +52,39 @@ class PlainFirst:
         annotation = param.type_descriptor.annotation
         if annotation == list[str] and isinstance(value, list | tuple) and {*map(type, value)} <= {str}:
             return list(value)
-        if not is_list and not param.type_descriptor.is_ranged and _is_already(value, annotation):
+        if not is_list and _is_already(value, annotation) and _is_within(value, param.type_descriptor):
             return value
-        return self._converting().coerce(value, param=param, ctx=ctx)
+        try:
+            return self._converting().coerce(value, param=param, ctx=ctx)
+        except typer.BadParameter as error:
+            known = param.type_descriptor.parameter_info
+            if known.parser is None and isinstance(value, str):
+                error.message = _what_is_wrong(value, annotation, known) or error.message
+            raise
+
+
+def _is_within(value: Any, described: Any) -> bool:
+    """Whether a value needs no look at its bounds, as a default that keeps to them."""
+    known = described.parameter_info
+    return not described.is_ranged or (
+        (known.min is None or value >= known.min) and (known.max is None or value <= known.max)
+    )
+
+
+def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
+    """What is wrong with the value of a parameter, in our words; None for a type that has no words here."""
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        from tokbench.near_names import meant  # here, as only mistakes need it
+
+        choices = [str(choice.value) for choice in annotation]
+        nearest = meant(value, choices, otherwise="")
+        return f"{value!r} is none of {', '.join(choices)}" + (f"; {nearest}" if nearest else "")
+    if annotation not in (int, float):
+        return None
+    bounds = [
+        f"{word} {bound:g}" for word, bound in (("from", known.min), ("to", known.max)) if bound is not None
+    ]
+    return " ".join([f"{value!r} is no", *(["whole"] if annotation is int else []), "number", *bounds])
 
 
 def _is_already(value: object, annotation: Any) -> bool:

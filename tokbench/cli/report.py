@@ -10,7 +10,7 @@ from tokbench.cli.corpora import DocumentChoices, GroupByOption
 from tokbench.cli.model_options import ModelChoices
 from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import MetricsOption, ProgressChoice, ProgressOption, TokenizerOption
+from tokbench.cli.options import MetricsOption, ProgressChoice, ProgressOption, TokenizersOption
 from tokbench.cli.output import OutputChoices, PictureChoices
 from tokbench.cli.texts import tell_problems
 
@@ -19,7 +19,7 @@ from tokbench.cli.texts import tell_problems
 def report(
     command: typer.Context,
     *,
-    tokenizer: TokenizerOption = "default",
+    tokenizer: TokenizersOption = None,
     metrics: MetricsOption = None,
     reference: Annotated[
         str | None,
@@ -35,35 +35,43 @@ def report(
     drawn: PictureChoices,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
-    """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs."""
+    """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs.
+
+    Several tokenizers have a report each; `tokbench compare` puts them side by side.
+    """
     from tokbench import judging
     from tokbench.cli.output import asked_for, chosen_metrics, tells_metrics
     from tokbench.render.progress import showing_progress
-    from tokbench.render.report import render_report
-    from tokbench.render.report_exports import report_forms
+    from tokbench.render.report import render_reports
+    from tokbench.render.report_exports import reports_forms
 
     if tells_metrics(metrics, form):
         return
     chosen = chosen_metrics(metrics)
     output = form.output()
     pictures = drawn.pictures()
+    if len(tokenizer or []) > 1:
+        pictures.refuse_several()
     with showing_progress(progress.value) as told:
         told("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
-        result = judging.report(
-            corpus,
-            tokenizer=opening.open(tokenizer, progress=progress),
-            model=described.model(),
-            reference_group=reference,
-            threads=threads,
-            seed=seed,
-            arguments=asked_for(command),
-            progress=told,
-        )
+        results = [
+            judging.report(
+                corpus,
+                tokenizer=opened,
+                model=described.model(),
+                reference_group=reference,
+                threads=threads,
+                seed=seed,
+                arguments=asked_for(command),
+                progress=told,
+            )
+            for opened in opening.open_all(tokenizer, progress=progress)
+        ]
         told("drawing", 0, None, "charts")
-        pictures.write(result.comparison, corpus, metrics=chosen, report=result)
+        pictures.write(results[0].comparison, corpus, metrics=chosen, report=results[0])
     tell_problems(corpus)
     output.write(
-        report_forms(result, metrics=chosen),
-        lambda console: render_report(result, metrics=chosen, console=console),
+        reports_forms(results, metrics=chosen),
+        lambda console: render_reports(results, metrics=chosen, console=console),
     )

@@ -9,24 +9,23 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli.corpora import DocumentUnit
+from tokbench.cli import completion
+from tokbench.cli.corpora import DocumentUnit, chosen_corpus
 from tokbench.cli.numbers import tokens_option
-from tokbench.cli.opening import EngineOption, PatternOption, SpecialTokenOption, open_tokenizer
+from tokbench.cli.opening import TextOpeningChoices
+from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     ColorChoice,
     ColorOption,
-    EngineChoice,
-    ErrorPolicy,
     JsonFlag,
     ProgressChoice,
     ProgressOption,
-    parse_bytes,
 )
-from tokbench.cli.texts import tell_problems
+from tokbench.cli.texts import TextChoices, tell_problems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,17 +106,68 @@ _FOR_TEXTS = ("dropout", "seed", "text")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How the options say a corpus is read."""
+class ShardChoices:
+    """What shards are made of, and how they are written."""
 
-    documents: DocumentUnit
-    text_field: str
-    errors: ErrorPolicy
-    max_document_bytes: str
+    format: FormatOption = ShardFormat.npy
+    dtype: DtypeOption = TokenType.auto
+    append_eos: AppendEosFlag = False
+    eos: EosOption = None
+    shard_tokens: ShardTokensOption = SHARD_TOKENS
+    documents: DocumentsOption = DocumentUnit.file
+    threads: ThreadsOption = None
+    resume: ResumeFlag = False
+    force: ForceFlag = False
 
-    def corpus(self, paths: Sequence[str]) -> Corpus:
+    def encode_files(
+        self,
+        tokenizer: Tokenizer,
+        paths: Sequence[str],
+        out: Path,
+        *,
+        reading: TextChoices,
+        special: SpecialPolicy,
+        json: bool,
+        color: ColorChoice,
+        progress: ProgressChoice,
+    ) -> None:
+        """Write shards and tell what was written. Raises as `tokbench.write_shards`."""
+        from tokbench.render.console import make_console, print_json
+        from tokbench.render.progress import showing_progress
+        from tokbench.render.shards import render_shards
+        from tokbench.results import ShardsResult
+        from tokbench.shards.writing import write_shards
+
+        started = time.perf_counter()
+        with showing_progress(progress.value) as report:
+            report("reading", 0, None, "files")
+            corpus = self._corpus(paths, reading)
+            written = write_shards(
+                tokenizer,
+                corpus,
+                out,
+                format=self.format.value,
+                dtype=self.dtype.value,
+                eos=chosen_eos(append_eos=self.append_eos, eos=self.eos),
+                shard_tokens=self.shard_tokens,
+                special=special,
+                threads=self.threads,
+                resume=self.resume,
+                overwrite=self.force,
+                progress=report,
+            )
+        seconds = time.perf_counter() - started
+        tell_problems(corpus)
+        result = ShardsResult(
+            info=tokenizer.info, folder=out, index=written.index.document(), seconds=seconds
+        )
+        if json:
+            print_json(result.document())
+        else:
+            render_shards(result, console=make_console(color=color.value))
+
+    def _corpus(self, paths: Sequence[str], reading: TextChoices) -> Corpus:
         """The corpus of some paths. Raises `CorpusError`, `ConfigError` for an argument that is a text."""
-        from tokbench.corpus import open_corpus
         from tokbench.errors import ConfigError
         from tokbench.inputs import is_text
 
@@ -127,12 +177,22 @@ class Reading:
                     f"{path[:40]!r} names no file or folder",
                     hint="--out writes the shards of files; without it a text is encoded",
                 )
-        return open_corpus(
-            *paths,
-            documents=self.documents.value,
-            text_field=self.text_field,
-            errors=self.errors.value,
-            max_document_bytes=parse_bytes(self.max_document_bytes, option="--max-document-bytes"),
+        return chosen_corpus(
+            list(paths),
+            documents=self.documents,
+            text_field=reading.text_field,
+            errors=reading.errors,
+            max_document_bytes=reading.max_document_bytes,
+        )
+
+
+def refuse_several(tokenizers: list[str] | None) -> None:
+    """Raise `ConfigError` where --out is given with more than one tokenizer."""
+    from tokbench.errors import ConfigError
+
+    if tokenizers and len(tokenizers) > 1:
+        raise ConfigError(
+            "shards are those of one tokenizer", hint="run it once for each, with another --out"
         )
 
 
@@ -159,39 +219,6 @@ def chosen_eos(*, append_eos: bool, eos: str | None) -> str | bool | None:
     if eos == "":
         raise ConfigError("--eos is empty", hint="name one of the tokenizer's special tokens")
     return eos or append_eos
-
-
-def encode_files(
-    tokenizer: Tokenizer,
-    paths: Sequence[str],
-    out: Path,
-    *,
-    reading: Reading,
-    special: SpecialPolicy,
-    json: bool,
-    color: ColorChoice,
-    progress: ProgressChoice,
-    **options: Any,
-) -> None:
-    """Write shards and tell what was written; the options are those of `tokbench.write_shards`."""
-    from tokbench.render.console import make_console, print_json
-    from tokbench.render.progress import showing_progress
-    from tokbench.render.shards import render_shards
-    from tokbench.results import ShardsResult
-    from tokbench.shards.writing import write_shards
-
-    started = time.perf_counter()
-    with showing_progress(progress.value) as report:
-        report("reading", 0, None, "files")
-        corpus = reading.corpus(paths)
-        written = write_shards(tokenizer, corpus, out, special=special, progress=report, **options)
-    seconds = time.perf_counter() - started
-    tell_problems(corpus)
-    result = ShardsResult(info=tokenizer.info, folder=out, index=written.index.document(), seconds=seconds)
-    if json:
-        print_json(result.document())
-    else:
-        render_shards(result, console=make_console(color=color.value))
 
 
 def folder_of(arguments: Sequence[str]) -> Path | None:
@@ -248,20 +275,25 @@ def _numbers(document: str | None, shards: Shards) -> range:
     return numbers
 
 
+@taking_groups
 def verify(
+    *,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of shards.")],
     paths: Annotated[
         list[str] | None,
         typer.Argument(metavar="PATH", help="The corpus, to be encoded anew and compared; needs -t."),
     ] = None,
-    *,
     tokenizer: Annotated[
         str | None,
-        typer.Option("-t", "--tokenizer", metavar="NAME", help="Check that this one made them."),
+        typer.Option(
+            "-t",
+            "--tokenizer",
+            autocompletion=completion.tokenizers,
+            metavar="NAME",
+            help="Check that this one made them.",
+        ),
     ] = None,
-    pattern: PatternOption = None,
-    special_token: SpecialTokenOption = None,
-    engine: EngineOption = EngineChoice.auto,
+    opening: TextOpeningChoices,
     sample: Annotated[
         int | None,
         typer.Option(metavar="N", help="Compare so many documents, evenly spread, instead of all."),
@@ -280,20 +312,15 @@ def verify(
     from tokbench.render.console import make_console, print_json
     from tokbench.render.progress import showing_progress
     from tokbench.render.shards import render_verify
-    from tokbench.shards.verification import verify_shards
+    from tokbench.shards.reading import read_index
+    from tokbench.shards.verification import corpus_as_read, verify_shards
 
-    opened = (
-        None
-        if tokenizer is None
-        else open_tokenizer(
-            tokenizer, pattern=pattern, special_token=special_token, engine=engine, progress=progress
-        )
-    )
+    opened = None if tokenizer is None else opening.open(tokenizer, progress=progress)
     with showing_progress(progress.value) as report:
         result = verify_shards(
             folder,
             tokenizer=opened,
-            corpus=_corpus_of(folder, paths) if paths else None,
+            corpus=corpus_as_read(read_index(folder), *paths) if paths else None,
             sample=sample,
             threads=threads,
             progress=report,
@@ -304,15 +331,3 @@ def verify(
         render_verify(result, console=make_console(color=color.value))
     if not result.passed:
         raise typer.Exit(_FAILED)
-
-
-def _corpus_of(folder: Path, paths: Sequence[str]) -> Corpus:
-    """The corpus that shards are compared with, read as theirs was."""
-    from tokbench.corpus import MOST_DOCUMENT_BYTES, open_corpus
-    from tokbench.shards.reading import read_index
-
-    options = read_index(folder).options
-    settings: dict[str, Any] = {"documents": options.documents, "errors": options.errors}
-    # What was written was not too long; under "skip" it depends on the bound what was written.
-    settings["max_document_bytes"] = options.max_document_bytes or MOST_DOCUMENT_BYTES
-    return open_corpus(*paths, text_field=options.text_field, **settings)

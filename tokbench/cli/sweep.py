@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.corpora import DocumentChoices, GroupByOption
 from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.option_groups import taking_groups
@@ -21,10 +22,20 @@ def sweep(
         str, typer.Option(metavar="SIZES", help="From:to, doubling, as 1k:64k; or a list, as 1k,8k,32k.")
     ] = "1k:64k",
     backend: Annotated[
-        str, typer.Option(metavar="NAME", help="bpe is trained once; any other once for each size.")
+        str,
+        typer.Option(
+            autocompletion=completion.backends,
+            metavar="NAME",
+            help="bpe is trained once; any other once for each size.",
+        ),
     ] = "bpe",
     pattern: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How text is split, as `tokbench train` takes it.")
+        str | None,
+        typer.Option(
+            autocompletion=completion.patterns,
+            metavar="NAME",
+            help="How text is split, as `tokbench train` takes it.",
+        ),
     ] = None,
     option: Annotated[
         list[str] | None,

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli.options import parse_bytes
+from tokbench.cli.options import (
+    MAX_DOCUMENT,
+    TEXT_FIELD,
+    ErrorPolicy,
+    ErrorsOption,
+    FileFlag,
+    MaxDocumentOption,
+    TextFieldOption,
+    TextFlag,
+    parse_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.cli.options import ErrorPolicy
     from tokbench.corpus import Corpus
     from tokbench.inputs import TextInput
 
@@ -26,36 +36,38 @@ TextsArgument = Annotated[
 ]
 
 
-def read_texts(
-    arguments: list[str] | None,
-    *,
-    text: bool,
-    file: bool,
-    text_field: str,
-    errors: ErrorPolicy,
-    max_document_bytes: str,
-) -> Iterator[TextInput]:
-    """The texts of a command's arguments, or of stdin without any; raises as `tokbench.inputs.read_inputs`."""
-    from tokbench.errors import ConfigError
-    from tokbench.inputs import read_inputs
+@dataclass(frozen=True, slots=True)
+class TextChoices:
+    """How a command takes its arguments for texts, and reads those of files."""
 
-    if text and file:
-        raise ConfigError("--text and --file cannot both be meant", hint="give one of them, or neither")
-    if not arguments and sys.stdin is not None and sys.stdin.isatty():
-        print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)
-    return read_inputs(
-        arguments or [STDIN],
-        kind="text" if text and arguments else "file" if file else "auto",
-        text_field=text_field,
-        errors=errors.value,
-        max_document_bytes=parse_bytes(max_document_bytes, option="--max-document-bytes"),
-        tell=tell_problems,
-    )
+    text: TextFlag = False
+    file: FileFlag = False
+    text_field: TextFieldOption = None
+    errors: ErrorsOption = ErrorPolicy.STRICT
+    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
+
+    def read(self, arguments: list[str] | None) -> Iterator[TextInput]:
+        """The texts of arguments, or of stdin without any; raises as `tokbench.inputs.read_inputs`."""
+        from tokbench.errors import ConfigError
+        from tokbench.inputs import read_inputs
+
+        if self.text and self.file:
+            raise ConfigError("--text and --file cannot both be meant", hint="give one of them, or neither")
+        if not arguments and sys.stdin is not None and sys.stdin.isatty():
+            print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)
+        return read_inputs(
+            arguments or [STDIN],
+            kind="text" if self.text and arguments else "file" if self.file else "auto",
+            text_field=self.text_field or TEXT_FIELD,
+            errors=self.errors.value,
+            max_document_bytes=parse_bytes(self.max_document_bytes, option="--max-document-bytes"),
+            tell=tell_problems,
+        )
 
 
 def tell_problems(corpus: Corpus) -> None:
     """Say on stderr what of a corpus was passed over or replaced."""
     if message := str(corpus.problems):
         print(f"note: {message}", file=sys.stderr)
-    if corpus.left_out.binary:
+    if corpus.left_out.binary or corpus.left_out.unlisted:
         print(f"note: left out of the folders: {corpus.left_out}", file=sys.stderr)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.cli.corpora import DocumentsOption, DocumentUnit, chosen_corpus
 from tokbench.cli.numbers import tokens_option
 from tokbench.cli.options import (
@@ -35,7 +36,11 @@ def train(
     *,
     backend: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The algorithm, by default bpe; `tokbench backends` lists them."),
+        typer.Option(
+            autocompletion=completion.backends,
+            metavar="NAME",
+            help="The algorithm, by default bpe; `tokbench backends` lists them.",
+        ),
     ] = None,
     vocab_size: Annotated[
         int | None,
@@ -46,6 +51,7 @@ def train(
     pattern: Annotated[
         str | None,
         typer.Option(
+            autocompletion=completion.patterns,
             metavar="NAME",
             help="How text is split: gpt2, gpt4 (the default), gpt4o, llama3, qwen2, nanochat, rustbpe, code, "
             "none, or a regular expression.",
@@ -103,7 +109,9 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="A preset's name or TOML file; options given beside it take precedence."
+            autocompletion=completion.presets,
+            metavar="NAME",
+            help="A preset's name or TOML file; options given beside it take precedence.",
         ),
     ] = None,
     out: Annotated[
@@ -112,7 +120,7 @@ def train(
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Save in tokenizers/NAME.")] = None,
     documents: DocumentsOption = DocumentUnit.file,
-    text_field: TextFieldOption = "text",
+    text_field: TextFieldOption = None,
     errors: ErrorsOption = ErrorPolicy.STRICT,
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     threads: Annotated[

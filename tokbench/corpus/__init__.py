@@ -17,7 +17,7 @@ from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, requir
 from tokbench.corpus.code import is_code_file, is_code_name
 from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
 from tokbench.corpus.fingerprint import Fingerprint
-from tokbench.corpus.groups import check_group_by, file_group, group_field, is_translation
+from tokbench.corpus.groups import check_group_by, file_group, group_field, is_translation, no_group
 from tokbench.corpus.lines import Lines
 from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records, require_pyarrow
 from tokbench.corpus.scripts import script_of
@@ -34,6 +34,8 @@ from tokbench.corpus.text import (
 )
 from tokbench.errors import ConfigError, CorpusError
 from tokbench.interfaces import ByteSource, TextIdentity
+from tokbench.near_names import meant
+from tokbench.plurals import counted, shortened
 from tokbench.resources import BundledFile, bundled_files, corpora_directory
 
 if TYPE_CHECKING:
@@ -81,13 +83,17 @@ class Document:
     unit: str | None = None
     is_code: bool = False
 
+    def __repr__(self) -> str:
+        """Short, however long the text is."""
+        return f"<document {self.source}, {self.group}: {shortened(self.text)}>"
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusOptions:
     """How the files of a corpus are read; see `open_corpus`."""
 
     documents: DocumentUnit = "file"
-    text_field: str = "text"
+    text_field: str | tuple[str, ...] = "text"
     group_by: str = "auto"
     errors: ErrorPolicy = "strict"
     max_document_bytes: int = MAX_DOCUMENT_BYTES
@@ -96,17 +102,29 @@ class CorpusOptions:
         _check_choice("documents", self.documents, get_args(DocumentUnit))
         _check_choice("errors", self.errors, get_args(ErrorPolicy))
         check_group_by(self.group_by)
+        if not self.text_fields:
+            raise ConfigError("there is no field to read texts from", hint='name one, as text_field="text"')
+        if not isinstance(self.max_document_bytes, int):
+            raise ConfigError(
+                f"max_document_bytes is {self.max_document_bytes!r:.40}, where a number is needed"
+            )
         if not 1 <= self.max_document_bytes <= MOST_DOCUMENT_BYTES:
             raise ConfigError(
                 f"documents of at most {self.max_document_bytes} bytes cannot be",
                 hint=f"choose --max-document-bytes 256MiB, or any up to {MOST_DOCUMENT_BYTES >> 30} GiB",
             )
 
+    @property
+    def text_fields(self) -> tuple[str, ...]:
+        """The fields of a record that make its text, each once."""
+        fields = (self.text_field,) if isinstance(self.text_field, str) else self.text_field
+        return tuple(dict.fromkeys(fields))
+
 
 def open_corpus(
     *paths: str | Path,
     documents: DocumentUnit = "file",
-    text_field: str = "text",
+    text_field: str | Sequence[str] = "text",
     group_by: str = "auto",
     errors: ErrorPolicy = "strict",
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
@@ -117,13 +135,15 @@ def open_corpus(
 
     Args:
         paths: files are read whatever they are; folders with everything below them but hidden and
-            binary files; patterns (`docs/**/*.md`) as a shell expands them.
+            binary files, and what a MANIFEST.toml in them does not list; patterns (`docs/**/*.md`) as a
+            shell expands them.
         documents: what a text file falls into: the whole "file"; its "lines" without their ends
             ("\n" or "\r\n"), blank ones left out; or its "paragraphs" between blank lines.
-        text_field: the field of a JSON record, or column of a Parquet file, that holds the text.
+        text_field: the field of a JSON record, or column of a Parquet file, that holds the text; of several,
+            those that a record has are joined by a blank line.
         group_by: "auto" (what follows a folder `parallel`, `parallel_…` or `code`, else the Unicode script
             of most letters), "path" (what follows the folder that was named), "script", "extension" or
-            "field:NAME".
+            "field:NAME"; documents without that field are in the group "(no NAME)".
         errors: what to do about bytes that are not UTF-8: "strict" is an error, "replace" puts
             U+FFFD in their place, "skip" leaves the document out; `Corpus.problems` counts both.
         max_document_bytes: a longer document is an error, or left out under "skip"; of a record, all of its
@@ -140,23 +160,33 @@ def open_corpus(
         for document in corpus.documents():
             print(document.source, document.group, len(document.text))
     """
-    options = CorpusOptions(documents, text_field, group_by, errors, max_document_bytes)
+    fields = text_field if isinstance(text_field, str) else tuple(text_field)
+    options = CorpusOptions(documents, fields, group_by, errors, max_document_bytes)
     if not paths:
         raise CorpusError("no file or folder was named", hint='name at least one, or "-" for standard input')
     files, left_out = find_files(paths, is_binary=looks_binary)
     for file in files:
-        _check_readable(file, options)
+        _check_readable(file)
+    if group_field(group_by) and all(file.kind == "text" for file in files):
+        raise ConfigError(
+            f"{files[0].name} is text and has no fields to group by",
+            hint="name a .jsonl or .parquet file too",
+        )
     return Corpus(files, options=options, left_out=left_out)
 
 
-def bundled_corpus() -> Corpus:
+def bundled_corpus(*, documents: DocumentUnit = "file", group_by: str = "auto") -> Corpus:
     """The texts that come with tokbench, in groups by language; without the hard cases of `edge`.
+
+    Args:
+        documents: what a file falls into, as for `open_corpus`.
+        group_by: how they are grouped, as for `open_corpus`.
 
     >>> "python" in {document.group for document in bundled_corpus().documents()}
     True
     """
     directory = corpora_directory()
-    return open_corpus(directory / "parallel", directory / "code")
+    return open_corpus(directory / "parallel", directory / "code", documents=documents, group_by=group_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,19 +214,42 @@ class Corpus:
         options: how it reads them.
         left_out: what the named folders hold besides.
         problems: what the latest reading went on in spite of.
+        place: how far the file that was read last has been read, in bytes on the disk: for progress.
     """
 
     files: tuple[CorpusFile, ...]
     options: CorpusOptions = field(kw_only=True)
     left_out: LeftOut = field(kw_only=True)
     problems: Problems = field(default_factory=Problems, init=False)
+    place: int = field(default=0, init=False)
     _sides: tuple[_Side, ...] = field(default=(), kw_only=True, repr=False)
     _streams_read: set[str] = field(default_factory=set, kw_only=True, repr=False)
+
+    def __repr__(self) -> str:
+        """Short: its files, how large they are, and which part of them it is."""
+        first, *others = self.files
+        names = f"{first.name} and {len(others):,} more" if others else first.name
+        part = (
+            ""
+            if not self._sides
+            else "held-out part of a "
+            if self._sides[-1].held_out
+            else "training part of a "
+        )
+        return f"<{part}corpus of {counted(len(self.files), 'file')}, {counted(self.num_bytes, 'byte')}: {names}>"
 
     @property
     def num_bytes(self) -> int:
         """The size of its files on disk, of both sides of a split together."""
         return sum(file.size for file in self.files)
+
+    @property
+    def text_bytes(self) -> int | None:
+        """About how much text it has, where that is known before it is read: of plain text files, not of parts."""
+        is_plain = all(
+            file.kind == "text" and file.compression is None and not file.stream for file in self.files
+        )
+        return self.num_bytes if is_plain and not self._sides else None
 
     def __iter__(self) -> Iterator[str]:
         """The texts. Raises `CorpusError` for one that cannot be read."""
@@ -345,8 +398,12 @@ class Corpus:
         is_one = file.kind == "text" and self.options.documents == "file"
         unit = file.name if file.kind == "text" and not is_one else None
         is_code = is_code_file(file)
+        field = group_field(self.options.group_by)
         for number, text, group_of_record in self._read(file, problems):
             group = group_of_file if group_of_record is None else group_of_record
+            if field is not None and group_of_record is None:
+                group = problems.group = no_group(field)
+                problems.ungrouped_documents += 1
             source = file.name if is_one else f"{file.name}:{number}"
             is_named_code = is_code or (group_of_record is not None and is_code_name(group_of_record))
             yield Document(text, script_of(text) if group is None else group, source, unit, is_named_code)
@@ -361,7 +418,7 @@ class Corpus:
 
     def _read_all(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
         errors, most = self.options.errors, self.options.max_document_bytes
-        fields = RecordFields(self.options.text_field, group_field(self.options.group_by))
+        fields = RecordFields(self.options.text_fields, group_field(self.options.group_by))
         match file.kind:
             case "parquet":
                 yield from parquet_records(file, fields, errors=errors, problems=problems, max_bytes=most)
@@ -384,8 +441,11 @@ class Corpus:
                     f"{file.name} can be read only once", hint="save it to a file and name that"
                 )
             self._streams_read.add(file.name)
-        with closing(read_blocks(file)) as blocks:
+        with closing(read_blocks(file, tell=self._tell)) as blocks:
             yield utf8_stream(file.name, blocks)
+
+    def _tell(self, place: int) -> None:
+        self.place = place
 
     def _reads_as_blocks(self, file: CorpusFile) -> bool:
         """Whether all of a file goes into the corpus, so that no document needs to be looked at."""
@@ -446,10 +506,12 @@ def _packed(name: str, texts: Iterable[str]) -> Iterator[ByteSource]:
 
 def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ConfigError(f"unknown {option} {value!r}", hint=f"choose {', '.join(choices)} (--{option})")
+        raise ConfigError(
+            f"unknown {option} {value!r}", hint=meant(value, choices, otherwise=f"choose {{}} (--{option})")
+        )
 
 
-def _check_readable(file: CorpusFile, options: CorpusOptions) -> None:
+def _check_readable(file: CorpusFile) -> None:
     """Raise now for what would stop the reading of a file later."""
     if file.compression == "zst":
         require_zstd(file.name)
@@ -458,8 +520,4 @@ def _check_readable(file: CorpusFile, options: CorpusOptions) -> None:
     if file.kind == "parquet" and (file.compression or file.stream):
         raise CorpusError(
             f"{file.name}: Parquet is read from plain files only", hint="unpack it to a file first"
-        )
-    if file.kind == "text" and group_field(options.group_by):
-        raise ConfigError(
-            f"{file.name} is text and has no fields to group by", hint="name .jsonl or .parquet files only"
         )

@@ -36,8 +36,14 @@ _ZSTD_STEP = 1024
 """Bytes unpacked at once: four can stand for 128 KiB, so this keeps a hostile file's blocks below 32 MiB."""
 
 
-def read_blocks(file: CorpusFile) -> Generator[bytes, None, None]:
+def read_blocks(
+    file: CorpusFile, *, tell: Callable[[int], None] = lambda _: None
+) -> Generator[bytes, None, None]:
     """The bytes of a file in blocks of about 1 MiB, decompressed; the file is open until the end, or `close`.
+
+    Args:
+        file: any but a Parquet file.
+        tell: told how far the file on the disk has been read, before each block.
 
     Raises:
         CorpusError: a file that cannot be read, or whose compressed data is cut off or damaged.
@@ -51,10 +57,14 @@ def read_blocks(file: CorpusFile) -> Generator[bytes, None, None]:
             return
         with _opened(file) as stream:
             if file.compression is None:
-                yield from _blocks(stream.read)
+                blocks = _blocks(stream.read)
             else:
                 _check_magic(file.compression, stream.peek(8), file.name)
-                yield from _decompressed(file.compression, stream)
+                blocks = _decompressed(file.compression, stream)
+            for block in blocks:
+                if not file.stream:
+                    tell(stream.tell())
+                yield block
     except EOFError:
         raise _cut_off(file.name) from None
     except (OSError, zlib.error, lzma.LZMAError) as error:

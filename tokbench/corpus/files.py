@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from tokbench.corpus import listed
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -70,14 +71,21 @@ class LeftOut:
         hidden: files and folders whose name starts with a dot, and `__pycache__`.
         binary: files with a NUL byte near their beginning.
         special: sockets, pipes, devices, and links that lead nowhere.
+        unlisted: files that the manifest of their folder does not list, itself included.
     """
 
     hidden: int = 0
     binary: int = 0
     special: int = 0
+    unlisted: int = 0
 
     def __str__(self) -> str:
-        counts = {"hidden": self.hidden, "binary": self.binary, "special": self.special}
+        counts = {
+            "hidden": self.hidden,
+            "binary": self.binary,
+            "special": self.special,
+            f"not listed in {listed.NAME}": self.unlisted,
+        }
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "nothing"
 
 
@@ -112,11 +120,16 @@ class _Finder:
         self._hidden: set[str] = set()
         self._binary: set[str] = set()
         self._special: set[str] = set()
+        self._unlisted: set[str] = set()
+        self._listings = listed.Listings()
 
     def found(self) -> tuple[tuple[CorpusFile, ...], LeftOut]:
         return tuple(sorted(self._files.values(), key=lambda file: file.name)), self._left_out()
 
-    def add(self, named: str | Path) -> None:
+    def add(self, named: object) -> None:
+        if not isinstance(named, str | os.PathLike):
+            hint = "open_corpus(*paths) takes several" if isinstance(named, list | tuple) else None
+            raise CorpusError(f"a file is named by a path, and this is {type(named).__name__}", hint=hint)
         text = os.fspath(named)
         if not text:
             raise CorpusError(
@@ -167,6 +180,9 @@ class _Finder:
             if status is None or not stat.S_ISREG(status.st_mode):
                 self._special.add(str(path))
                 continue
+            if self._listings.leave_out(path, root=root):
+                self._unlisted.add(str(path))
+                continue
             file = _describe(path, path.relative_to(root).parts, status)
             if Path(file.plain_name).suffix.lower() not in _KNOWN_SUFFIXES and self._is_binary(file):
                 self._binary.add(str(path))
@@ -183,7 +199,7 @@ class _Finder:
         self._files.setdefault(identity, file)
 
     def _left_out(self) -> LeftOut:
-        return LeftOut(len(self._hidden), len(self._binary), len(self._special))
+        return LeftOut(len(self._hidden), len(self._binary), len(self._special), len(self._unlisted))
 
     def _nothing(self, message: str) -> CorpusError:
         left_out = self._left_out()

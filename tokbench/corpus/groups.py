@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.corpus.files import printable
 from tokbench.errors import ConfigError
+from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
 NO_EXTENSION = "(none)"
 
 _FIELD = "field:"
-_WAYS = ("auto", "path", "script", "extension")
+WAYS = ("auto", "path", "script", "extension")
 
 
 def check_group_by(group_by: str) -> None:
     """Raise `ConfigError` for a way of grouping that there is not."""
-    if group_by not in _WAYS and not group_field(group_by):
+    if group_by not in WAYS and not group_field(group_by):
         raise ConfigError(
             f"unknown way of grouping {group_by!r}",
-            hint=f"choose {', '.join(_WAYS)} or field:NAME (--group-by)",
+            hint=meant(group_by, WAYS, otherwise="choose {} or field:NAME (--group-by)"),
         )
 
 
@@ -38,6 +39,15 @@ def group_field(group_by: str) -> str | None:
     return group_by.removeprefix(_FIELD) if group_by.startswith(_FIELD) else None
 
 
+def no_group(field: str) -> str:
+    """The group of documents without the field that groups come from.
+
+    >>> no_group("lang")
+    '(no lang)'
+    """
+    return f"(no {field})"
+
+
 def file_group(file: CorpusFile, group_by: str) -> str | None:
     """The group that all documents of a file have, or None where each has its own."""
     match group_by:
@@ -48,7 +58,8 @@ def file_group(file: CorpusFile, group_by: str) -> str | None:
         case "extension":
             group = PurePath(file.plain_name).suffix.lower().lstrip(".") or NO_EXTENSION
         case _:
-            group = None
+            field = group_field(group_by)
+            group = no_group(field) if field and file.kind == "text" else None
     return None if group is None else printable(group)
 
 

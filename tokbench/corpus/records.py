@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tokbench.corpus.files import CorpusFile
     from tokbench.corpus.text import ErrorPolicy, Problems, Utf8Stream
 
+BETWEEN_FIELDS = "\n\n"
+"""What stands between the fields of a text."""
+
 _ROWS = 256
 """Parquet rows held at once, where they are short."""
 _BATCH_BYTES = 32 << 20
@@ -36,16 +39,21 @@ class RecordFields:
     """Which fields of a record are read.
 
     Attributes:
-        text: the field of the text.
+        text: the fields of the text, which are joined by a blank line.
         group: the field of the group, or None where groups come from elsewhere.
     """
 
-    text: str
+    text: tuple[str, ...]
     group: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """All of them, each once."""
+        return list(dict.fromkeys([*self.text, *([] if self.group is None else [self.group])]))
 
 
 class Record(NamedTuple):
-    """A record: its line or row counted from 1, its text, and its group where a field holds one."""
+    """A record: its line or row counted from 1, its text, and its group where a field is asked for one."""
 
     number: int
     text: str
@@ -64,7 +72,7 @@ def jsonl_records(
 
     Raises:
         CorpusError: a line that is not UTF-8 (under errors="strict"), not JSON, not an object, or
-            without one of the fields, or (but under errors="skip") has more than `max_bytes`; the
+            without its text, or (but under errors="skip") has more than `max_bytes`; the
             message names the line.
     """
     bound = Bound(max_bytes, stream.name, errors)
@@ -79,7 +87,7 @@ def jsonl_records(
         record = _json_object(line, name, offset, errors, problems)
         if record is None:
             continue
-        text = _utf8_text(_text_field(record, fields.text, name), name, errors, problems)
+        text = _utf8_text(_text_of(record, fields.text, name), name, errors, problems)
         if text is not None:
             yield Record(number, text, _group(record, fields.group, name))
 
@@ -95,7 +103,7 @@ def parquet_records(
     """The rows of a Parquet file, some at a time and only the columns needed.
 
     Raises:
-        CorpusError: a file that is not Parquet, or is damaged, or lacks a column; a row without
+        CorpusError: a file that is not Parquet, or is damaged, or lacks a column of text; a row without
             text, or (under errors="strict") with bytes that are not UTF-8, or (but under
             errors="skip") with more than `max_bytes`.
         BackendUnavailableError: pyarrow is not installed.
@@ -109,9 +117,11 @@ def parquet_records(
         with pyarrow.parquet.ParquetFile(file.path) as parquet:
             _check_columns(parquet.schema_arrow, fields, file.name)
             metadata = parquet.metadata
-        dictionaries = [fields.text] if _repeats_texts(metadata, fields.text) else None
+            has_group = fields.group in parquet.schema_arrow.names
+        fields = fields if has_group else RecordFields(fields.text)
+        dictionaries = [name for name in fields.text if _repeats_texts(metadata, name)]
         with pyarrow.parquet.ParquetFile(
-            file.path, metadata=metadata, read_dictionary=dictionaries
+            file.path, metadata=metadata, read_dictionary=dictionaries or None
         ) as parquet:
             for number, (data, value) in enumerate(_parquet_rows(parquet, fields, bound), 1):
                 name = f"{file.name}:{number}"
@@ -121,11 +131,10 @@ def parquet_records(
                     problems.long_documents += 1
                     continue
                 if data is None:
-                    raise _not_a_string(fields.text, None, name)
+                    raise _not_a_string(fields.text[0], None, name)
                 text = decode_record(data, name, errors=errors, problems=problems)
                 if text is not None:
-                    group = None if fields.group is None else _group_name(fields.group, value, name)
-                    yield Record(number, text, group)
+                    yield Record(number, text, _group_name(fields.group, value, name))
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).partition("\n")[0]
         raise CorpusError(
@@ -221,18 +230,18 @@ def _utf8_text(text: str, name: str, errors: ErrorPolicy, problems: Problems) ->
 
 
 def _check_columns(schema: pyarrow.Schema, fields: RecordFields, name: str) -> None:
-    for field, option in ((fields.text, "--text-field"), (fields.group, "--group-by field:NAME")):
-        if field is not None and field not in schema.names:
+    for field in fields.text:
+        if field not in schema.names:
             raise CorpusError(
                 f"{name}: there is no column {field!r}",
-                hint=f"its columns are {_listed(schema.names)}; choose with {option}",
+                hint=f"its columns are {_listed(schema.names)}; choose with --text-field",
             )
-    column = schema.field(fields.text).type
-    if not _holds_text(column):
-        raise CorpusError(
-            f"{name}: the column {fields.text!r} holds {column}, not text",
-            hint="choose another with --text-field",
-        )
+        column = schema.field(field).type
+        if not _holds_text(column):
+            raise CorpusError(
+                f"{name}: the column {field!r} holds {column}, not text",
+                hint="choose another with --text-field",
+            )
 
 
 def _holds_text(column: pyarrow.DataType) -> bool:
@@ -247,15 +256,14 @@ def _parquet_rows(
     parquet: pyarrow.parquet.ParquetFile, fields: RecordFields, bound: Bound
 ) -> Iterator[tuple[bytes | None, Any]]:
     """Each row's text, as bytes because Parquet does not promise UTF-8, and the value of its group field."""
-    columns = list(dict.fromkeys(name for name in (fields.text, fields.group) if name is not None))
     first = 1
     for number in range(parquet.metadata.num_row_groups):
         group = parquet.metadata.row_group(number)
-        size = _text_size(group, fields.text)
+        size = sum(_text_size(group, name) for name in fields.text)
         if size > (bound.num_bytes + _VALUE_BYTES) * group.num_rows and bound.errors != "skip":
             bound.too_long(first)  # one of them at least, which is told before it is unpacked
         rows = max(1, min(_ROWS, _BATCH_BYTES * group.num_rows // max(size, 1)))
-        for batch in parquet.iter_batches(rows, row_groups=[number], columns=columns):
+        for batch in parquet.iter_batches(rows, row_groups=[number], columns=fields.columns):
             yield from _rows(batch, fields)
         first += group.num_rows
 
@@ -286,21 +294,40 @@ def _chunks(
 
 def _rows(batch: pyarrow.RecordBatch, fields: RecordFields) -> Iterator[tuple[bytes | None, Any]]:
     """The same of some rows, a text at a time: all of them may be one entry of a dictionary."""
-    import pyarrow
-
-    column = batch.column(fields.text)
-    texts: Iterator[bytes | None]
-    if isinstance(column, pyarrow.DictionaryArray):
-        entries = column.dictionary.cast(pyarrow.large_binary())
-        texts = (None if place is None else entries[place].as_py() for place in column.indices.to_pylist())
-    else:
-        texts = (text.as_py() for text in column.cast(pyarrow.large_binary()))
+    texts = map(_joined, zip(*(_texts(batch.column(name)) for name in fields.text), strict=True))
     groups = repeat(None) if fields.group is None else batch.column(fields.group).to_pylist()
     return zip(texts, groups, strict=False)
 
 
+def _texts(column: pyarrow.Array) -> Iterator[bytes | None]:
+    import pyarrow
+
+    if isinstance(column, pyarrow.DictionaryArray):
+        entries = column.dictionary.cast(pyarrow.large_binary())
+        return (None if place is None else entries[place].as_py() for place in column.indices.to_pylist())
+    return (text.as_py() for text in column.cast(pyarrow.large_binary()))
+
+
+def _joined(parts: tuple[bytes | None, ...]) -> bytes | None:
+    """The text of a row by its columns, without those that are null; None where all are."""
+    there = [part for part in parts if part is not None]
+    return BETWEEN_FIELDS.encode().join(there) if there else None
+
+
+def _text_of(record: dict[str, Any], fields: tuple[str, ...], name: str) -> str:
+    """The text of a record; of several fields, those that it has and are not null."""
+    if len(fields) > 1:
+        fields = tuple(field for field in fields if record.get(field) is not None) or fields[:1]
+    return BETWEEN_FIELDS.join([_text_field(record, field, name) for field in fields])
+
+
 def _text_field(record: dict[str, Any], field: str, name: str) -> str:
-    value = _field(record, field, name, option="--text-field")
+    if field not in record:
+        raise CorpusError(
+            f"{name}: the record has no field {field!r}",
+            hint=f"its fields are {_listed(list(record))}; choose with --text-field",
+        )
+    value = record[field]
     if not isinstance(value, str):
         raise _not_a_string(field, value, name)
     return value
@@ -314,30 +341,18 @@ def _not_a_string(field: str, value: object, name: str) -> CorpusError:
 
 
 def _group(record: dict[str, Any], field: str | None, name: str) -> str | None:
-    if field is None:
-        return None
-    return _group_name(field, _field(record, field, name, option="--group-by field:NAME"), name)
+    return None if field is None else _group_name(field, record.get(field), name)
 
 
-def _group_name(field: str, value: object, name: str) -> str:
-    if isinstance(value, str):
-        return value
+def _group_name(field: str | None, value: object, name: str) -> str | None:
+    if field is None or value is None or isinstance(value, str):
+        return value if isinstance(value, str) else None
     if isinstance(value, bool | int | float):
         return json.dumps(value)
     raise CorpusError(
         f"{name}: the field {field!r} is {_kind(value)}, which names no group",
         hint="choose another field with --group-by field:NAME",
     )
-
-
-def _field(record: dict[str, Any], field: str, name: str, *, option: str) -> Any:
-    if field not in record:
-        raise CorpusError(f"{name}: the record has no field {field!r}", hint=_choose(record, option))
-    return record[field]
-
-
-def _choose(record: dict[str, Any], option: str) -> str:
-    return f"its fields are {_listed(list(record))}; choose with {option}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from tokbench.compression import compression_of
 from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
 from tokbench.corpus.bytes import HEAD_BYTES
 from tokbench.errors import CorpusError
+from tokbench.plurals import counted, is_or_are, was_or_were
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,20 +34,30 @@ class Problems:
         replaced_bytes: bytes that U+FFFD stands for, under errors="replace".
         skipped_documents: documents left out, under errors="skip".
         long_documents: those of them that are longer than a document may be.
+        ungrouped_documents: documents without the field that groups come from.
+        group: where they are instead.
     """
 
     replaced_bytes: int = 0
     skipped_documents: int = 0
     long_documents: int = 0
+    ungrouped_documents: int = 0
+    group: str = ""
 
     def __str__(self) -> str:
         told = []
         if self.replaced_bytes:
-            told.append(f"{self.replaced_bytes:,} bytes that are not UTF-8 were replaced by U+FFFD")
+            is_not = f"that {is_or_are(self.replaced_bytes)} not UTF-8 {was_or_were(self.replaced_bytes)}"
+            told.append(f"{counted(self.replaced_bytes, 'byte')} {is_not} replaced by U+FFFD")
         if bad := self.skipped_documents - self.long_documents:
-            told.append(f"{bad:,} documents that are not UTF-8 were left out")
-        if self.long_documents:
-            told.append(f"{self.long_documents:,} documents longer than --max-document-bytes were left out")
+            is_not = f"that {is_or_are(bad)} not UTF-8 {was_or_were(bad)}"
+            told.append(f"{counted(bad, 'document')} {is_not} left out")
+        if long := self.long_documents:
+            longer = f"longer than --max-document-bytes {was_or_were(long)}"
+            told.append(f"{counted(long, 'document')} {longer} left out")
+        if ungrouped := self.ungrouped_documents:
+            place = f"{is_or_are(ungrouped)} in the group {self.group!r}"
+            told.append(f"{counted(ungrouped, 'document')} without the field of --group-by {place}")
         return "; ".join(told)
 
 

@@ -21,6 +21,8 @@ from tokbench.evaluation.verdict import interval_gap, verdict_of
 from tokbench.interfaces import KnowsLoadingTime, no_progress
 from tokbench.metrics.cost import Model
 from tokbench.metrics.ratios import ratio
+from tokbench.near_names import meant
+from tokbench.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -144,6 +146,12 @@ class Comparison:
     mix: Mix | None = None
     mix_verdict: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Short: who was compared, and on how much."""
+        names = ", ".join(one.name for one in self.tokenizers)
+        text = f"{counted(self.documents, 'document')}, {counted(self.num_bytes, 'byte')}"
+        return f"<comparison of {names} on {text}>"
+
 
 def compare_contestants(
     contestants: Sequence[Contestant],
@@ -185,9 +193,7 @@ def compare_contestants(
     """
     names = unique_names([one.tokenizer.info.name for one in contestants])
     if baseline is not None and baseline not in names:
-        raise ConfigError(
-            f"there is no tokenizer {baseline!r} to compare with", hint=f"there are {', '.join(names)}"
-        )
+        raise ConfigError(f"there is no tokenizer {baseline!r} to compare with", hint=meant(baseline, names))
     if reference_group is not None and isinstance(alignment, str):
         raise ConfigError(
             f"there are no premiums over {reference_group!r}: {alignment}", hint="leave out --reference"

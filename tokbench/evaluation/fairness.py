@@ -10,6 +10,7 @@ import numpy as np
 from tokbench.errors import ConfigError
 from tokbench.metrics.fairness import gini, premiums
 from tokbench.metrics.intervals import Resampled, resamples
+from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,7 +70,7 @@ def reference_of(evaluation: Evaluation, alignment: Alignment, *, wanted: str | 
     if wanted is not None and wanted not in languages:
         raise ConfigError(
             f"the reference language {wanted!r} is not among the aligned ones",
-            hint=f"there are {', '.join(languages)}",
+            hint=meant(wanted, languages),
         )
     english = next((language for language in languages if language.lower() in _ENGLISH), None)
     return wanted or english or min(languages, key=_tokens_of(evaluation, languages).__getitem__)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.errors import ConfigError
 from tokbench.metrics.catalogue import METRICS, metric_named
+from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,7 +193,8 @@ def _finding(gate: Gate, judged: Judged, *, gap: str | None) -> Finding:
 def _value(gate: Gate, judged: Judged) -> float | None:
     if gate.group is not None and gate.group not in judged.groups:
         raise ConfigError(
-            f"the corpus has no group {gate.group!r}", hint=f"it has {', '.join(sorted(judged.groups))}"
+            f"the corpus has no group {gate.group!r}",
+            hint=meant(gate.group, sorted(judged.groups), otherwise="it has {}"),
         )
     fairness = judged.fairness
     if gate.metric == GINI:

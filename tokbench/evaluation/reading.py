@@ -32,13 +32,15 @@ class Reading:
     (['one\ntwo'], ('one\ntwo',), {'en': ('one', 'two')})
     """
 
-    def __init__(self, documents: Iterable[Document]) -> None:
+    def __init__(self, documents: Iterable[Document], *, text_bytes: int | None = None) -> None:
         """Documents, not read yet.
 
         Args:
             documents: iterated anew each time.
+            text_bytes: how many bytes they have, where that is known.
         """
         self._documents = documents
+        self._text_bytes = text_bytes
         self._notes: _Notes | None = None
         self._wants_lines = False
 
@@ -48,6 +50,11 @@ class Reading:
     def note_lines(self) -> None:
         """Let the first reading count lines, too: a later one may not be possible."""
         self._wants_lines = True
+
+    @property
+    def text_bytes(self) -> int | None:
+        """How many bytes they have: as they were read, else as it was known before."""
+        return self._text_bytes if self._notes is None else self._notes.fingerprint.num_bytes
 
     def _noting(self) -> Iterator[Document]:
         notes = _Notes(Lines() if self._wants_lines else None)

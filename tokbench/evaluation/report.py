@@ -14,6 +14,7 @@ from tokbench.interfaces import no_progress
 from tokbench.metrics.counts import LONGEST_NUMBER
 from tokbench.metrics.distribution import frequency_deciles, length_histogram
 from tokbench.metrics.nested import scaffold_entries
+from tokbench.plurals import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,6 +92,13 @@ class Report:
     numbers: tuple[Numbers, ...]
     robustness: tuple[Robustness, ...]
     cost: Cost
+
+    def __repr__(self) -> str:
+        """Short: of whom, and on how much."""
+        text = (
+            f"{counted(self.comparison.documents, 'document')}, {counted(self.comparison.num_bytes, 'byte')}"
+        )
+        return f"<report on {self.judged.name}: {text}>"
 
     @property
     def judged(self) -> Judged:

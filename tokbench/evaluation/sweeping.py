@@ -114,6 +114,11 @@ class Sweep:
     mix_verdict: tuple[str, ...]
     largest: Tokenizer
 
+    def __repr__(self) -> str:
+        """Short: of what, over which sizes."""
+        sizes = ", ".join(f"{point.vocab_size:,}" for point in self.points)
+        return f"<sweep of {self.backend} over {sizes} entries>"
+
     @property
     def recommended(self) -> int | None:
         """The recommended size; None where there is none."""

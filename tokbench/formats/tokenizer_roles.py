@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError
 from tokbench.formats.tokenizer_config import DEFAULT_TEMPLATE, ROLES, config_of
+from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,7 +31,9 @@ def check_roles(roles: Mapping[str, str], config: object) -> None:
     special = getattr(config, "all_special_tokens", getattr(config, "special_tokens", None))
     for role, text in roles.items():
         if role not in ROLES:
-            raise ConfigError(f"there is no role {role!r}", hint=f"the roles are {', '.join(ROLES)}")
+            raise ConfigError(
+                f"there is no role {role!r}", hint=meant(role, ROLES, otherwise="the roles are {}")
+            )
         if special is not None and text not in special:
             raise _not_special(role, text, special, of="this training")
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tokbench.metrics.ratios import ratio
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 RENYI_ALPHA = 2.5
@@ -22,6 +21,7 @@ _NEARLY_ONE = 1e-8
 def shannon_efficiency(frequencies: NDArray[np.int64]) -> float | None:
     """Shannon entropy of the token distribution over its maximum; `renyi_efficiency` of order 1.
 
+    >>> import numpy as np
     >>> shannon_efficiency(np.array([2, 1, 1, 0]))
     0.75
     """
@@ -41,11 +41,14 @@ def renyi_efficiency(frequencies: NDArray[np.int64], *, alpha: float = RENYI_ALP
     Source: Zouhar et al. 2023, "Tokenization and the Noiseless Channel", section 3. It divides by the
         full vocabulary, not by the types seen: the two rank tokenizers differently.
 
+    >>> import numpy as np
     >>> renyi_efficiency(np.array([5, 5, 5, 5]))
     1.0
     >>> renyi_efficiency(np.array([7, 0]))
     0.0
     """
+    import numpy as np
+
     total = int(frequencies.sum())
     if not total or len(frequencies) < 2:
         return None
@@ -63,11 +66,14 @@ def renyi_efficiency(frequencies: NDArray[np.int64], *, alpha: float = RENYI_ALP
 def utilization(frequencies: NDArray[np.int64], *, among: NDArray[np.bool_] | None = None) -> float | None:
     """The share of entries that occurred, of all or of those chosen; None where there are none.
 
+    >>> import numpy as np
     >>> utilization(np.array([3, 0, 1, 0]))
     0.5
     >>> utilization(np.array([3, 0, 1, 0]), among=np.array([True, False, True, False]))
     1.0
     """
+    import numpy as np
+
     chosen = frequencies if among is None else frequencies[among]
     return ratio(int(np.count_nonzero(chosen)), len(chosen))
 
@@ -75,9 +81,12 @@ def utilization(frequencies: NDArray[np.int64], *, among: NDArray[np.bool_] | No
 def average_rank(frequencies: NDArray[np.int64]) -> float | None:
     """The mean, over tokens, of the place of their entry when entries are sorted by frequency, from 1.
 
+    >>> import numpy as np
     >>> average_rank(np.array([1, 3]))
     1.25
     """
+    import numpy as np
+
     sorted_frequencies = np.sort(frequencies)[::-1]
     ranks = np.arange(1, len(frequencies) + 1)
     return ratio(float(sorted_frequencies @ ranks), int(frequencies.sum()))
@@ -88,9 +97,12 @@ def frequency_deciles(frequencies: NDArray[np.int64]) -> tuple[int, ...] | None:
 
     Each is a frequency that was seen (the nearest rank below), so that none is invented between two.
 
+    >>> import numpy as np
     >>> frequency_deciles(np.arange(101))
     (1, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
     """
+    import numpy as np
+
     seen = np.sort(frequencies[frequencies > 0])
     if not len(seen):
         return None
@@ -103,8 +115,11 @@ def length_histogram(
 ) -> tuple[int, ...]:
     """Tokens by their length in bytes, from 0; the last place holds those of `longest` bytes and more.
 
+    >>> import numpy as np
     >>> length_histogram(np.array([5, 2, 1]), np.array([1, 3, 99]), longest=4)
     (0, 5, 0, 2, 1)
     """
+    import numpy as np
+
     counted = np.bincount(np.minimum(lengths, longest), weights=frequencies, minlength=longest + 1)
     return tuple(counted.astype(np.int64).tolist())

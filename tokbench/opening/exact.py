@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.base import BaseTokenizer, surrogate_error
+from tokbench.base import BaseTokenizer, surrogate_error, utf8
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -107,6 +107,9 @@ class ExactBpe(BpeTokenizer):
             return self._agreement.covers(text)
         except UnicodeEncodeError as error:
             raise surrogate_error(error) from None
+        except (AttributeError, TypeError):
+            utf8(text)  # raises for what is no text
+            raise
 
     @property
     def _peer(self) -> BaseTokenizer:

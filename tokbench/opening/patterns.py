@@ -14,6 +14,17 @@ _SPELLINGS = {
 """Texts that mean what a named pattern means, besides its own."""
 
 
+def pattern_names() -> tuple[str, ...]:
+    """The names of the patterns that our scanners know.
+
+    >>> "gpt4o" in pattern_names()
+    True
+    """
+    from tokbench.backends.bpe.split import PATTERN_NAMES
+
+    return PATTERN_NAMES
+
+
 def known_pattern(pattern: str) -> tuple[str, str | None]:
     r"""The name of a pattern, and its text as our definition has it; ("custom", the text) for any other.
 

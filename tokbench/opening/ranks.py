@@ -16,6 +16,7 @@ from tokbench.opening.files import read_file
 from tokbench.opening.known_ranks import KNOWN_BY_SHA256, likely_pattern
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.request import Opened
+from tokbench.plurals import counted, is_or_are
 from tokbench.special_tokens import check_special_tokens
 from tokbench.token_table import TokenTable
 
@@ -244,7 +245,8 @@ def _warnings(ranks: Sequence[tuple[bytes, int]]) -> tuple[str, ...]:
     warnings = []
     if unreachable:
         shown = ", ".join(repr(token) for token in unreachable[:3])
-        warnings.append(f"{len(unreachable):,} tokens are not made of two of lower rank, as {shown}")
+        tokens = f"{counted(len(unreachable), 'token')} {is_or_are(len(unreachable))}"
+        warnings.append(f"{tokens} not made of two of lower rank, as {shown}")
     if gaps:
-        warnings.append(f"{gaps:,} ids below the largest have no token")
+        warnings.append(f"{counted(gaps, 'id')} below the largest {'has' if gaps == 1 else 'have'} no token")
     return tuple(warnings)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tokbench.plurals import counted
 from tokbench.render.layout import Column, print_panes
 from tokbench.render.tables import visible
 
@@ -46,7 +47,7 @@ def legend(bench: Bench) -> Iterator[str]:
         yield f"× {bench.baseline}: as many times its figure, round by round, with the lowest and the highest"
     machine = bench.machine
     yield (
-        f"{machine.cpu}, {_counted(machine.processors, 'processor')}, {machine.system}, {machine.python}, "
+        f"{machine.cpu}, {counted(machine.processors, 'processor')}, {machine.system}, {machine.python}, "
         f"{machine.date}"
     )
     yield "; ".join(dict.fromkeys(entry.version for entry in bench.entries))
@@ -127,7 +128,3 @@ def _number(value: float) -> str:
     if value >= _ROUND_FROM:
         return f"{value:,.0f}"
     return f"{value:.3g}" if value < _PRECISE_BELOW / 100 else f"{value:#.3g}".rstrip(".")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tokbench.evaluation.ranking import in_order
 from tokbench.evaluation.splitting import gaps_of
+from tokbench.plurals import counted
 from tokbench.render.columns import (
     BEST,
     PEAK,
@@ -17,7 +18,7 @@ from tokbench.render.columns import (
     mix_columns,
     mix_title,
 )
-from tokbench.render.figures import LOSSY, bar, counted, shown, shown_gini, shown_premium
+from tokbench.render.figures import LOSSY, bar, shown, shown_gini, shown_premium
 from tokbench.render.layout import Column, print_panes
 from tokbench.render.tables import visible
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tokbench.plurals import counted
 from tokbench.render.glyphs import spelled
 from tokbench.render.layout import print_rows
 from tokbench.render.tables import visible
@@ -40,16 +41,16 @@ def _conversion_rows(result: ConvertResult) -> Iterator[tuple[str, Text]]:
     yield "from", Text(f"{visible(result.name)} ({result.backend}, {result.vocab_size:,} entries)")
     yield "to", Text(result.to)
     for name, size in result.files.items():
-        yield "written", Text(f"{visible(name)}  {size:,} bytes")
+        yield "written", Text(f"{visible(name)}  {counted(size, 'byte')}")
     yield "in", Text(visible(str(result.out)), style="bold")
     yield from _proof_rows(result.proof)
     yield "time", Text(", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in result.seconds.items()))
 
 
 def _proof_rows(proof: ProofResult) -> Iterator[tuple[str, Text]]:
-    entries = f"{proof.entries:,} entries, " if proof.entries else ""
-    inputs = f", {proof.inputs:,} inputs of a model" if proof.inputs else ""
-    texts = f"{entries}{proof.texts:,} texts, {proof.characters:,} characters{inputs}"
+    entries = f"{counted(proof.entries, 'entry', 'entries')}, " if proof.entries else ""
+    inputs = f", {counted(proof.inputs, 'input')} of a model" if proof.inputs else ""
+    texts = f"{entries}{counted(proof.texts, 'text')}, {counted(proof.characters, 'character')}{inputs}"
     if proof.disagreement is None:
         but = f"; other ids by rounding on {proof.tolerated:,} of them" if proof.tolerated else ""
         yield "proved", Text(f"{visible(proof.second)} gives the same: {texts}{but}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.metrics.intervals import FEWEST_UNITS
+from tokbench.plurals import counted
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
@@ -158,15 +159,6 @@ def with_interval(
     if f"{below:.{digits}f}" == f"{above:.{digits}f}":
         return f"{text} ±{above:.{digits}f}"
     return f"{text} {interval.low * scale:.{digits}f}…{interval.high * scale:.{digits}f}"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "file"), counted(1200, "file")
-    ('1 file', '1,200 files')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def bar(value: float | None, longest: float, *, width: int) -> str:

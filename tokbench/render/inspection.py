@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.inspection import PARTS
+from tokbench.render.amounts import amount
 from tokbench.render.layout import print_rows
 from tokbench.render.tables import visible
 
@@ -31,7 +32,7 @@ def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
     yield "name", Text(visible(info.name), style="bold")
     yield "format", Text(result.format)
     for number, file in enumerate(result.files):
-        size = f"{file.num_bytes / 1e6:.2f} MB, sha256 {file.sha256[:_DIGITS_SHOWN]}…"
+        size = f"{amount(file.num_bytes, digits=2)}, sha256 {file.sha256[:_DIGITS_SHOWN]}…"
         yield "" if number else "files", Text(f"{visible(file.path.name)}  {size}")
     yield "model", Text(result.model)
     gaps = info.vocab_size - result.entries

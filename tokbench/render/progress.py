@@ -76,7 +76,8 @@ class _BarProgress:
         figures = {
             "completed": _effort(done, unit),
             "total": None if total is None else _effort(total, unit),
-            "shown": _shown(done, total, unit, done / max(now - self._started, 1e-3)),
+            "share": "" if not total else f"{min(_effort(done, unit) / _effort(total, unit), 1):.0%}",
+            "shown": _shown(done, total, unit, seconds=max(now - self._started, 1e-3)),
         }
         if is_new:
             self._begin(figures)
@@ -103,7 +104,8 @@ def _rich_progress() -> Any:
 
     return Progress(
         TextColumn("{task.description:<9}"),
-        BarColumn(bar_width=30),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[share]:>4}"),
         TextColumn("{task.fields[shown]}"),
         TimeRemainingColumn(compact=True),
         console=make_console(stderr=True),
@@ -124,17 +126,19 @@ def _effort(number: int, unit: str) -> float:
     return math.log1p(number) if unit == "merges" else number
 
 
-def _shown(done: int, total: int | None, unit: str, rate: float) -> str:
+def _shown(done: int, total: int | None, unit: str, *, seconds: float) -> str:
     """The figures beside the bar.
 
-    >>> _shown(25_000_000, 50_000_000, "bytes", 1e8)
+    >>> _shown(25_000_000, 50_000_000, "bytes", seconds=0.25)
     '25.0 of 50.0 MB  100 MB/s'
-    >>> _shown(300, 7_744, "merges", 20.0)
+    >>> _shown(300, 7_744, "merges", seconds=15.0)
     'merge 300 of 7,744'
     """
+    from tokbench.render.amounts import amount, rate
+
     if unit in ("bytes", "characters"):
-        of = f" of {total / 1e6:,.1f}" if total else ""
-        return f"{done / 1e6:,.1f}{of} MB  {rate / 1e6:,.0f} MB/s" if done else ""
+        fast = rate(done, seconds, digits=0)
+        return "  ".join(filter(None, (amount(done, of=total or None), fast))) if done else ""
     if unit == "merges" and total:
         return f"merge {done:,} of {total:,}"
     if total:

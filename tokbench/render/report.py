@@ -35,6 +35,16 @@ _BAR_WIDTH = 24
 _NONE = "–"
 
 
+def render_reports(
+    reports: Sequence[Report], *, metrics: Sequence[Metric] | None = None, console: Console
+) -> None:
+    """One report behind another."""
+    for report in reports:
+        render_report(report, metrics=metrics, console=console)
+        if report is not reports[-1]:
+            console.print()
+
+
 def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, console: Console) -> None:
     """All sections, those without anything to say left out; of the figures, those of `metrics` alone."""
     judged, comparison = report.judged, report.comparison

@@ -36,6 +36,35 @@ if TYPE_CHECKING:
     from tokbench.render.exports import Form
 
 
+def reports_forms(
+    reports: Sequence[Report], *, metrics: Sequence[Metric] | None = None
+) -> dict[Form, Callable[[], bytes]]:
+    """Reports in the forms of one: several are one behind another, in JSON as `reports`, as CSV under one head."""
+    forms = [report_forms(report, metrics=metrics) for report in reports]
+    if len(forms) == 1:
+        return forms[0]
+
+    def joined(form: Form) -> bytes:
+        first, *others = [each[form]() for each in forms]
+        if form == "csv":
+            others = [other.partition(b"\n")[2] for other in others]
+        return (b"" if form == "csv" else b"\n").join([first, *others])
+
+    return {
+        "json": lambda: _together(reports, metrics=metrics),
+        "csv": lambda: joined("csv"),
+        "markdown": lambda: joined("markdown"),
+        "latex": lambda: joined("latex"),
+    }
+
+
+def _together(reports: Sequence[Report], *, metrics: Sequence[Metric] | None) -> bytes:
+    import orjson
+
+    documents = [report_document(report, metrics=metrics) for report in reports]
+    return orjson.dumps({"schema": documents[0]["schema"], "reports": documents}) + b"\n"
+
+
 def report_forms(
     report: Report, *, metrics: Sequence[Metric] | None = None
 ) -> dict[Form, Callable[[], bytes]]:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from tokbench.evaluation.ranking import in_order
 from tokbench.metrics.catalogue import METRICS, metric_named
+from tokbench.plurals import counted
 from tokbench.render.cells import NONE, Cell, Column, Table, count_cell, name_cell, number_cell
 from tokbench.render.costs import group_cost_columns, model_totals
-from tokbench.render.figures import counted, shown, shown_gini, shown_interval, shown_premium
+from tokbench.render.figures import shown, shown_gini, shown_interval, shown_premium
 from tokbench.render.glyphs import spelled
 from tokbench.render.tables import visible
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tokbench.plurals import counted
+from tokbench.render.amounts import rate
 from tokbench.render.layout import grid, print_table
 from tokbench.render.tables import visible
 
@@ -21,10 +23,12 @@ def render_shards(result: ShardsResult, *, console: Console) -> None:
     total, eos = index["total"], index["eos"]
     behind = f", {visible(eos['text'])} behind each document" if eos else ""
     rows = {
-        "documents": f"{total['documents']:,}, {total['text_bytes']:,} bytes",
+        "documents": f"{total['documents']:,}, {counted(total['text_bytes'], 'byte')}",
         "tokens": f"{total['tokens']:,}{behind}",
         "shards": f"{total['shards']:,} of {index['dtype']}, .{index['format']}",
-        "time": f"{result.seconds:.2f} s, {total['text_bytes'] / max(result.seconds, 1e-9) / 1e6:.1f} MB/s",
+        "time": ", ".join(
+            filter(None, (f"{result.seconds:.2f} s", rate(total["text_bytes"], result.seconds)))
+        ),
         "written to": str(result.folder),
     }
     table = grid("label", "text")
@@ -40,11 +44,10 @@ def render_verify(result: VerifyResult, *, console: Console) -> None:
     compared = f", {result.compared:,} of them encoded anew" if result.compared else ""
     count = len(result.problems)
     found = "good" if result.passed else "1 thing is wrong" if count == 1 else f"{count:,} things are wrong"
-    shards = "1 shard" if result.shards == 1 else f"{result.shards:,} shards"
     console.print(
         Text(
-            f"{visible(str(result.folder))}: {found} ({shards}, {result.documents:,} documents"
-            f"{compared}, {result.tokens:,} tokens)"
+            f"{visible(str(result.folder))}: {found} ({counted(result.shards, 'shard')}, "
+            f"{counted(result.documents, 'document')}{compared}, {counted(result.tokens, 'token')})"
         ),
         soft_wrap=True,
     )

@@ -9,9 +9,10 @@ from tokbench.evaluation.recommending import METHOD
 from tokbench.evaluation.sweeping import SWEPT
 from tokbench.evaluation.wording import significant
 from tokbench.metrics.catalogue import METRICS
+from tokbench.plurals import counted
 from tokbench.render.cells import NONE, Cell, Column, Table, name_cell
 from tokbench.render.costs import cost_columns, model_of
-from tokbench.render.figures import counted, drawn_from, names_of, shown, with_interval
+from tokbench.render.figures import drawn_from, names_of, shown, with_interval
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tokbench.plurals import counted
+from tokbench.render.amounts import amount, rate
 from tokbench.render.glyphs import spelled
 from tokbench.render.glyphs import visible as visible_word
 from tokbench.render.layout import grid, plain_table, print_table
@@ -60,11 +62,13 @@ def _training_rows(result: TrainResult) -> Iterable[tuple[str, Text]]:
     chosen = " (chosen to fit the text)" if fitted else ""
     specials = f", {len(info.special_tokens)} special" if info.special_tokens else ""
     learned = (
-        f"{len(training.learned_ids):,} {training.learned_unit}" if training.learned_ids else "none learned"
+        counted(len(training.learned_ids), training.learned_unit.removesuffix("s"))
+        if training.learned_ids
+        else "none learned"
     )
     yield "vocabulary", Text(f"{info.vocab_size:,} entries{chosen}: {learned}{specials}")
     if training.num_bytes is not None and training.documents is not None:
-        yield "text", Text(f"{training.num_bytes:,} bytes in {_counted(training.documents, 'document')}")
+        yield "text", Text(f"{training.num_bytes:,} bytes in {counted(training.documents, 'document')}")
     if training.pretokens is not None and training.distinct_pretokens is not None:
         yield "pre-tokens", Text(f"{training.pretokens:,}, {training.distinct_pretokens:,} distinct")
     if result.bytes_per_token is not None:
@@ -79,11 +83,13 @@ def _training_rows(result: TrainResult) -> Iterable[tuple[str, Text]]:
 
 def _time(result: TrainResult) -> str:
     training = result.training
-    rate = "" if result.megabytes_per_second is None else f", {result.megabytes_per_second:,.1f} MB/s"
-    threads = _counted(training.threads, "thread")
+    num_bytes, seconds = training.num_bytes, sum(training.seconds.values())
+    shown = None if num_bytes is None else rate(num_bytes, seconds)
+    fast = "" if shown is None else f", {shown}"
+    threads = counted(training.threads, "thread")
     phases = {**training.seconds, "saving": result.saving_seconds}
     split = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in phases.items())
-    return f"{result.seconds:.2f} s ({split}){rate}, {training.kernel} kernel, {threads}"
+    return f"{result.seconds:.2f} s ({split}){fast}, {training.kernel} kernel, {threads}"
 
 
 def _pieces(pieces: Iterable[bytes]) -> Text:
@@ -133,7 +139,7 @@ def render_list(result: ListResult, *, console: Console) -> None:
     table = plain_table("name", "backend", ("vocabulary", "right"), ("size", "right"), "")
     for entry in result.tokenizers:
         vocabulary = f"{entry.vocab_size:,}" if entry.vocab_size is not None else "–"
-        size = _size(entry.num_bytes) if entry.num_bytes is not None else "–"
+        size = amount(entry.num_bytes) if entry.num_bytes is not None else "–"
         note = (
             Text(f"damaged: {visible(entry.error)}", style="red")
             if entry.error
@@ -186,19 +192,6 @@ def render_doctor(result: DoctorResult, *, console: Console) -> None:
 
 def _decimal(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
-
-
-def _size(num_bytes: int) -> str:
-    """Bytes on a disk.
-
-    >>> _size(948_000), _size(48_700)
-    ('0.9 MB', '49 kB')
-    """
-    return f"{num_bytes / 1e6:.1f} MB" if num_bytes >= 1e5 else f"{num_bytes / 1e3:.0f} kB"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _quoted(path: str) -> str:

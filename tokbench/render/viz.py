@@ -11,6 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
+from tokbench.plurals import counted, is_or_are
 from tokbench.render.glyphs import glyphs_of, spelled, visible
 from tokbench.render.palette import FAINT, palette_for
 from tokbench.render.token_view import MIN_WIDTH, Line, Row, token_lines
@@ -163,9 +164,9 @@ def _statistics(view: VizTokenizer) -> Text:
     '0 characters · 0 bytes · 0 tokens'
     """
     figures = [
-        _count(view.characters, "character"),
-        _count(view.num_bytes, "byte"),
-        _count(view.tokens, "token"),
+        counted(view.characters, "character"),
+        counted(view.num_bytes, "byte"),
+        counted(view.tokens, "token"),
     ]
     if view.bytes_per_token is not None:
         figures.append(f"{view.bytes_per_token:.2f} bytes/token")
@@ -177,11 +178,11 @@ def _cut_notes(cuts: Sequence[CutCluster]) -> Iterator[_Note]:
     if not cuts:
         return
     kinds = Counter((cut.text, cut.parts) for cut in cuts)
-    yield _Note(Text(f"{_count(len(cuts), 'character')} {_is(len(cuts))} cut:"))
+    yield _Note(Text(f"{counted(len(cuts), 'character')} {is_or_are(len(cuts))} cut:"))
     for (text, parts), times in kinds.most_common(_CUTS_LISTED):
         yield _Note(Text(_cut_line(text, parts, times=times)), indent=2)
     if (more := len(kinds) - _CUTS_LISTED) > 0:
-        yield _Note(Text(f"… and {_count(more, 'other')}"), indent=2)
+        yield _Note(Text(f"… and {counted(more, 'other')}"), indent=2)
 
 
 def _cut_line(text: str, parts: Sequence[bytes], *, times: int) -> str:
@@ -211,7 +212,7 @@ def _uncovered_note(view: VizTokenizer) -> Iterator[_Note]:
         uncovered += max(min(start, size) - reached, 0)
         reached = max(reached, stop)
     if uncovered:
-        yield _Note(Text(f"{_count(uncovered, 'byte')} of the text {_is(uncovered)} in no token"))
+        yield _Note(Text(f"{counted(uncovered, 'byte')} of the text {is_or_are(uncovered)} in no token"))
 
 
 # --- several tokenizers -----------------------------------------------------------------------
@@ -324,16 +325,3 @@ def _listed(parts: Sequence[str], *, separator: str) -> str:
     """Parts in one line, the first few where there are many."""
     more = len(parts) - _PARTS_LISTED
     return separator.join(parts[:_PARTS_LISTED]) + (f" … and {more:,} more" if more > 0 else "")
-
-
-def _count(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> _count(1, "byte"), _count(1200, "byte")
-    ('1 byte', '1,200 bytes')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"

@@ -90,7 +90,7 @@ class ShardOptions:
     """How the corpus was read and what was made of it."""
 
     documents: str
-    text_field: str
+    text_field: str | list[str]
     errors: str
     max_document_bytes: int | None
     special: str
@@ -349,12 +349,22 @@ def shard_entry(fields: Fields, *, number: int, format: ShardFormat) -> ShardEnt
 def _options(fields: Fields) -> ShardOptions:
     return ShardOptions(
         documents=fields.choice("documents", get_args(DocumentUnit)),
-        text_field=fields.text("text_field"),
+        text_field=_text_field(fields),
         errors=fields.choice("errors", get_args(ErrorPolicy)),
         max_document_bytes=_max_document_bytes(fields),
         special=fields.choice("special", tuple(policy.value for policy in SpecialPolicy)),
         shard_tokens=fields.count("shard_tokens", low=1),
     )
+
+
+def _text_field(fields: Fields) -> str | list[str]:
+    """A field, or several in a list."""
+    value = fields.values.get("text_field")
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list) or not value or not all(isinstance(field, str) for field in value):
+        raise fields.wrong("text_field", "a text, or a list of texts")
+    return value
 
 
 def _max_document_bytes(fields: Fields) -> int | None:

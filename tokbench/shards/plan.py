@@ -109,7 +109,7 @@ def make_plan(
         eos=chosen_eos(tokenizer, eos) if eos else None,
         options=ShardOptions(
             documents=corpus.options.documents,
-            text_field=corpus.options.text_field,
+            text_field=_one_or_all(corpus.options.text_fields),
             errors=corpus.options.errors,
             max_document_bytes=corpus.options.max_document_bytes if corpus.options.errors == "skip" else None,
             special=special.value,
@@ -220,3 +220,7 @@ def identity_of(tokenizer: Tokenizer) -> TokenizerIdentity:
         vocabulary=vocabulary_hash(vocabulary_of(tokenizer), info.special_tokens),
         behaviour=behaviour.hexdigest(),
     )
+
+
+def _one_or_all(fields: tuple[str, ...]) -> str | list[str]:
+    return fields[0] if len(fields) == 1 else list(fields)

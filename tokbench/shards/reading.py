@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
+from tokbench.plurals import counted
 from tokbench.reading import open_regular, read_regular
 from tokbench.shards.layout import (
     INDEX_NAME,
@@ -49,11 +50,18 @@ def open_shards(folder: Path | str) -> Shards:
         for array in shards.arrays():  # each shard as numpy maps it
             print(array.dtype, len(array))
     """
-    folder = Path(folder)
+    folder = folder_of(folder)
     shards = Shards(folder, read_index(folder))
     for shard in shards.index.shards:
         shards.check_sizes(shard)
     return shards
+
+
+def folder_of(given: Path | str) -> Path:
+    """The folder of a path. Raises `StoreError` for what is none."""
+    if not isinstance(given, str | os.PathLike):
+        raise StoreError(f"a folder of shards is named by a path, and this is {type(given).__name__}")
+    return Path(given)
 
 
 def read_index(folder: Path) -> ShardIndex:
@@ -85,6 +93,17 @@ class Shards:
         self.folder = folder
         self.index = index
         self._mapped: dict[int, tuple[NDArray[Any], NDArray[np.int64]]] = {}
+
+    def __repr__(self) -> str:
+        """Short: where they are, and how much."""
+        held = ", ".join(
+            (
+                counted(len(self), "document"),
+                counted(self.tokens, "token"),
+                counted(len(self.index.shards), "shard"),
+            )
+        )
+        return f"<shards in {self.folder}: {held}>"
 
     def __len__(self) -> int:
         """Documents."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tokbench.corpus import Problems
+from tokbench.corpus import MOST_DOCUMENT_BYTES, Problems, open_corpus
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
 from tokbench.interfaces import no_progress
 from tokbench.results import VerifyResult
 from tokbench.shards.journal import JOURNAL_NAME
 from tokbench.shards.layout import INDEX_NAME, OWN_FILE, ShardEntry
 from tokbench.shards.plan import identity_of
-from tokbench.shards.reading import Shards, read_index
+from tokbench.shards.reading import Shards, folder_of, read_index
 from tokbench.shards.shard_file import sha256_of
 from tokbench.tokens import SpecialPolicy
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.corpus import Corpus
+    from tokbench.corpus import Corpus, DocumentUnit, ErrorPolicy
     from tokbench.interfaces import Progress, Tokenizer
+    from tokbench.shards.layout import ShardIndex
 
 _CHUNK = 1 << 22
 """Ids looked at together."""
@@ -33,11 +34,24 @@ _MOST_PROBLEMS = 20
 """Of one kind of check: a wrong corpus differs in every document."""
 
 
+def corpus_as_read(index: ShardIndex, *paths: str | Path) -> Corpus:
+    """The corpus of some paths, read as that of shards was. Raises `CorpusError`."""
+    options = index.options
+    return open_corpus(
+        *paths,
+        documents=cast("DocumentUnit", options.documents),
+        text_field=options.text_field,
+        errors=cast("ErrorPolicy", options.errors),
+        # What was written was not too long; under "skip" it depends on the bound what was written.
+        max_document_bytes=options.max_document_bytes or MOST_DOCUMENT_BYTES,
+    )
+
+
 def verify_shards(
     folder: Path | str,
     *,
     tokenizer: Tokenizer | None = None,
-    corpus: Corpus | None = None,
+    corpus: Corpus | str | Path | None = None,
     sample: int | None = None,
     threads: int | None = None,
     progress: Progress = no_progress,
@@ -50,7 +64,7 @@ def verify_shards(
     Args:
         folder: the folder.
         tokenizer: must be the one that made them.
-        corpus: is encoded anew and compared.
+        corpus: is encoded anew and compared; or its path, which is read as the index says that it was.
         sample: so many documents of the corpus, evenly spread, instead of all.
         threads: for encoding; None takes every processor.
         progress: told how far it is.
@@ -70,8 +84,10 @@ def verify_shards(
         raise ConfigError(
             "--sample chooses documents of a corpus", hint="name the corpus behind the folder, and 1 or more"
         )
-    folder = Path(folder)
+    folder = folder_of(folder)
     shards = Shards(folder, read_index(folder))
+    if isinstance(corpus, str | Path):
+        corpus = corpus_as_read(shards.index, corpus)
     problems = list(_strangers(shards))
     done = 0
     for number, shard in enumerate(shards.index.shards):

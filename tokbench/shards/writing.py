@@ -10,12 +10,12 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import filterfalse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokbench.corpus import Problems
+from tokbench.corpus.given import corpus_of
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
 from tokbench.interfaces import no_progress
 from tokbench.shards.journal import JOURNAL_NAME, Journal, refuse_other_plan
@@ -28,7 +28,7 @@ from tokbench.shards.layout import (
     dump_index,
 )
 from tokbench.shards.plan import Plan, in_order, make_plan, planned_files
-from tokbench.shards.reading import Shards, open_shards
+from tokbench.shards.reading import Shards, folder_of, open_shards
 from tokbench.shards.shard_file import ShardFile, sha256_of
 from tokbench.store.file import write_file
 from tokbench.tokens import SpecialPolicy
@@ -36,6 +36,7 @@ from tokbench.tokens import SpecialPolicy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -51,7 +52,7 @@ _BATCHES_AHEAD = 2
 
 def write_shards(
     tokenizer: Tokenizer,
-    corpus: Corpus,
+    corpus: Corpus | str | Path,
     folder: Path | str,
     *,
     format: str = "npy",
@@ -68,7 +69,7 @@ def write_shards(
 
     Args:
         tokenizer: encodes.
-        corpus: read once, as a stream; a document is held whole.
+        corpus: read once, as a stream; a document is held whole. Or its path.
         folder: made where it is missing.
         format: "npy" for `numpy.load(mmap_mode="r")`, "bin" for the bare ids.
         dtype: "uint16", "uint32", or "auto": the smaller one where it holds every id.
@@ -96,7 +97,7 @@ def write_shards(
         shards = write_shards(tokenizer, open_corpus("data/*.jsonl.zst"), "shards", eos=True)
         shards[0]  # the ids of the first document, as a view of the file
     """
-    folder = Path(folder)
+    folder, corpus = folder_of(folder), corpus_of(corpus)
     if resume and overwrite:
         raise ConfigError("resume and overwrite contradict each other", hint="give --resume or --force")
     plan = make_plan(
@@ -194,17 +195,21 @@ class _Run:
 
     def _read(self, jobs: _InOrder) -> None:
         passed = self._journal.finished.documents
-        plain = all(file.kind == "text" and file.compression is None for file in self._corpus.files)
-        total = self._corpus.num_bytes if plain else None
         known_files = len(self._journal.finished.files)
-        for file, planned in list(zip(self._files, self._plan.files, strict=True))[known_files:]:
+        files = list(zip(self._files, self._plan.files, strict=True))[known_files:]
+        is_known = not any(file.stream for file, _ in files)
+        total, before = sum(file.size for file, _ in files), 0
+        for file, planned in files:
             problems, documents = Problems(), 0
             for texts in self._corpus.texts_of(file, problems, batch=_BATCH_CHARACTERS):
                 known = min(max(passed - documents, 0), len(texts))
                 documents += len(texts)
                 if known < len(texts):
                     jobs.do(self._encode, texts[known:] if known else texts)
-                self._progress("encoding", self._text_bytes, total, "bytes")
+                done = before + min(self._corpus.place, file.size) if is_known else self._text_bytes
+                self._progress("encoding", done, total if is_known else None, "bytes")
+            before += file.size
+            self._corpus.place = 0
             self._long_documents += problems.long_documents
             entry = CorpusEntry(
                 name=planned.name,

@@ -264,7 +264,7 @@ def _plain(value: object, *, where: str, depth: int = 0) -> Any:
         case Sequence() if not isinstance(value, (bytes, bytearray, memoryview)):
             return [_plain(item, where=f"{where}[]", depth=depth + 1) for item in value]
         case _:
-            raise StoreError(f"{where} has no JSON form: {_short(repr(value))} is a {type(value).__name__}")
+            raise StoreError(f"{where} has no JSON form: {_short(repr(value))} is {type(value).__name__}")
 
 
 def _deeper_than(value: object, limit: int) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.formats.tokenizer_config import ROLES
+from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -144,12 +145,6 @@ def target_named(name: str) -> Target:
     >>> target_named("tiktoken").summary
     'a rank file for tiktoken'
     """
-    import difflib
-
     if name not in TARGETS:
-        close = difflib.get_close_matches(name, TARGETS, n=1)
-        raise ConfigError(
-            f"there is no format {name!r} to convert to",
-            hint=f"did you mean {close[0]!r}?" if close else f"there are {', '.join(TARGETS)}",
-        )
+        raise ConfigError(f"there is no format {name!r} to convert to", hint=meant(name, TARGETS))
     return TARGETS[name]

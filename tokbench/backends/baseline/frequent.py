@@ -25,7 +25,9 @@ from tokbench.interfaces import (
     EncodedSpans,
     TokenizerInfo,
     TrainingRecord,
+    known_bytes,
     no_progress,
+    total_for,
 )
 from tokbench.special_tokens import SpecialTokenFinder, check_special_tokens
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
@@ -308,7 +310,7 @@ class _FrequentBackend(Generic[_Made]):
         finder = SpecialTokenFinder(config.all_special_tokens)
         counts: Counter[str] = Counter()
         num_documents = num_bytes = 0
-        reported = time.monotonic()
+        reported, total = time.monotonic(), known_bytes(documents)
         for text in documents:
             num_documents += bool(text)
             num_bytes += len(utf8(text))
@@ -316,7 +318,7 @@ class _FrequentBackend(Generic[_Made]):
                 if not piece.is_special:
                     counts.update(self._tokenizer_type.cut(piece.text))
             if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
-                progress("counting", num_bytes, None, "bytes")
+                progress("counting", num_bytes, total_for(num_bytes, total), "bytes")
                 reported = time.monotonic()
         return counts, num_documents, num_bytes
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from tokbench.backends.bpe.normalization import NfcAlignment, normalize
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import SplitPattern, split, split_offsets
-from tokbench.base import BaseTokenizer, utf8
+from tokbench.base import BaseTokenizer, TakesTemplate, utf8
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.interfaces import Decoding, Encoded, TokenizerInfo
 from tokbench.post_processing import NOTHING, model_input
@@ -42,7 +42,7 @@ _IDS_FOR_THREADS = 1 << 16
 _FEW_IDS = 1 << 12
 
 
-class BpeTokenizer(BaseTokenizer):
+class BpeTokenizer(BaseTokenizer, TakesTemplate):
     """A byte-level BPE tokenizer: lossless for every text, unless its pattern normalises.
 
     Attributes:
@@ -146,7 +146,7 @@ class BpeTokenizer(BaseTokenizer):
                 ids: list[int] = self._encoder.encode_split(prepared, ends).tolist()
                 return ids
             return self._encoder.encode(prepared)
-        except (UnicodeEncodeError, TypeError):
+        except (UnicodeEncodeError, TypeError, AttributeError):
             utf8(text)  # raises with the place in the text itself
             raise
 
@@ -185,17 +185,6 @@ class BpeTokenizer(BaseTokenizer):
             return list(texts)
         return [normalize(text, self.pattern.normalization) for text in texts]
 
-    def with_template(
-        self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
-    ) -> list[int]:
-        """The ids of one text or of two, with the special tokens that a model wants around them.
-
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
-        """
-        return list(self.model_input(text, pair, special=special, limits=False).ids)
-
     def model_input(
         self,
         text: str,
@@ -205,12 +194,7 @@ class BpeTokenizer(BaseTokenizer):
         template: bool = True,
         limits: bool = True,
     ) -> ModelInput:
-        """The same with type ids, and cut and filled up as the tokenizer's file asks; see `SupportsTemplate`.
-
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate, or cannot be cut as the file asks.
-        """
+        """What a model gets of one text or of two; see `TakesTemplate`."""
         ids = [self.encode(each, special=special) for each in ([text] if pair is None else [text, pair])]
         done = NOTHING if self._description is None else self._description.post_processing
         return model_input(done, ids, template=template, limits=limits)

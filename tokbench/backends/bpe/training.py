@@ -233,7 +233,7 @@ def _batches(documents: Iterable[str], *, progress: Progress) -> Iterator[list[s
     size = done = 0
     for number, text in enumerate(documents):
         if not isinstance(text, str):
-            raise TrainingError(f"document {number} is a {type(text).__name__}, where a string is needed")
+            raise TrainingError(f"document {number} is {type(text).__name__}, where a string is needed")
         batch.append(text)
         size += len(text)
         if size >= _BATCH_CHARACTERS:

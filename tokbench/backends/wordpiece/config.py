@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass, field
 
 from tokbench.errors import ConfigError
+from tokbench.near_names import meant
 from tokbench.special_tokens import check_special_tokens
 
 OBJECTIVES = ("frequency", "likelihood")
@@ -65,7 +66,7 @@ class WordPieceConfig:
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
             raise ConfigError(
-                f"the objective is {self.objective!r}", hint=f"it may be {' or '.join(OBJECTIVES)}"
+                f"there is no objective {self.objective!r}", hint=meant(self.objective, OBJECTIVES)
             )
         check_special_tokens(self.all_special_tokens)
         for token in self.all_special_tokens:

@@ -9,6 +9,7 @@ import numpy as np
 from tokbench.evaluation.ranking import in_order
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.distribution import length_histogram
+from tokbench.plurals import counted
 from tokbench.render.charts.layout import Frame, Spec, curves, dots, framed
 from tokbench.render.figures import loses_text
 from tokbench.render.tables import visible
@@ -53,9 +54,7 @@ def compression_chart(
         if (value := one.groups[group][metric.name].value) is not None
         and (metric.share or not loses_text(one, group))
     ]
-    shown = (
-        f"the {len(groups)} largest groups" if len(groups) < len(sizes) else _counted(len(groups), "group")
-    )
+    shown = f"the {len(groups)} largest groups" if len(groups) < len(sizes) else counted(len(groups), "group")
     return dots(
         frame,
         rows,
@@ -216,7 +215,3 @@ def _visible(names: Sequence[str]) -> list[str]:
 
 def _baseline(comparison: Comparison) -> Judged:
     return next(one for one in comparison.tokenizers if one.name == comparison.baseline)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,34 @@
+"""What is said of a mistake: what, where, what is allowed; in words of tokbench, whatever library found it."""
+
+from __future__ import annotations
+
+import pytest
+import typer
+from typer.main import get_command
+
+from tokbench.cli.app import app
+
+COMMANDS = get_command(app).commands
+LIBRARY_WORDS = ("Value error", "Input should", "pydantic", "validation", "parse string")
+
+
+def said_of(name: str, option: str, value: str) -> str | None:
+    """What is said of the value of an option, before anything is done; None where it is taken."""
+    try:
+        COMMANDS[name].make_context(name, [option, value])
+    except typer.BadParameter as error:
+        return error.message
+    return None
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_option_answers_in_the_words_of_a_library(name: str) -> None:
+    options = [
+        parameter.opts[0]
+        for parameter in COMMANDS[name].params
+        if parameter.param_type_name == "option" and not parameter.is_flag and parameter.name != "help"
+    ]
+    said = [message for option in options if (message := said_of(name, option, "no such value"))]
+    assert said or name in ("list", "corpus")
+    assert all("'no such value' is no" in message for message in said), said
+    assert not [message for message in said for words in LIBRARY_WORDS if words in message]

@@ -1,0 +1,150 @@
+"""The contract of wrong arguments: what is no text and what are no ids is an error of ours, from every tokenizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support.descriptions import ranked, trained
+from support.huggingface import byte_level
+from support.toys import Toy
+
+from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.adapters.tiktoken import TiktokenTokenizer
+from tokbench.errors import ConfigError, DecodeError, StoreError, TextError, TokbenchError, UnknownIdError
+from tokbench.formats.tokbin import TokbinFile
+from tokbench.interfaces import SupportsCounts, SupportsScores, SupportsTemplate
+from tokbench.opening.agreement import CharacterAgreement, tiktoken_members
+from tokbench.opening.exact import ExactBpe
+from tokbench.spans import encode_spans
+from tokbench.targets import Source
+from tokbench.targets.tokbin import make
+from tokbench.tokbin import TokbinTokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokbench.interfaces import Tokenizer
+
+
+def tokbin() -> Tokenizer:
+    source = trained()
+    data = make(Source(tokenizer=source, description=source.description())).files[""]
+    return TokbinTokenizer(TokbinFile(data, path="mine.tokbin"))
+
+
+def tiktoken() -> Any:
+    ranks = [(bytes([byte]), byte) for byte in range(256)]
+    return TiktokenTokenizer.from_ranks(ranks, name="ranks", pattern=r"\w+|\W", special_tokens={"<e>": 256})
+
+
+def exact() -> Tokenizer:
+    from tokbench.backends.bpe.kernel import current_kernel
+
+    kernel = current_kernel()
+    agreement = CharacterAgreement(tiktoken_members, kernel=kernel.name, nfc=False)
+    return ExactBpe.build(ranked(), name="exact", kernel=kernel, agreement=agreement, library=tiktoken)
+
+
+ADAPTERS: dict[str, Callable[[], Tokenizer]] = {
+    "tokbin": tokbin,
+    "tiktoken": tiktoken,
+    "exact": exact,
+    "huggingface": lambda: HuggingFaceTokenizer(byte_level(), name="gpt2", backend="bpe"),
+    "of another package": lambda: Toy("a", "b", otherwise="bytes"),
+}
+
+
+@pytest.fixture(scope="module", params=ADAPTERS)
+def adapter(request: pytest.FixtureRequest) -> Tokenizer:
+    """A tokenizer that no backend trains."""
+    return ADAPTERS[request.param]()
+
+
+def test_every_backend_refuses_what_is_no_text(tokenizer: Tokenizer) -> None:
+    refuse_what_is_no_text(tokenizer)
+
+
+def test_every_backend_refuses_what_are_no_ids(tokenizer: Tokenizer) -> None:
+    refuse_what_are_no_ids(tokenizer)
+
+
+def test_every_adapter_refuses_what_is_no_text(adapter: Tokenizer) -> None:
+    refuse_what_is_no_text(adapter)
+
+
+def test_every_adapter_refuses_what_are_no_ids(adapter: Tokenizer) -> None:
+    refuse_what_are_no_ids(adapter)
+
+
+def refuse_what_is_no_text(tokenizer: Any) -> None:
+    for given in (3, None, b"text", ["text"], 1.5):
+        for call in (tokenizer.encode, tokenizer.segment, tokenizer):
+            assert_refused(TextError, "a text is a str, and this is", call, given)
+        if isinstance(tokenizer, SupportsTemplate):
+            assert_refused(TextError, "a text is a str", tokenizer.with_template, given)
+            assert_refused(TextError, "a text is a str", tokenizer.model_input, "text", given or 3)
+    batches = [tokenizer.encode_batch, lambda texts: encode_spans(tokenizer, texts)]
+    if isinstance(tokenizer, SupportsCounts):
+        batches.append(tokenizer.count_batch)
+    for call in batches:
+        for given in ("text", b"text", 3, None):
+            assert_refused(TextError, "a list of texts is needed, and this is", call, given)
+        for given in ([3], ["text", None], ["text" * 100_000, b"text"], ("a", ["b"])):
+            assert_refused(TextError, "a text is a str, and this is", call, given)
+    expected = tokenizer.encode_batch(["text", "a"])
+    found = tokenizer.encode_batch(text for text in ["text", "a"])
+    assert found.ids.tolist() == expected.ids.tolist()
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    assert len(expected) == 2
+    for policy in ("text", "encode", None, True):
+        for call, text in (
+            (tokenizer.encode, "text"),
+            (tokenizer.segment, "a"),
+            (tokenizer.encode_batch, ["a"]),
+        ):
+            with pytest.raises(ConfigError, match="SpecialPolicy"):
+                call(text, special=policy)
+    for threads in (0, -1, "2"):
+        with pytest.raises(ConfigError, match="threads"):
+            tokenizer.encode_batch(["a"], threads=threads)
+
+
+def refuse_what_are_no_ids(tokenizer: Any) -> None:
+    for call in (tokenizer.decode, tokenizer.decode_bytes):
+        for given in ("72", "", b"72", None, 72, 1.5, {72: 1}):
+            assert_refused(DecodeError, "a list of ids is needed, and this is", call, given)
+        for given in (["a"], [None], [1.5], [72.0], [[72]], (72, "a"), [72] * 2000 + ["a"], [np.float64(72)]):
+            assert_refused(DecodeError, "ids are whole numbers, and the id at position", call, given)
+        assert_refused(DecodeError, "ids are whole numbers", call, np.array([1.5]))
+        assert call(iter([72])) == call([72]) == call((72,)) == call(np.array([72]))
+        assert call([]) == call(np.array([]))
+    for given in ("a", None, 1.5, [72]):
+        assert_refused(DecodeError, "an id is a whole number, and this is", tokenizer.token_bytes, given)
+        if isinstance(tokenizer, SupportsScores):
+            assert_refused(DecodeError, "an id is a whole number", tokenizer.score, given)
+    for given in ("the", None, 3):
+        assert_refused(TextError, "a piece is bytes, and this is", tokenizer.token_id, given)
+    assert_refused(StoreError, "a folder is named by a path, and this is int", tokenizer.save, 3)
+    with pytest.raises(UnknownIdError):
+        tokenizer.decode([10**6])
+
+
+def assert_refused(error: type[TokbenchError], message: str, call: Callable[..., Any], *given: Any) -> None:
+    with pytest.raises(error) as caught:
+        call(*given)
+    assert message in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_an_unknown_way_to_treat_bytes_is_named(tokenizer: Tokenizer) -> None:
+    half = tokenizer.token_id(b"\xc3")
+    if half is not None:
+        with pytest.raises(ConfigError, match="'bogus'"):
+            tokenizer.decode([half], errors="bogus")
+
+
+def test_a_checked_method_is_documented_as_it_was() -> None:
+    assert "in arrays" in (Toy.encode_batch.__doc__ or "")
+    assert Toy.encode_batch.__name__ == "encode_batch"

@@ -1,0 +1,55 @@
+"""A folder that lists its texts in a MANIFEST.toml is those texts, and nothing else that lies there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tokbench.corpus import open_corpus
+from tokbench.resources import bundled_files, corpora_directory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANIFEST = '[[file]]\npath = "a.txt"\n[[file]]\npath = "sub/b.txt"\n'
+
+
+def folder(root: Path, manifest: str) -> Path:
+    (root / "texts" / "sub").mkdir(parents=True)
+    for name in ("a.txt", "make.py", "sub/b.txt", "sub/notes.md"):
+        (root / "texts" / name).write_text("text", encoding="utf-8")
+    (root / "texts" / "MANIFEST.toml").write_text(manifest, encoding="utf-8")
+    return root / "texts"
+
+
+def names(*paths: Path) -> list[str]:
+    return [file.path.name for file in open_corpus(*paths).files]
+
+
+def test_what_a_manifest_does_not_list_is_left_out_and_told(tmp_path: Path) -> None:
+    texts = folder(tmp_path, MANIFEST)
+    for named in (texts, tmp_path):
+        corpus = open_corpus(named)
+        assert [file.path.name for file in corpus.files] == ["a.txt", "b.txt"]
+        assert str(corpus.left_out) == "3 not listed in MANIFEST.toml"
+
+
+def test_what_is_named_itself_is_read(tmp_path: Path) -> None:
+    texts = folder(tmp_path, MANIFEST)
+    assert names(texts / "make.py", texts / "MANIFEST.toml") == ["MANIFEST.toml", "make.py"]
+    assert names(texts / "sub") == ["b.txt", "notes.md"]
+    assert names(texts / "*.py") == ["make.py"]
+
+
+@pytest.mark.parametrize(
+    "other", ["", "title = 3", '[package]\nname = "x"', "file = 3", "not toml", "[[file]]\n"]
+)
+def test_a_file_of_that_name_that_lists_nothing_is_a_text(tmp_path: Path, other: str) -> None:
+    texts = folder(tmp_path, other)
+    assert set(names(texts)) == {path.name for path in texts.rglob("*") if path.is_file()}
+
+
+def test_the_bundled_folder_is_the_bundled_texts() -> None:
+    files = {file.path for file in open_corpus(corpora_directory()).files}
+    assert files == {file.path for file in bundled_files()}

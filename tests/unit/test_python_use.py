@@ -1,0 +1,137 @@
+"""What a user of Python expects: paths where a corpus is, short names of things, our errors for wrong types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tokbench
+from tokbench.errors import ConfigError, CorpusError, DecodeError, StoreError, TokbenchError
+from tokbench.interfaces import Encoded, TokenizerInfo
+from tokbench.registry import backend_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TEXT = "the cat sat on the mat; the cat was fat\n" * 40
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text(TEXT, encoding="utf-8")
+    return "text.txt"
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return tokbench.train([TEXT], vocab_size=280)
+
+
+def vocabulary(tokenizer: Any) -> list[bytes]:
+    return [tokenizer.token_bytes(id) for id in range(tokenizer.vocab_size)]
+
+
+def test_training_takes_a_path(path: str) -> None:
+    expected = vocabulary(tokbench.train(tokbench.open_corpus(path), vocab_size=280))
+    assert vocabulary(tokbench.train(path, vocab_size=280)) == expected
+    assert vocabulary(tokbench.train(Path(path), vocab_size=280)) == expected
+    assert vocabulary(tokbench.train("*.txt", vocab_size=280)) == expected
+
+
+def test_judging_takes_paths_of_texts_and_of_tokenizers(path: str, tokenizer: Any) -> None:
+    tokenizer.save("mine")
+    expected = tokbench.compare(tokbench.open_corpus(path), tokenizers=[tokenizer], times=False)
+    for given in (path, Path(path)):
+        found = tokbench.compare(given, tokenizers=["mine"], times=False)
+        assert found.num_bytes == expected.num_bytes == len(TEXT)
+        assert found.tokenizers[0].figures == expected.tokenizers[0].figures
+    assert tokbench.report(path, tokenizer=Path("mine"), times=False).judged.name == "mine"
+    points = tokbench.sweep(path, sizes=[260, 270]).points
+    assert [point.vocab_size for point in points] == [260, 270]
+
+
+def test_shards_are_written_and_verified_by_paths(path: str, tokenizer: Any) -> None:
+    Path("rows.jsonl").write_text('{"a": "one", "b": "two"}\n{"a": "three"}\n', encoding="utf-8")
+    assert len(tokbench.write_shards(tokenizer, path, "shards")) == 1
+    corpus = tokbench.open_corpus("rows.jsonl", text_field=("a", "b"))
+    tokbench.write_shards(tokenizer, corpus, "rows")
+    verified = tokbench.verify_shards("rows", tokenizer=tokenizer, corpus="rows.jsonl")
+    assert (verified.problems, verified.compared) == ((), 2)
+
+
+@pytest.mark.parametrize("backend", backend_names())
+def test_a_missing_path_is_told_by_every_backend(backend: str, path: str) -> None:
+    with pytest.raises(CorpusError, match=r"missing.txt does not exist"):
+        tokbench.train("missing.txt", backend=backend)
+    for given in (3, None, b"bytes"):
+        with pytest.raises(
+            CorpusError, match="texts are an iterable of strings, a corpus or a path; this is"
+        ):
+            tokbench.train(given, backend=backend)  # type: ignore[arg-type]
+
+
+WRONG: dict[str, tuple[Callable[[Any], object], type[TokbenchError]]] = {
+    "compare 3": (lambda tokenizer: tokbench.compare(3, tokenizers=[tokenizer]), CorpusError),  # type: ignore[arg-type]
+    "compare a list": (lambda _: tokbench.compare(["text.txt"]), CorpusError),  # type: ignore[arg-type]
+    "compare missing": (lambda tokenizer: tokbench.compare("no", tokenizers=[tokenizer]), CorpusError),
+    "compare by one name": (lambda _: tokbench.compare("text.txt", tokenizers="mine"), ConfigError),
+    "aggregation": (
+        lambda tokenizer: tokbench.compare("text.txt", tokenizers=[tokenizer], aggregation="mean"),  # type: ignore[arg-type]
+        ConfigError,
+    ),
+    "report 3": (lambda tokenizer: tokbench.report(3, tokenizer=tokenizer), CorpusError),  # type: ignore[arg-type]
+    "sweep 3": (lambda _: tokbench.sweep(3, sizes=[300]), CorpusError),  # type: ignore[arg-type]
+    "open_corpus 3": (lambda _: tokbench.open_corpus(3), CorpusError),  # type: ignore[arg-type]
+    "open_corpus a list": (lambda _: tokbench.open_corpus(["text.txt"]), CorpusError),  # type: ignore[arg-type]
+    "bound": (lambda _: tokbench.open_corpus("text.txt", max_document_bytes="1"), ConfigError),  # type: ignore[arg-type]
+    "write_shards 3": (lambda tokenizer: tokbench.write_shards(tokenizer, 3, "s"), CorpusError),  # type: ignore[arg-type]
+    "open_shards 3": (lambda _: tokbench.open_shards(3), StoreError),  # type: ignore[arg-type]
+    "verify_shards 3": (lambda _: tokbench.verify_shards(3), StoreError),  # type: ignore[arg-type]
+    "preset 3": (lambda _: tokbench.train(["a"], preset=3), ConfigError),  # type: ignore[arg-type]
+    "backend 3": (lambda _: tokbench.train(["a"], backend=3), ConfigError),  # type: ignore[arg-type]
+    "decoder of 3": (lambda _: tokbench.StreamingDecoder(3), DecodeError),  # type: ignore[arg-type]
+    "fed a text": (lambda tokenizer: tokbench.StreamingDecoder(tokenizer).feed("7"), DecodeError),  # type: ignore[arg-type]
+    "fed texts": (lambda tokenizer: tokbench.StreamingDecoder(tokenizer).feed(["7"]), DecodeError),  # type: ignore[list-item]
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_type_is_an_error_of_ours(what: str, path: str, tokenizer: Any) -> None:
+    call, error = WRONG[what]
+    with pytest.raises(error) as caught:
+        call(tokenizer)
+    assert caught.value.message
+
+
+def test_things_are_shown_in_a_line(path: str, tokenizer: Any) -> None:
+    corpus = tokbench.open_corpus(path, documents="lines")
+    training, held_out = corpus.split()
+    tokbench.write_shards(tokenizer, corpus, "shards")
+    decoder = tokbench.StreamingDecoder(tokenizer)
+    decoder.feed([72, 73])
+    many = {f"<|{number}|>": number for number in range(1000)}
+    eight = ", ".join(["72 b'H'"] * 8)
+    shown = {
+        repr(corpus): "<corpus of 1 file, 1,600 bytes: text.txt>",
+        repr(training): "<training part of a corpus of 1 file, 1,600 bytes: text.txt>",
+        repr(held_out): "<held-out part of a corpus of 1 file, 1,600 bytes: text.txt>",
+        repr(next(tokbench.open_corpus(path).documents())): (
+            "<document text.txt, Latin: 'the cat sat on the mat; the cat was fat\\n'…>"
+        ),
+        repr(Encoded(np.zeros(3, np.uint32), np.array([0, 3]))): "<1 text, 3 ids>",
+        repr(tokenizer.segment("H" * 1000)): f"<1,000 tokens: {eight}, …>",
+        repr(decoder): "<decoder of 'bpe-273', 2 ids fed>",
+        repr(TokenizerInfo("mine", "bpe", 2000, many, lossless=True, kernel="native")): (
+            "<mine: bpe, 2,000 entries, 1,000 special tokens, lossless, native>"
+        ),
+        repr(tokbench.compare(path, tokenizers=[tokenizer], times=False)): (
+            "<comparison of bpe-273 on 1 document, 1,600 bytes>"
+        ),
+    }
+    assert list(shown) == list(shown.values())
+    assert repr(tokbench.open_shards("shards")).startswith("<shards in shards: 40 documents, ")
+    assert max(map(len, shown)) < 120

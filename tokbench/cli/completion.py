@@ -1,0 +1,89 @@
+"""What a shell completes in the place of a value: names that there are. Nothing slow is imported or opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_SAVED = "tokbench.json"
+_MOST_ENTRIES = 1_000
+"""Of a folder: nobody looks through more."""
+
+
+def tokenizers(incomplete: str) -> list[str]:
+    """Tokenizers below ./tokenizers, the built-in one, what names are fetched by, and paths."""
+    saved = sorted(path.parent.name for path in Path("tokenizers").glob(f"*/{_SAVED}"))
+    return _beginning(incomplete, [*saved, "default", "tiktoken:", "hf:", *_paths(incomplete)])
+
+
+def backends(incomplete: str) -> list[str]:
+    """The algorithms."""
+    from tokbench.registry import backend_names
+
+    return _beginning(incomplete, backend_names())
+
+
+def presets(incomplete: str) -> list[str]:
+    """The presets, and TOML files."""
+    from tokbench.config import preset_names
+
+    files = [path for path in _paths(incomplete) if path.endswith((".toml", "/"))]
+    return _beginning(incomplete, [*preset_names(), *files])
+
+
+def patterns(incomplete: str) -> list[str]:
+    """The named split patterns."""
+    from tokbench.opening.patterns import pattern_names
+
+    return _beginning(incomplete, pattern_names())
+
+
+def metrics(incomplete: str) -> list[str]:
+    """The figures, the last of a list with commas."""
+    from tokbench.metrics.catalogue import METRICS
+
+    before, comma, last = incomplete.rpartition(",")
+    names = METRICS if comma else [*METRICS, "all", "help"]
+    chosen = before.split(",")
+    return [before + comma + name for name in _beginning(last, names) if name not in chosen]
+
+
+def bounds(incomplete: str) -> list[str]:
+    """The figures, of a group where one is named, each with the sign behind which its bound stands."""
+    from tokbench.metrics.catalogue import METRICS
+
+    group, colon, metric = incomplete.rpartition(":")
+    return [f"{group}{colon}{name}=" for name in _beginning(metric, METRICS)]
+
+
+def formats(incomplete: str) -> list[str]:
+    """The formats to convert to."""
+    from tokbench.targets import TARGETS
+
+    return _beginning(incomplete, TARGETS)
+
+
+def groupings(incomplete: str) -> list[str]:
+    """The ways of grouping."""
+    from tokbench.corpus.groups import WAYS
+
+    return _beginning(incomplete, [*WAYS, "field:"])
+
+
+def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _paths(incomplete: str) -> Iterator[str]:
+    """The files and folders that a path may go on to, folders with a slash; hidden ones where asked for."""
+    folder, slash, begun = incomplete.rpartition("/")
+    try:
+        entries = sorted(Path(folder + slash or ".").iterdir())[:_MOST_ENTRIES]
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith(begun) and (begun.startswith(".") or not entry.name.startswith(".")):
+            yield f"{folder}{slash}{entry.name}{'/' if entry.is_dir() else ''}"
