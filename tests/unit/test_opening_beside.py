@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import model_folders
 from support.model_folders import TOKENS, entry, put
+from support.sentencepiece_models import scored, unknown, written
 
 import tokbench
 from tokbench.formats.tokenizer_config import TokenizerConfig
@@ -94,6 +95,31 @@ def test_a_sentencepiece_model_has_the_tokens_behind_its_pieces(tmp_path: Path) 
     assert tokenizer.encode("hi hi") == [4, 4]
     assert found(tokenizer, "<|im_start|>hi<|im_end|>")[0] == 9
     assert tokenizer.decode([4, 10]) == "hi<|im_end|>"
+
+
+@pytest.mark.parametrize(
+    ("beside", "sentinels"),
+    [
+        ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": 2}}, 2),
+        ({"tokenizer_config.json": {"tokenizer_class": "T5TokenizerFast"}}, 100),
+        ({"config.json": {"model_type": "t5"}}, 100),
+        ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": 0}}, 0),
+        ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": "2"}}, 0),
+        ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "added_tokens_decoder": {}}}, 0),
+        ({"tokenizer_config.json": {"tokenizer_class": "LlamaTokenizer", "extra_ids": 2}}, 0),
+    ],
+    ids=str,
+)
+def test_the_sentinels_of_t5_count_down_to_the_last_id(
+    tmp_path: Path, beside: dict[str, Any], sentinels: int
+) -> None:
+    put(tmp_path, {"spiece.model": written([unknown(), *scored({"▁": -2.0, "hi": -1.0})]), **beside})
+    tokenizer: Any = tokbench.load(tmp_path)
+    specials = tokenizer.info.special_tokens
+    size = tokenizer.info.vocab_size - sentinels
+    assert specials == {f"<extra_id_{number}>": size + sentinels - 1 - number for number in range(sentinels)}
+    if sentinels:
+        assert found(tokenizer, "hi<extra_id_0>")[-1] == tokenizer.info.vocab_size - 1
 
 
 def test_a_word_list_has_the_tokens_behind_it(tmp_path: Path) -> None:

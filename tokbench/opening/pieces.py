@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokbench.adapters.sentencepiece_models import open_model
@@ -12,6 +13,7 @@ from tokbench.formats.protobuf import fields
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.files import read_file
 from tokbench.opening.request import Opened
+from tokbench.opening.sentinels import with_sentinels
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +58,11 @@ def open_pieces(
     request.refuses("native", reason)
     tokenizer = open_model(proto, name=source.name, path=source.files[0])
     _check_whole(proto, source.files[0])
-    whole, contradictions = extended(proto, source.config, pieces=tokenizer.model.pieces)
+    pieces = tokenizer.model.pieces
+    texts = {piece.text for piece in pieces}
+    config = with_sentinels(source.config, folder=source.files[0].parent, pieces=texts)
+    source = replace(source, config=config)
+    whole, contradictions = extended(proto, config, pieces=pieces)
     if whole is not proto:
         tokenizer = open_model(whole, name=source.name, path=source.files[0])
     normalizer, trainer = tokenizer.model.normalizer, tokenizer.model.trainer
