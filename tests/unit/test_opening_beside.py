@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support import model_folders
+from support import huggingface, model_folders
 from support.model_folders import TOKENS, entry, put
 from support.sentencepiece_models import scored, unknown, written
 
@@ -314,3 +314,38 @@ def test_a_saved_folder_keeps_roles_and_templates(tmp_path: Path, backend: str) 
     again.save(tmp_path / "other")
     other: Any = tokbench.load(tmp_path / "other")
     assert other.tokenizer_config == again.tokenizer_config
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ({"do_lower_case": False}, "do_lower_case=false, and tokenizer.json true"),
+        ({"strip_accents": True}, "strip_accents=true, and tokenizer.json false"),
+        ({"tokenize_chinese_chars": False}, "tokenize_chinese_chars=false, and tokenizer.json true"),
+        ({"do_lower_case": True, "strip_accents": None, "add_prefix_space": False}, None),
+    ],
+    ids=str,
+)
+def test_another_normalisation_beside_a_tokenizer_json_is_told(
+    tmp_path: Path, said: dict[str, Any], found: str | None
+) -> None:
+    flags = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False, "lowercase": True}
+    document = json.loads(huggingface.wordpiece())
+    document["normalizer"] = {"type": "BertNormalizer", **flags}
+    put(tmp_path, {"tokenizer.json": document, "tokenizer_config.json": said})
+    told = [warning for warning in opened(tmp_path).warnings if "which is taken" in warning]
+    assert len(told) == (found is not None)
+    assert (found or "") in "".join(told)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model"])
+def test_another_space_in_front_of_a_text_is_told(tmp_path: Path, name: str) -> None:
+    file = (
+        huggingface.byte_level(add_prefix_space=True)
+        if name == "tokenizer.json"
+        else written([unknown(), *scored({"▁": -2.0})], normalizer={"add_dummy_prefix": True})
+    )
+    put(tmp_path, {name: file, "tokenizer_config.json": {"add_prefix_space": False}})
+    assert any(f"add_prefix_space=false, and {name} true" in each for each in opened(tmp_path).warnings)
+    put(tmp_path, {"tokenizer_config.json": {"add_prefix_space": True}})
+    assert not any("add_prefix_space" in each for each in opened(tmp_path).warnings)
