@@ -380,3 +380,13 @@ def test_what_the_library_finds_out_late_is_an_error_of_the_file() -> None:
     assert tokenizer.encode("a") == [0]
     with pytest.raises(ModelFormatError, match="UNK"):
         tokenizer.encode("b")
+
+
+def test_a_special_token_of_one_character_that_is_no_piece() -> None:
+    document = json.loads(byte_level())
+    size = len(document["model"]["vocab"])
+    document["added_tokens"].append(added("☃", size))
+    tokenizer = HuggingFaceTokenizer(dump(document), name="snow", backend="bpe")
+    assert tokenizer.info.special_tokens["☃"] == size == tokenizer.info.vocab_size - 1
+    assert tokenizer.decode(tokenizer.encode("a☃", special=SpecialPolicy.ENCODE)) == "a☃"
+    assert size not in tokenizer.encode("a☃")

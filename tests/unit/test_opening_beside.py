@@ -7,8 +7,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support import model_folders
+from support import huggingface, model_folders
 from support.model_folders import TOKENS, entry, put
+from support.sentencepiece_models import scored, unknown, written
 
 import tokbench
 from tokbench.formats.tokenizer_config import TokenizerConfig
@@ -94,6 +95,31 @@ def test_a_sentencepiece_model_has_the_tokens_behind_its_pieces(tmp_path: Path) 
     assert tokenizer.encode("hi hi") == [4, 4]
     assert found(tokenizer, "<|im_start|>hi<|im_end|>")[0] == 9
     assert tokenizer.decode([4, 10]) == "hi<|im_end|>"
+
+
+@pytest.mark.parametrize(
+    ("beside", "sentinels"),
+    [
+        ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": 2}}, 2),
+        ({"tokenizer_config.json": {"tokenizer_class": "T5TokenizerFast"}}, 100),
+        ({"config.json": {"model_type": "t5"}}, 100),
+        ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": 0}}, 0),
+        ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": "2"}}, 0),
+        ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "added_tokens_decoder": {}}}, 0),
+        ({"tokenizer_config.json": {"tokenizer_class": "LlamaTokenizer", "extra_ids": 2}}, 0),
+    ],
+    ids=str,
+)
+def test_the_sentinels_of_t5_count_down_to_the_last_id(
+    tmp_path: Path, beside: dict[str, Any], sentinels: int
+) -> None:
+    put(tmp_path, {"spiece.model": written([unknown(), *scored({"▁": -2.0, "hi": -1.0})]), **beside})
+    tokenizer: Any = tokbench.load(tmp_path)
+    specials = tokenizer.info.special_tokens
+    size = tokenizer.info.vocab_size - sentinels
+    assert specials == {f"<extra_id_{number}>": size + sentinels - 1 - number for number in range(sentinels)}
+    if sentinels:
+        assert found(tokenizer, "hi<extra_id_0>")[-1] == tokenizer.info.vocab_size - 1
 
 
 def test_a_word_list_has_the_tokens_behind_it(tmp_path: Path) -> None:
@@ -288,3 +314,38 @@ def test_a_saved_folder_keeps_roles_and_templates(tmp_path: Path, backend: str) 
     again.save(tmp_path / "other")
     other: Any = tokbench.load(tmp_path / "other")
     assert other.tokenizer_config == again.tokenizer_config
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ({"do_lower_case": False}, "do_lower_case=false, and tokenizer.json true"),
+        ({"strip_accents": True}, "strip_accents=true, and tokenizer.json false"),
+        ({"tokenize_chinese_chars": False}, "tokenize_chinese_chars=false, and tokenizer.json true"),
+        ({"do_lower_case": True, "strip_accents": None, "add_prefix_space": False}, None),
+    ],
+    ids=str,
+)
+def test_another_normalisation_beside_a_tokenizer_json_is_told(
+    tmp_path: Path, said: dict[str, Any], found: str | None
+) -> None:
+    flags = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False, "lowercase": True}
+    document = json.loads(huggingface.wordpiece())
+    document["normalizer"] = {"type": "BertNormalizer", **flags}
+    put(tmp_path, {"tokenizer.json": document, "tokenizer_config.json": said})
+    told = [warning for warning in opened(tmp_path).warnings if "which is taken" in warning]
+    assert len(told) == (found is not None)
+    assert (found or "") in "".join(told)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model"])
+def test_another_space_in_front_of_a_text_is_told(tmp_path: Path, name: str) -> None:
+    file = (
+        huggingface.byte_level(add_prefix_space=True)
+        if name == "tokenizer.json"
+        else written([unknown(), *scored({"▁": -2.0})], normalizer={"add_dummy_prefix": True})
+    )
+    put(tmp_path, {name: file, "tokenizer_config.json": {"add_prefix_space": False}})
+    assert any(f"add_prefix_space=false, and {name} true" in each for each in opened(tmp_path).warnings)
+    put(tmp_path, {"tokenizer_config.json": {"add_prefix_space": True}})
+    assert not any("add_prefix_space" in each for each in opened(tmp_path).warnings)

@@ -349,6 +349,7 @@ def test_a_token_that_no_template_writes_is_told(opened: Callable[..., Any], tmp
     told = [note for note in result.notes if "no template writes" in note]
     assert len(told) == 1
     assert told[0].startswith("add_bos_token is true beside the source")
+    assert told[0] in convert(source, to="tokenizers", out=tmp_path / "tokenizer.json").notes
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
     assert tokenizer("the")["input_ids"] == source.with_template("the") == [*source.encode("the"), 339]
 

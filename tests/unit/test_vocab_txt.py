@@ -68,3 +68,23 @@ def test_a_piece_that_would_be_read_as_another_is_refused(piece: str, reason: st
     with pytest.raises(ConversionError, match=reason):
         convert(word_piece(piece), to="vocab.txt", out=tmp_path / "vocab.txt")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("beside", "pieces"),
+    [
+        ({}, [b"ecole", "東".encode(), "京".encode()]),
+        ({"strip_accents": False}, ["école".encode(), "東".encode(), "京".encode()]),
+        ({"tokenize_chinese_chars": False}, [b"ecole", "東京".encode()]),
+    ],
+    ids=str,
+)
+def test_the_configuration_beside_says_how_text_is_normalised(
+    beside: dict[str, bool], pieces: list[bytes], tmp_path: Path
+) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_text("[UNK]\n[CLS]\n[SEP]\necole\nécole\n東\n京\n東京\n", encoding="utf-8")
+    config = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, **beside}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    opened = tokbench.load(tmp_path)
+    assert [opened.token_bytes(id) for id in opened.encode("École 東京")] == pieces

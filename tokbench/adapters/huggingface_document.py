@@ -311,8 +311,8 @@ def with_unspeakable_specials(document: Mapping[str, Any], spellings: Mapping[st
         model["vocab"] = [[spellings.get(piece, piece), *rest] for piece, *rest in vocabulary]
     elif isinstance(vocabulary, dict):
         if model_type(document) == "BPE":
-            # A special token of one character is a letter of the alphabet, and text needs it.
-            kept = {text: other for text, other in spellings.items() if len(text) > 1}
+            # A special token of one character may be a letter of the alphabet, and text needs it.
+            kept = {t: other for t, other in spellings.items() if len(t) > 1 or t not in vocabulary}
             model["merges"] = _without(model.get("merges") or [], kept)
         model["vocab"] = {kept.get(piece, piece): id for piece, id in vocabulary.items()}
     if isinstance(model.get("unk_token"), str):

@@ -14,7 +14,7 @@ from tokbench.opening.provable import NotProvableError, byte_level_bpe, check_bp
 from tokbench.opening.request import Opened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.models import ByteLevelBpe
@@ -69,7 +69,12 @@ def open_document(
             t["content"]: t["id"] for t in document.get("added_tokens") or [] if not t.get("special")
         },
         pattern=None if description is None else (description.pattern_name, description.pattern),
-        find_warnings=lambda: (*warnings, *contradictions, *_warnings(document, kind)),
+        find_warnings=lambda: (
+            *warnings,
+            *contradictions,
+            *_warnings(document, kind),
+            *_contradicted(document, source),
+        ),
     )
 
 
@@ -193,6 +198,16 @@ def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
         if document.get(part):
             warnings.append(f"the file asks for {part}, which is left out here")
     return warnings
+
+
+def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
+    """What stands beside a `tokenizer.json`; one that was made of other files was made as that says."""
+    from tokbench.opening.contradictions import contradicted_document
+    from tokbench.opening.recognition import Format
+
+    path = source.files[0]
+    if source.format is Format.TOKENIZER_JSON:
+        yield from contradicted_document(document, folder=path.parent, name=path.name)
 
 
 def _unreachable(document: Mapping[str, Any]) -> list[str]:

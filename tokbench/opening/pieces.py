@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokbench.adapters.sentencepiece_models import open_model
@@ -10,10 +11,14 @@ from tokbench.formats.llama2c import DOMAIN
 from tokbench.formats.llama2c_model import model_of_llama2c
 from tokbench.formats.protobuf import fields
 from tokbench.opening.added_tokens import extended
+from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
+from tokbench.opening.recognition import Format
 from tokbench.opening.request import Opened
+from tokbench.opening.sentinels import with_sentinels
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tokbench.opening.recognition import Source
@@ -56,7 +61,11 @@ def open_pieces(
     request.refuses("native", reason)
     tokenizer = open_model(proto, name=source.name, path=source.files[0])
     _check_whole(proto, source.files[0])
-    whole, contradictions = extended(proto, source.config, pieces=tokenizer.model.pieces)
+    pieces = tokenizer.model.pieces
+    texts = {piece.text for piece in pieces}
+    config = with_sentinels(source.config, folder=source.files[0].parent, pieces=texts)
+    source = replace(source, config=config)
+    whole, contradictions = extended(proto, config, pieces=pieces)
     if whole is not proto:
         tokenizer = open_model(whole, name=source.name, path=source.files[0])
     normalizer, trainer = tokenizer.model.normalizer, tokenizer.model.trainer
@@ -77,8 +86,19 @@ def open_pieces(
         engine="library",
         reason=reason,
         parts={"normalizer": ", ".join(steps)},
-        find_warnings=lambda: (*warnings, *contradictions),
+        find_warnings=lambda: (
+            *warnings,
+            *contradictions,
+            *_contradicted(source, add_dummy_prefix=normalizer["add_dummy_prefix"]),
+        ),
     )
+
+
+def _contradicted(source: Source, *, add_dummy_prefix: bool) -> Iterator[str]:
+    """What stands beside a model; other formats say all themselves."""
+    path = source.files[0]
+    if source.format is Format.SENTENCEPIECE:
+        yield from contradicted_model(add_dummy_prefix=add_dummy_prefix, folder=path.parent, name=path.name)
 
 
 def _check_whole(proto: bytes, path: Path) -> None:

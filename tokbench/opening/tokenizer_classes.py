@@ -221,11 +221,11 @@ def read_declared(folder: Path, config: TokenizerConfig) -> Declared:
         folder: that of the vocabulary.
         config: what was read from it already.
     """
-    model = _json_beside(folder / "config.json")
+    model = json_beside(folder / "config.json")
     name = config.tokenizer_class or model.get("tokenizer_class")
     if not isinstance(name, str) or name.removesuffix("Fast") in _SAY_NOTHING:
         name = _OF_MODEL.get(str(model.get("model_type")))
-    prefix = _json_beside(folder / "tokenizer_config.json").get("add_prefix_space")
+    prefix = json_beside(folder / "tokenizer_config.json").get("add_prefix_space")
     return Declared(
         config=config,
         class_name=None if name is None else name.removesuffix("Fast"),
@@ -355,7 +355,8 @@ def _template(parts: Sequence[str], roles: Mapping[str, str]) -> list[dict[str, 
     ]
 
 
-def _json_beside(path: Path) -> dict[str, Any]:
+def json_beside(path: Path) -> dict[str, Any]:
+    """A JSON object; empty where there is none, or a damaged one."""
     try:
         return parse_json(read_file(path), path=path) if path.is_file() else {}
     except TokbenchError:

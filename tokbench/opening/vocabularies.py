@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SPECIAL_LOOK = re.compile(r"<\|[^|>]+\|>|</?[a-z_]+>|\[[A-Z]+[0-9]*\]")
 _UNKNOWN = "[UNK]"
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+_NORMALIZATION = ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
 _BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -81,8 +82,21 @@ def _split_step(pattern: str) -> list[Mapping[str, Any]]:
     return [{"type": "Split", "pattern": {"Regex": spelled}, "behavior": "Isolated", "invert": False}]
 
 
-def word_piece_document(vocab: Mapping[str, int], *, lowercase: bool) -> dict[str, Any]:
-    """The `tokenizer.json` of BERT's tokenizer over a word list."""
+def word_piece_document(
+    vocab: Mapping[str, int],
+    *,
+    lowercase: bool,
+    strip_accents: bool | None = None,
+    handle_chinese_chars: bool = True,
+) -> dict[str, Any]:
+    """The `tokenizer.json` of BERT's tokenizer over a word list.
+
+    Args:
+        vocab: piece → id.
+        lowercase: whether text is lower-cased.
+        strip_accents: whether letters lose their accents; None where they do if text is lower-cased.
+        handle_chinese_chars: whether each Chinese character is a word.
+    """
     specials = [text for text in _BERT_SPECIALS if text in vocab]
     ends = {"cls": "[CLS]", "sep": "[SEP]"}
     around = {"type": "BertProcessing"} | {role: [text, vocab.get(text)] for role, text in ends.items()}
@@ -94,8 +108,8 @@ def word_piece_document(vocab: Mapping[str, int], *, lowercase: bool) -> dict[st
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,
-            "handle_chinese_chars": True,
-            "strip_accents": None,
+            "handle_chinese_chars": handle_chinese_chars,
+            "strip_accents": strip_accents,
             "lowercase": lowercase,
         },
         "pre_tokenizer": {"type": "BertPreTokenizer"},
@@ -139,18 +153,28 @@ def open_word_list(source: Source, request: OpenRequest) -> Opened:
         raise ModelFormatError(
             path, f"a word list of WordPiece with {_UNKNOWN}", f"{len(vocab):,} lines without it"
         )
-    lowercase, warning = _lowercase(vocab, path.parent)
-    document = word_piece_document(vocab, lowercase=lowercase)
+    said = _said_beside(path.parent)
+    lowercase, warning = _lowercase(vocab, said=said.get("do_lower_case"))
+    document = word_piece_document(
+        vocab,
+        lowercase=lowercase,
+        strip_accents=said.get("strip_accents"),
+        handle_chinese_chars=said.get("tokenize_chinese_chars", True),
+    )
     return open_document(dumped(document), source=source, request=request, warnings=warning)
 
 
-def _lowercase(vocab: Mapping[str, int], folder: Path) -> tuple[bool, tuple[str, ...]]:
-    """Whether text is lower-cased: as the configuration beside the list says, else by its capitals."""
+def _said_beside(folder: Path) -> dict[str, bool]:
+    """What the configuration beside a word list says of how text is normalised: the switches that are set."""
     config = folder / "tokenizer_config.json"
-    if config.is_file():
-        said = parse_json(read_file(config), path=config).get("do_lower_case")
-        if isinstance(said, bool):
-            return said, ()
+    document = parse_json(read_file(config), path=config) if config.is_file() else {}
+    return {name: document[name] for name in _NORMALIZATION if isinstance(document.get(name), bool)}
+
+
+def _lowercase(vocab: Mapping[str, int], *, said: bool | None) -> tuple[bool, tuple[str, ...]]:
+    """Whether text is lower-cased: as the configuration beside the list says, else by its capitals."""
+    if said is not None:
+        return said, ()
     lowercase = not any(word.lower() != word for word in vocab if not SPECIAL_LOOK.fullmatch(word))
     found = "no entry has" if lowercase else "entries have"
     return lowercase, (f"vocab.txt does not say whether text is lower-cased: {found} capitals",)

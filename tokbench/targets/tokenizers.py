@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.formats.proof import Peer
 from tokbench.formats.proof_inputs import InputCall
+from tokbench.formats.tokenizer_config import config_of
 from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.targets import Product, Source, undescribed
-from tokbench.targets.post_processing import kept, post_processing_of
+from tokbench.targets.post_processing import kept, post_processing_of, unwritten
 from tokbench.targets.rounding import Rounding, no_rounding, rounding_of
 from tokbench.tokens import ModelInput
 
@@ -30,7 +31,11 @@ def make(source: Source) -> Product:
     return Product(
         files={"": document_of(source, rounding=rounding)},
         open=lambda path: rounding.tolerant(restricted(opened(path), source)),
-        notes=(*((_SPECIAL_NOTE,) if source.special_tokens else ()), *kept(done)),
+        notes=(
+            *((_SPECIAL_NOTE,) if source.special_tokens else ()),
+            *kept(done),
+            *unwritten(done, config_of(source.tokenizer)),
+        ),
         limits=rounding.limits,
         rounding=rounding.accepted,
         post_processing=done,

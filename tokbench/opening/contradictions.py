@@ -1,0 +1,77 @@
+"""What a tokenizer_config.json says of how text is read, where the vocabulary beside it says otherwise.
+
+A class of `transformers` may follow the configuration. Here the vocabulary's own file counts, and the
+difference is told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.opening.tokenizer_classes import json_beside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_CONFIG = "tokenizer_config.json"
+_BERT = {
+    "do_lower_case": "lowercase",
+    "strip_accents": "strip_accents",
+    "tokenize_chinese_chars": "handle_chinese_chars",
+}
+"""Options of BERT's classes → of the normaliser that they change."""
+
+
+def contradicted_document(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
+    """What the configuration beside a `tokenizer.json` says otherwise, a sentence each.
+
+    Args:
+        document: it.
+        folder: where it is.
+        name: what it is called.
+    """
+    said = json_beside(folder / _CONFIG)
+    for normalizer in _steps(document.get("normalizer")):
+        if normalizer.get("type") == "BertNormalizer":
+            for option, its in _BERT.items():
+                yield from _difference(said, option, normalizer.get(its), name=name)
+    prefixes = [
+        step["add_prefix_space"]
+        for step in _steps(document.get("pre_tokenizer"))
+        if step.get("type") == "ByteLevel" and "add_prefix_space" in step
+    ]
+    if prefixes:
+        yield from _difference(said, "add_prefix_space", any(prefixes), name=name)
+
+
+def contradicted_model(*, add_dummy_prefix: bool, folder: Path, name: str) -> Iterator[str]:
+    """What the configuration beside a SentencePiece model says otherwise, a sentence each.
+
+    Args:
+        add_dummy_prefix: whether the model puts a space before a text.
+        folder: where it is.
+        name: what it is called.
+    """
+    yield from _difference(json_beside(folder / _CONFIG), "add_prefix_space", add_dummy_prefix, name=name)
+
+
+def _difference(said: Mapping[str, Any], option: str, its: object, *, name: str) -> Iterator[str]:
+    there = said.get(option)
+    if isinstance(there, bool) and isinstance(its, bool) and there != its:
+        yield (
+            f"{_CONFIG} says {option}={str(there).lower()}, and {name} {str(its).lower()}, which is taken: "
+            "transformers may give other ids"
+        )
+
+
+def _steps(step: object) -> Iterator[Mapping[str, Any]]:
+    """A step, or those of a sequence, however it nests."""
+    if not isinstance(step, dict):
+        return
+    inner = step.get("normalizers") or step.get("pretokenizers")
+    if step.get("type") == "Sequence" and isinstance(inner, list):
+        for each in inner:
+            yield from _steps(each)
+    else:
+        yield step
