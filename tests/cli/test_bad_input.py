@@ -93,7 +93,10 @@ def test_texts_that_cannot_be_trained_on(run, files, name, message, hint):
     assert contents_of(files) == before
 
 
-@pytest.mark.parametrize("command", ["encode", "count", "viz", "corpus"])
+@pytest.mark.parametrize(
+    "command",
+    ["encode", "corpus", *(pytest.param(name, marks=pytest.mark.slow) for name in ("count", "viz"))],
+)
 @pytest.mark.parametrize(("name", "message"), [(name, message) for name, message, _ in TEXTS if name])
 def test_texts_that_cannot_be_read(run, files, command, name, message):
     if name in ("empty.txt", "mark only.txt") and command != "corpus":

@@ -214,8 +214,10 @@ def test_a_premium_that_cannot_be_known_fails_with_the_reason(run, trained, file
         (["--min", "bytes_per_token=1", "--threads", "0"], ["--threads"]),
     ],
 )
-@pytest.mark.usefixtures("saved")
-def test_usage_errors(run, trained, files, arguments, parts):
+def test_usage_errors(run, request, arguments, parts):
+    trained, files = map(request.getfixturevalue, ("trained", "files"))
+    if "saved.json" in arguments:
+        request.getfixturevalue("saved")
     run("check", "-t", trained, *files, *arguments).refused(2, *parts)
 
 

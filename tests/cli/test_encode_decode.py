@@ -25,7 +25,13 @@ AWKWARD = {
 # --- there and back ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file", bundled_files(), ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, id=file.name, marks=() if "edge" in file.name else pytest.mark.slow)
+        for file in bundled_files()
+    ],
+)
 def test_every_bundled_text_comes_back(run, file):
     data = file.path.read_bytes()
     ids = run("encode", "-", stdin=data).good().out

@@ -96,6 +96,7 @@ def test_while_it_trains(start, texts, tmp_path, kernel, moment):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_under_force_the_older_tokenizer_stays(start, run, texts, tmp_path):
     run("train", "--vocab-size", "300", "--name", "old", "--json").good()
     before = files_of(tmp_path)
@@ -108,6 +109,7 @@ def test_under_force_the_older_tokenizer_stays(start, run, texts, tmp_path):
     assert run("encode", "-t", "old", "still here").good().out
 
 
+@pytest.mark.slow
 def test_while_it_waits_for_standard_input(start, tmp_path):
     with start("train", "-", "--progress", "json", folder=tmp_path) as running:
         running.stdin.write(b"some text\n" * 300_000)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("special", [SpecialPolicy.TEXT, SpecialPolicy.ENCODE])
 def test_a_batch_has_the_ids_of_its_texts_on_any_number_of_threads(
     tokenizer: Tokenizer, special: SpecialPolicy
@@ -71,7 +72,7 @@ def assert_same_as_segmentations(tokenizer: Tokenizer, batch: Sequence[str], *, 
     assert spans.kinds.tolist() == [KIND_NUMBERS[token.kind] for token in tokens]
 
 
-@pytest.mark.parametrize("threads", [None, 2])
+@pytest.mark.parametrize("threads", [2, pytest.param(None, marks=pytest.mark.slow)])
 def test_spans_are_those_of_segmentations(tokenizer: Tokenizer, threads: int | None) -> None:
     assert_same_as_segmentations(tokenizer, sample_texts(), threads=threads)
 
@@ -86,6 +87,7 @@ def test_spans_of_any_batch_are_those_of_segmentations(
 # Threads
 
 
+@pytest.mark.slow
 def test_threads_may_share_a_tokenizer(tokenizer: Tokenizer) -> None:
     expected = [tokenizer.segment(text, special=SpecialPolicy.ENCODE).tokens for text in sample_texts()]
     with ThreadPoolExecutor(8) as pool:

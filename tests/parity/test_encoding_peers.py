@@ -462,6 +462,7 @@ def test_tokenizers_knows_the_same_special_tokens(as_tokenizers: tuple[BpeTokeni
     assert peer.get_vocab_size() == tokenizer.info.vocab_size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 def test_transformers_gives_the_same_ids(saved: Path, name: str) -> None:
     from transformers import AutoTokenizer, PreTrainedTokenizerFast

@@ -131,6 +131,7 @@ def test_a_tier_splits_any_bytes(native: Kernel, tier: str, name: str, data: byt
     assert split_in(tier, name, data) == split_in("scalar", name, data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 @pytest.mark.parametrize("tier", ["scalar", *TIERS])
 def test_a_tier_splits_the_bundled_texts(native: Kernel, tier: str, name: str) -> None:

@@ -136,7 +136,9 @@ def test_all_bundled_text_teaches_what_it_teaches_tokenizers(name: str, size: in
 FEW_BYTES = [name for name, text in bundled_texts().items() if len(set(text.encode())) <= 128]
 
 
-@pytest.mark.parametrize("name", FEW_BYTES)
+@pytest.mark.parametrize(
+    "name", [*FEW_BYTES[:10], *(pytest.param(name, marks=pytest.mark.slow) for name in FEW_BYTES[10:])]
+)
 def test_a_text_of_few_bytes_teaches_what_it_teaches_tokenizers(kernel: Kernel, name: str) -> None:
     """Compared as above, on either kernel: up to 128 bytes are renamed to ASCII characters, in their order."""
     text = bundled_texts()[name]

@@ -86,7 +86,10 @@ def test_a_kernel_learns_the_merges_of_the_textbook(
     assert num_tokens == encoded_length(pretokens, merges)
 
 
-@pytest.mark.parametrize("name", PATTERN_NAMES)
+@pytest.mark.parametrize(
+    "name",
+    ["gpt4", *(pytest.param(name, marks=pytest.mark.slow) for name in PATTERN_NAMES if name != "gpt4")],
+)
 def test_a_kernel_learns_the_merges_of_the_textbook_from_real_text(kernel: Kernel, name: str) -> None:
     excerpts = [text[:150] for text in bundled_texts().values()]
     counter = counted(kernel, excerpts, pattern=name)

@@ -136,6 +136,7 @@ def test_wherever_it_dies(folder: Path, moments: list[int], how: str) -> None:
     assert files_of(folder / "shards") == files_of(folder / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [1, 2, 4, 7, 9])
 def test_where_it_dies_in_the_second_shards(folder: Path, moment: int) -> None:
     assert dies(folder, 4 + moment) == KILLED
@@ -183,6 +184,7 @@ def test_killed_at_random_moments(folder: Path, tmp_path: Path) -> None:
     assert files_of(tmp_path / "shards") == files_of(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_where_it_dies_before_the_index_is_there(folder: Path) -> None:
     last = bisect_left(range(99), 1, key=lambda moment: dies_anew(folder, moment) != KILLED) - 1
     assert any(dies_with_half_an_index(folder, moment) for moment in range(last, last - 9, -1))

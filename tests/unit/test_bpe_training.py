@@ -161,7 +161,7 @@ def test_one_text_is_no_list_of_texts(kernel: Kernel, documents: str | bytes) ->
 
 @pytest.mark.parametrize("pattern", ["gpt4", r"\w+|\W+"])
 def test_a_document_that_is_no_string_is_named(kernel: Kernel, pattern: str) -> None:
-    with pytest.raises(TrainingError, match="document 1 is a bytes, where a string is needed"):
+    with pytest.raises(TrainingError, match="document 1 is bytes, where a string is needed"):
         train(kernel, ["text", b"bytes"], pattern=pattern)  # type: ignore[list-item]
 
 

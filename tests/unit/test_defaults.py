@@ -36,7 +36,13 @@ def made_a_folder(path):
 
 
 @pytest.mark.parametrize("damage", [cut, emptied, deleted, made_a_folder])
-@pytest.mark.parametrize("name", ["merges.npy", "tokenizer.json", "tokbench.json"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tokbench.json",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("merges.npy", "tokenizer.json")),
+    ],
+)
 def test_a_damaged_cache_is_made_anew(kept, name, damage):
     whole, ids = (kept / name).read_bytes(), default_tokenizer().encode(TEXT)
     damage(kept / name)

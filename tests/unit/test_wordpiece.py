@@ -200,7 +200,7 @@ def test_progress_is_reported_while_pieces_are_joined() -> None:
         ([], TrainingError, "no text"),
         (["[SEP]"], TrainingError, "no text"),
         ("a text", TrainingError, "one text"),
-        ([b"bytes"], TrainingError, "document 0 is a bytes"),
+        ([b"bytes"], TrainingError, "document 0 is bytes"),
         (["a", "\ud800"], TextError, "lone surrogate"),
     ],
 )
