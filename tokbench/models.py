@@ -154,10 +154,12 @@ class SentencePieceModel:
     Attributes:
         proto: the serialised `ModelProto`, as a `.model` file holds it.
         special_tokens: text → id, the control and user-defined symbols that count as special.
+        post_processing: what is done to the ids of a text before a model gets them: it stands beside the file.
     """
 
     proto: bytes
     special_tokens: Mapping[str, int] = field(default_factory=dict)
+    post_processing: PostProcessing = field(default_factory=PostProcessing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,8 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
         file = self.file
         match file.model:
             case Model.SENTENCEPIECE:
-                return SentencePieceModel(file.payload(), file.special_tokens)
+                _, post_processing = file.input()
+                return SentencePieceModel(file.payload(), file.special_tokens, post_processing)
             case Model.TOKENIZER_JSON:
                 return HuggingFaceModel(file.payload(), file.special_tokens)
             case Model.RANKS | Model.MERGES:
@@ -234,7 +235,9 @@ def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokeni
         case SentencePieceModel():
             from tokbench.adapters.sentencepiece_models import open_model
 
-            return open_model(description.proto, name=name, backend=backend)
+            return open_model(
+                description.proto, name=name, backend=backend, post_processing=description.post_processing
+            )
         case HuggingFaceModel():
             from tokbench.adapters.huggingface import HuggingFaceTokenizer
 

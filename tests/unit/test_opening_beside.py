@@ -15,6 +15,7 @@ import tokbench
 from tokbench.formats.tokenizer_config import TokenizerConfig
 from tokbench.opening import OpenRequest, open_found, recognise
 from tokbench.opening import known_ranks as known
+from tokbench.targets import Source, target_named
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -349,3 +350,41 @@ def test_another_space_in_front_of_a_text_is_told(tmp_path: Path, name: str) -> 
     assert any(f"add_prefix_space=false, and {name} true" in each for each in opened(tmp_path).warnings)
     put(tmp_path, {"tokenizer_config.json": {"add_prefix_space": True}})
     assert not any("add_prefix_space" in each for each in opened(tmp_path).warnings)
+
+
+@pytest.mark.parametrize(
+    ("said", "around"),
+    [
+        ({"add_bos_token": True, "add_eos_token": False}, ([1], [])),
+        ({"add_bos_token": True, "add_eos_token": True}, ([1], [2])),
+        ({"add_eos_token": True}, ([], [2])),
+        ({"add_bos_token": False}, ([], [])),
+        ({}, ([], [])),
+        ({"add_bos_token": True, "bos_token": "</s>"}, ([2], [])),
+        ({"add_bos_token": True, "bos_token": "<|no piece|>"}, ([], [])),
+        ({"add_bos_token": True, "tokenizer_class": "T5Tokenizer", "extra_ids": 0}, ([], [2])),
+    ],
+)
+def test_a_model_has_the_template_that_stands_beside_it(
+    tmp_path: Path, said: dict[str, Any], around: tuple[list[int], list[int]]
+) -> None:
+    """As AutoTokenizer gives it; the files of one text take it along."""
+    import tokenizers
+
+    model_folders.mistral(tmp_path)
+    for name in ("special_tokens_map.json", "added_tokens.json"):
+        (tmp_path / name).unlink()
+    put(tmp_path, {"tokenizer_config.json": {"tokenizer_class": "LlamaTokenizer"} | said})
+    tokenizer: Any = tokbench.load(tmp_path)
+    before, behind = around
+    one, other = tokenizer.encode("hi"), tokenizer.encode("hit")
+    assert tokenizer.with_template("hi") == [*before, *one, *behind]
+    assert tokenizer.with_template("hi", "hit") == [*before, *one, *behind, *before, *other, *behind]
+    assert tokenizer.model_input("hi", template=False).ids == tuple(one)
+    for target in ("tokbin", "tokenizers"):
+        product = target_named(target).make(Source(tokenizer=tokenizer, description=tokenizer.description()))
+        (tmp_path / target).write_bytes(product.files[""])
+    written: Any = tokbench.load(tmp_path / "tokbin")
+    assert written.with_template("hi", "hit") == tokenizer.with_template("hi", "hit")
+    library = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizers"))
+    assert library.encode("hi", "hit").ids == tokenizer.with_template("hi", "hit")

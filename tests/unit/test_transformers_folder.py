@@ -230,3 +230,14 @@ def test_a_template_without_an_end_is_refused(tmp_path: Path, template: str) -> 
 def test_a_template_that_is_none_is_the_same_error_in_both(tmp_path: Path) -> None:
     result = convert(trained(), to="transformers", out=tmp_path / "out", chat_template="{% if %}")
     assert result.proof.agrees
+
+
+def test_the_unknown_piece_in_a_text_is_left_out_of_the_proof(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is special to transformers, whose role unk it has, and to SentencePiece nothing that a text can spell."""
+    monkeypatch.setattr("tokbench.formats.proof.input_texts", lambda *_, **__: ["<unk> hi", "hi <s>"])
+    folder = FOLDERS["mistral"](tmp_path / "mistral")
+    result = convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
+    assert any("texts without '<unk>'" in limit for limit in result.proof.limits)
+    assert auto(tmp_path / "out")("hi").input_ids == auto(folder)("hi").input_ids == [1, 4]

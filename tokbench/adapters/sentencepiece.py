@@ -30,7 +30,7 @@ import numpy as np
 from tokbench.adapters.cutting import are_long, model_cut
 from tokbench.adapters.sentencepiece_bytes import Found, found_pieces, own_spans
 from tokbench.adapters.sentencepiece_sampling import Lexicon
-from tokbench.base import BaseTokenizer, utf8
+from tokbench.base import BaseTokenizer, TakesTemplate, utf8
 from tokbench.errors import ModelFormatError
 from tokbench.formats.sentencepiece_model import (
     SPACE,
@@ -40,8 +40,9 @@ from tokbench.formats.sentencepiece_model import (
     special_tokens_of,
 )
 from tokbench.interfaces import Decoding, Encoded, TokenizerInfo
+from tokbench.post_processing import NOTHING, model_input
 from tokbench.spans import offsets_of, segmented
-from tokbench.tokens import SpecialPolicy, Token, TokenKind
+from tokbench.tokens import ModelInput, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from tokbench.adapters.stretches import StretchMemo
     from tokbench.formats.sentencepiece_model import SentencePieceFile
     from tokbench.interfaces import EncodedSpans, TextIdentity, TrainingRecord
-    from tokbench.models import SentencePieceModel
+    from tokbench.models import PostProcessing, SentencePieceModel
 
 MODEL_NAME = "tokenizer.model"
 
@@ -75,13 +76,14 @@ def library() -> str:
     return f"sentencepiece {version('sentencepiece')}"
 
 
-class SentencePieceTokenizer(BaseTokenizer):
+class SentencePieceTokenizer(TakesTemplate, BaseTokenizer):
     """A SentencePiece model of any type; see `sentencepiece_models.open_model`, which makes them.
 
     Attributes:
         proto: the serialised `ModelProto`.
         model: what it says.
         config: the options it was trained with, as plain data.
+        post_processing: what is done to the ids of a text before a model gets them, where that stands beside it.
     """
 
     def __init__(
@@ -95,8 +97,10 @@ class SentencePieceTokenizer(BaseTokenizer):
         config: Mapping[str, Any] | None = None,
         training: TrainingRecord | None = None,
         identify_text: Callable[[], TextIdentity] | None = None,
+        post_processing: PostProcessing = NOTHING,
     ) -> None:
         self.proto = proto
+        self.post_processing = post_processing
         self.model = model
         self.config = dict(config or {})
         self.identify_text = identify_text
@@ -120,6 +124,19 @@ class SentencePieceTokenizer(BaseTokenizer):
         super().__init__(info, training=training)
 
     # --- encoding -----------------------------------------------------------------------------
+
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """What a model gets of one text or of two; see `TakesTemplate`."""
+        ids = [self.encode(each, special=special) for each in ([text] if pair is None else [text, pair])]
+        return model_input(self.post_processing, ids, template=template, limits=limits)
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
@@ -316,7 +333,11 @@ class SentencePieceTokenizer(BaseTokenizer):
         """What it is made of; see `tokbench.models`."""
         from tokbench.models import SentencePieceModel
 
-        return SentencePieceModel(proto=self.proto, special_tokens=self.info.special_tokens)
+        return SentencePieceModel(
+            proto=self.proto,
+            special_tokens=self.info.special_tokens,
+            post_processing=self.post_processing,
+        )
 
 
 def _processor(proto: bytes, *, path: Path | str) -> SentencePieceProcessor:

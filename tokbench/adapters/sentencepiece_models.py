@@ -11,6 +11,7 @@ from tokbench.base import utf8
 from tokbench.errors import ConfigError
 from tokbench.formats.sentencepiece_model import ModelType, parse_model
 from tokbench.interfaces import ScoredSegmentation
+from tokbench.post_processing import NOTHING
 from tokbench.tokens import Segmentation
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.interfaces import TextIdentity, TrainingRecord
+    from tokbench.models import PostProcessing
 
 
 def open_model(
@@ -29,6 +31,7 @@ def open_model(
     config: Mapping[str, Any] | None = None,
     training: TrainingRecord | None = None,
     identify_text: Callable[[], TextIdentity] | None = None,
+    post_processing: PostProcessing = NOTHING,
 ) -> SentencePieceTokenizer:
     """The tokenizer of a serialised model, with the powers its algorithm has.
 
@@ -40,6 +43,7 @@ def open_model(
         config: the options it was trained with, as plain data.
         training: what its training saw and did.
         identify_text: tells which text it was trained on.
+        post_processing: what is done to the ids of a text before a model gets them; no part of the file.
 
     Raises:
         ModelFormatError: the bytes are no model, or one that the library refuses.
@@ -56,6 +60,7 @@ def open_model(
         config=config,
         training=training,
         identify_text=identify_text,
+        post_processing=post_processing,
     )
 
 

@@ -45,7 +45,8 @@ class Peer:
         longest: texts are cut to so many characters for it; None takes any.
         tolerated: whether other ids of a text (the first's, the second's) are accepted; None accepts none.
         inputs: the ways to ask it for what a model gets; none where it knows neither templates nor limits.
-        found_otherwise: special tokens that it finds in another way, which are compared as ordinary text alone.
+        found_otherwise: special tokens that it finds in another way, which are compared as ordinary text alone, and
+            stand in no text of `inputs`.
     """
 
     name: str
@@ -171,7 +172,11 @@ def prove(
         comparison.run(special_texts(alike, seed=seed), special=True)
     difference, inputs = comparison.disagreement, 0
     if difference is None:
-        asked = _suited(input_texts(special, seed=seed) if texts is None else texts, peer)
+        asked = [
+            text
+            for text in _suited(input_texts(special, seed=seed) if texts is None else texts, peer)
+            if not any(token in text for token in peer.found_otherwise)
+        ]
         compared = compare_inputs(source, peer.inputs, _settled(asked, source, peer))
         inputs = compared.count
         if compared.disagreement is not None:

@@ -21,13 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
 from tokbench.formats.charsmap_json import normalization_of
+from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece_model import SPACE, ModelType, PieceType
+from tokbench.post_processing import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokbench.formats.sentencepiece_model import SentencePieceFile
+    from tokbench.models import PostProcessing
 
 _SPECIAL = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
 _MANY = 2**31 - 1
@@ -35,12 +38,15 @@ _STRANGER = "\ufdd0"
 """A character that is none: no piece of a text."""
 
 
-def dump_sentencepiece(model: SentencePieceFile, *, rounding: str | None = None) -> bytes:
+def dump_sentencepiece(
+    model: SentencePieceFile, *, rounding: str | None = None, post_processing: PostProcessing = NOTHING
+) -> bytes:
     """The `tokenizer.json` of a SentencePiece model.
 
     Args:
         model: what the file says.
         rounding: what was accepted of rounded sums: a sentence that the file keeps, and the library ignores.
+        post_processing: what is done to the ids of a text before a model gets them.
 
     Raises:
         ConversionError: `tokenizers` cannot do what the model does.
@@ -61,7 +67,7 @@ def dump_sentencepiece(model: SentencePieceFile, *, rounding: str | None = None)
         | ({"rounding": rounding} if rounding else {})
         | {"normalizers": _normalizers(model)},
         "pre_tokenizer": _cuts(model),
-        "post_processor": None,
+        "post_processor": dump_post_processing(post_processing)["post_processor"],
         "decoder": {"type": "Sequence", "decoders": _decoders(model)},
         "model": _unigram(model) if model.model_type is ModelType.UNIGRAM else _bpe(model),
     }

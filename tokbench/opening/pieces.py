@@ -10,12 +10,15 @@ from tokbench.errors import ModelFormatError
 from tokbench.formats.llama2c import DOMAIN
 from tokbench.formats.llama2c_model import model_of_llama2c
 from tokbench.formats.protobuf import fields
+from tokbench.formats.sentencepiece_model import parse_model, special_tokens_of
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import Opened
 from tokbench.opening.sentinels import with_sentinels
+from tokbench.opening.templates import template_beside
+from tokbench.post_processing import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,8 +69,17 @@ def open_pieces(
     config = with_sentinels(source.config, folder=source.files[0].parent, pieces=texts)
     source = replace(source, config=config)
     whole, contradictions = extended(proto, config, pieces=pieces)
-    if whole is not proto:
-        tokenizer = open_model(whole, name=source.name, path=source.files[0])
+    if source.format is Format.SENTENCEPIECE:
+        around = template_beside(
+            config,
+            folder=source.files[0].parent,
+            usual={role: tokenizer.model.trainer[f"{role}_piece"] for role in ("bos", "eos")},
+            ids=special_tokens_of(parse_model(whole)),
+        )
+    else:
+        around = NOTHING
+    if whole is not proto or around != NOTHING:
+        tokenizer = open_model(whole, name=source.name, path=source.files[0], post_processing=around)
     normalizer, trainer = tokenizer.model.normalizer, tokenizer.model.trainer
     steps = [normalizer["name"] or ("a table" if normalizer["precompiled_charsmap"] else "identity")]
     steps += [

@@ -11,7 +11,7 @@ from tokbench.formats.post_processors import (
     parse_post_processing,
     spelled_template,
 )
-from tokbench.models import ByteLevelBpe, HuggingFaceModel
+from tokbench.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.post_processing import NOTHING
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def post_processing_of(description: Description | None) -> PostProcessing:
     """What a tokenizer does to the ids of a text; nothing where that is not known."""
     match description:
-        case ByteLevelBpe(post_processing=found):
+        case ByteLevelBpe(post_processing=found) | SentencePieceModel(post_processing=found):
             return found
         case HuggingFaceModel():
             try:

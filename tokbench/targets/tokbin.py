@@ -118,6 +118,7 @@ def _sentencepiece(source: Source, description: SentencePieceModel) -> TokbinCon
         description.proto,
         kinds=kinds,
         scores=[piece.score for piece in model.pieces],
+        post_processing=description.post_processing,
     )
 
 
@@ -145,7 +146,13 @@ def _tokenizer_json(source: Source, description: HuggingFaceModel) -> TokbinCont
 
 
 def _with_payload(
-    source: Source, model: Model, payload: bytes, *, kinds: dict[int, Kind], scores: list[float]
+    source: Source,
+    model: Model,
+    payload: bytes,
+    *,
+    kinds: dict[int, Kind],
+    scores: list[float],
+    post_processing: PostProcessing = NOTHING,
 ) -> TokbinContents:
     tokens = _entries(source)
     return TokbinContents(
@@ -157,6 +164,7 @@ def _with_payload(
         special_tokens=source.special_tokens,
         payload=payload,
         lossless=source.tokenizer.info.lossless,
+        post_processing=post_processing,
     )
 
 

@@ -49,11 +49,15 @@ def document_of(source: Source, *, rounding: Rounding | None = None) -> bytes:
             return document
         case ByteLevelBpe() as description:
             return _byte_level(description)
-        case SentencePieceModel(proto=proto):
+        case SentencePieceModel(proto=proto, post_processing=done):
             from tokbench.formats.sentencepiece_json import dump_sentencepiece
             from tokbench.formats.sentencepiece_model import parse_model
 
-            return dump_sentencepiece(parse_model(proto), rounding=rounding.accepted if rounding else None)
+            return dump_sentencepiece(
+                parse_model(proto),
+                rounding=rounding.accepted if rounding else None,
+                post_processing=done,
+            )
         case None:
             raise undescribed(source)
 
@@ -79,8 +83,9 @@ def restricted(peer: Peer, source: Source) -> Peer:
     peer = replace(peer, undecoded=undecoded_ids(source))
     if excluded := _excluded(source):
         names = ", ".join(f"U+{ord(character):04X}" for character in excluded)
+        without = f"texts without {names}, which it would normalise otherwise"
         peer = replace(
-            peer, excluded=excluded, domain=f"texts without {names}, which it would normalise otherwise"
+            peer, excluded=excluded, domain=without if peer.domain is None else f"{peer.domain}; {without}"
         )
     if isinstance(source.description, HuggingFaceModel) and peer.encode is not None:
         encode = peer.encode

@@ -9,7 +9,7 @@ from tokbench.errors import BackendUnavailableError
 from tokbench.formats.proof import Peer
 from tokbench.formats.tokenizer_config import config_of
 from tokbench.formats.tokenizer_config_files import config_files
-from tokbench.models import HuggingFaceModel
+from tokbench.models import HuggingFaceModel, SentencePieceModel
 from tokbench.targets import Product, Source
 from tokbench.targets.config_proof import prove_config, proved_in_words
 from tokbench.targets.post_processing import (
@@ -127,13 +127,24 @@ def _opened(path: Path, source: Source, config: TokenizerConfig, done: PostProce
     def decode(ids: Sequence[int]) -> str:
         return str(tokenizer.decode(list(ids), skip_special_tokens=False))
 
+    unknown = _found_unknown(source, config)
     return Peer(
         name=name,
         encode=lambda text: encode(text, special=False),
+        found_otherwise=unknown,
+        domain=f"texts without {min(unknown)!r}, which becomes the unknown piece there" if unknown else None,
         encode_special=lambda text: encode(text, special=True),
         decode=decode,
         inputs=tuple(input_calls(tokenizer, done=done, special_as_text=bool(config.split_special_tokens))),
     )
+
+
+def _found_unknown(source: Source, config: TokenizerConfig) -> frozenset[str]:
+    """The unknown piece of a SentencePiece model, which no text becomes by its spelling, but the role unk does."""
+    text = config.roles.get("unk")
+    if text is None or config.split_special_tokens or not isinstance(source.description, SentencePieceModel):
+        return frozenset()
+    return frozenset([text])
 
 
 def _require() -> Any:
