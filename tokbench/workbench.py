@@ -21,7 +21,7 @@ from tokbench.sampling import sample_ids, sample_segmentation
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tokbench.corpus import Corpus
     from tokbench.inputs import TextInput
@@ -241,11 +241,13 @@ def open_tokenizer(
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
     progress: Progress = no_progress,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Tokenizer:
     """The tokenizer that `-t NAME` means.
 
     That is a path, a name below `tokenizers/`, the built-in `default`, `tiktoken:NAME` or `hf:ORG/MODEL`;
-    only the last two may fetch something. The options are those of `load`.
+    only the last two may fetch something. The options are those of `load`; `tell` is called with each damaged
+    file that was passed over for another one of its folder.
 
     Raises:
         StoreError: nothing of that name, or it cannot be fetched.
@@ -255,7 +257,10 @@ def open_tokenizer(
 
     request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
     started = time.perf_counter()
-    tokenizer = _opened(name, request, progress=progress).tokenizer
+    opened = _opened(name, request, progress=progress)
+    for message in opened.source.passed_over:
+        tell(message)
+    tokenizer = opened.tokenizer
     if isinstance(tokenizer, KnowsLoadingTime):
         tokenizer.loading_seconds = time.perf_counter() - started
     return tokenizer

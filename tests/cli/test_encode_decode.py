@@ -286,3 +286,14 @@ def test_several_text_fields_are_joined_and_shards_remember_them(run, trained, t
         {"text": "three"},
     ]
     assert "good" in run("verify", "shards", "a.jsonl", "-t", trained).good().stdout
+
+
+def test_a_damaged_file_that_is_passed_over_is_told(run, tmp_path):
+    run("train", "--vocab-size", "300", "--name", "mine", "--json").good()
+    ranks = tmp_path / "tokenizers" / "mine" / "ranks.tiktoken"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "ranks.tiktoken").write_bytes(ranks.read_bytes())
+    (tmp_path / "folder" / "tokenizer.json").write_text('{"model":')
+    done = run("encode", "-t", "folder", "--pattern", "gpt4", "hi").good()
+    assert done.stderr.startswith("note: damaged, and passed over: ")
+    assert "tokenizer.json" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,6 +97,7 @@ def open_tokenizer(
             special_tokens=asked.special_tokens,
             engine=asked.engine,
             progress=report,
+            tell=lambda message: print(f"note: {message}", file=sys.stderr),
         )
 
 

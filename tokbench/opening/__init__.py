@@ -76,5 +76,4 @@ def _open_recognised(source: Source, request: OpenRequest) -> Opened:
     config = opened.source.config
     if isinstance(opened.tokenizer, BaseTokenizer):
         opened.tokenizer.tokenizer_config = config
-    passed_over = [f"damaged, and passed over: {error.message}" for error in source.damaged.values()]
-    return replace(opened, find_warnings=lambda: (*passed_over, *opened.warnings, *config.problems))
+    return replace(opened, find_warnings=lambda: (*source.passed_over, *opened.warnings, *config.problems))

@@ -12,6 +12,7 @@ from tokbench.errors import ModelFormatError, StoreError
 from tokbench.formats.tokenizer_config import TokenizerConfig
 from tokbench.opening.files import is_packed, read_file, read_head
 from tokbench.opening.packed import SUFFIXES, plain_name
+from tokbench.opening.snapshots import model_of_snapshot, snapshot_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,12 +52,17 @@ class Source:
     damaged: Mapping[Path, ModelFormatError] = field(default_factory=dict)
 
     @property
+    def passed_over(self) -> tuple[str, ...]:
+        """What is wrong with each damaged file, a sentence each."""
+        return tuple(f"damaged, and passed over: {error.message}" for error in self.damaged.values())
+
+    @property
     def name(self) -> str:
         """How the tokenizer calls itself: the folder for files with a name that every model has."""
         main = self.files[0] if self.files else self.path
         if self.path.is_dir() or main.name.partition(".")[0] in _NAMES_EVERY_MODEL_HAS:
             folder = self.path if self.path.is_dir() else main.parent
-            return folder.resolve().name or main.stem
+            return model_of_snapshot(folder) or folder.resolve().name or main.stem
         return self.path.name.partition(".")[0] or self.path.name
 
 
@@ -70,7 +76,7 @@ def recognise(path: Path) -> Source:
     if store.is_saved_tokenizer(path):
         return Source(Format.SAVED, path, ())
     if path.is_dir():
-        return _recognise_folder(path)
+        return _recognise_folder(snapshot_in(path))
     if not path.exists():
         raise StoreError(f"there is no file or folder {path}", hint="`tokbench list` shows what there is")
     return _recognise_file(path)

@@ -1,0 +1,61 @@
+"""The cache of huggingface_hub: a folder of a model holds its versions, as links to files kept by their hash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support import model_folders
+
+import tokbench
+from tokbench.errors import ModelFormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.interfaces import Tokenizer
+
+ONE, OTHER = "0123abc" * 5, "fedcba9" * 5
+
+
+def cached(folder: Path, *commits: str, main: str | None = None) -> Path:
+    """A model with some versions, one of them named by its main branch."""
+    model = folder / "models--some-org--small--model"
+    for commit in commits:
+        kept = model_folders.llama3(model / "blobs" / commit)
+        snapshot = model / "snapshots" / commit
+        snapshot.mkdir(parents=True)
+        for file in kept.iterdir():
+            (snapshot / file.name).symlink_to(file)
+    if main is not None:
+        (model / "refs").mkdir()
+        (model / "refs" / "main").write_text(main)
+    return model
+
+
+def name_of(tokenizer: Tokenizer) -> str:
+    return tokenizer.info.name
+
+
+def test_the_version_that_main_names_is_opened(tmp_path: Path) -> None:
+    model = cached(tmp_path, ONE, OTHER, main=f"{OTHER}\n")
+    (model / "snapshots" / ONE / "tokenizer.json").unlink()
+    opened = tokbench.load(model)
+    assert opened.encode("hi") == tokbench.load(model / "snapshots" / OTHER).encode("hi")
+    assert name_of(opened) == name_of(tokbench.load(model / "snapshots" / OTHER)) == "model"
+
+
+def test_the_only_version_needs_no_name(tmp_path: Path) -> None:
+    assert name_of(tokbench.load(cached(tmp_path, ONE))) == "model"
+
+
+@pytest.mark.parametrize("main", [None, "../../elsewhere", "", "0" * 40])
+def test_of_several_versions_one_has_to_be_named(tmp_path: Path, main: str | None) -> None:
+    with pytest.raises(ModelFormatError, match=rf"one version of a model.*{ONE}, {OTHER}"):
+        tokbench.load(cached(tmp_path, ONE, OTHER, main=main))
+
+
+def test_a_model_without_versions_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "models--a--b" / "snapshots").mkdir(parents=True)
+    with pytest.raises(ModelFormatError, match="one version of a model"):
+        tokbench.load(tmp_path / "models--a--b")
