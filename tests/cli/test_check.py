@@ -260,3 +260,10 @@ def test_junit_that_cannot_be_written_is_an_error(run, trained, files, tmp_path)
 def test_it_fits_the_terminal(run, trained, files, saved, columns):
     done = run("check", "-t", trained, *files, "--baseline", saved).good()
     assert max(map(cell_len, done.lines)) <= columns
+
+
+def test_figures_of_an_only_group_are_not_held_twice(run, trained, tmp_path):
+    (tmp_path / "a.txt").write_text("some text in one script\n" * 20, encoding="utf-8")
+    run("compare", "a.txt", "-t", trained, "--no-times", "--json", "--out", "one.json").good()
+    found = run("check", "a.txt", "-t", trained, "--baseline", "one.json", "--json").good().json
+    assert {finding["group"] for finding in found["findings"]} == {None}

@@ -196,10 +196,13 @@ def _of_type(value: Any, kind: type) -> Any:
 
 
 def _figures(one: Mapping[str, Any]) -> Iterator[tuple[str, str | None, bool, float]]:
-    """Every figure of a tokenizer that can become worse."""
-    for group, figures in [(None, one["metrics"]), *(one.get("groups") or {}).items()]:
+    """Every figure of a tokenizer that can become worse; those of an only group are those of all text."""
+    groups = list((one.get("groups") or {}).items())
+    for group, figures in [(None, one["metrics"]), *groups]:
         for name, metric in METRICS.items():
             value = figures[name]["value"] if name in figures else None
+            if group is not None and len(groups) == 1:
+                continue
             if metric.direction != "neither" and value is not None:
                 yield name, group, metric.direction == "higher", float(_number(value))
     fairness = one.get("fairness") or {}
