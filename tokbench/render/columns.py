@@ -99,7 +99,7 @@ def comparison_columns(
     )
     for number, metric in enumerate(chosen_or_headlines(metrics)):
         yield _metric_column(judged, metric)
-        if number == 0:
+        if number == 0 and len(judged) > 1:
             yield _difference_column(comparison, metric)
         if metric.name == _COMPRESSION and len(judged) > 1:
             yield _relative_column(comparison)
