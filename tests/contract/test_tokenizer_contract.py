@@ -1,4 +1,4 @@
-"""The contract of `tokbench.interfaces.Tokenizer`: one suite over every backend, every kernel, trained and opened."""
+"""The contract of `Tokenizer`: one suite over every backend, every kernel, trained and opened."""
 
 from __future__ import annotations
 
