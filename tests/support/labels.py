@@ -1,9 +1,9 @@
-"""Where the labels of a drawing stand, and which of them touch."""
+"""Where the labels and lines of a drawing are, and what touches."""
 
 from __future__ import annotations
 
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree
 
@@ -32,6 +32,10 @@ class Label(NamedTuple):
             and other.top < self.bottom
         )
 
+    def is_over(self, x: float, y: float) -> bool:
+        """Whether it covers a point."""
+        return self.left < x < self.right and self.top < y < self.bottom
+
 
 def labels(svg: str) -> list[Label]:
     """The texts of a drawing, those that are not shown left out."""
@@ -43,9 +47,39 @@ def touching(svg: str) -> list[tuple[str, str]]:
     return [(one.text, other.text) for one, other in combinations(labels(svg), 2) if one.touches(other)]
 
 
-def _labels(node: ElementTree.Element, x: float, y: float) -> Iterator[Label]:
+def lines(svg: str) -> Iterator[list[tuple[float, float]]]:
+    """Of each curve and each rule of a drawing points that are close together."""
+    for x, y, ends in _lines(ElementTree.fromstring(svg), 0.0, 0.0, kind=""):
+        yield [
+            (x + x0 + (x1 - x0) * step / 50, y + y0 + (y1 - y0) * step / 50)
+            for (x0, y0), (x1, y1) in pairwise(ends)
+            for step in range(51)
+        ]
+
+
+def _lines(
+    node: ElementTree.Element, x: float, y: float, *, kind: str
+) -> Iterator[tuple[float, float, list[tuple[float, float]]]]:
+    x, y = _moved(node, x, y)
+    classes = node.get("class", "")
+    kind = classes if "mark" in classes else kind
+    if node.tag.endswith("}path") and "mark-line role-mark" in kind:
+        pairs = [point.split(",") for point in node.get("d", "").removeprefix("M").split("L")]
+        yield x, y, [(float(across), float(down)) for across, down in pairs]
+    elif node.tag.endswith("}line") and "mark-rule role-mark" in kind:
+        yield x, y, [(0.0, 0.0), (float(node.get("x2", "0")), float(node.get("y2", "0")))]
+    for child in node:
+        yield from _lines(child, x, y, kind=kind)
+
+
+def _moved(node: ElementTree.Element, x: float, y: float) -> tuple[float, float]:
     for across, down in _MOVED.findall(node.get("transform", "")):
         x, y = x + float(across), y + float(down or 0)
+    return x, y
+
+
+def _labels(node: ElementTree.Element, x: float, y: float) -> Iterator[Label]:
+    x, y = _moved(node, x, y)
     text = "".join(node.itertext()).strip()
     if not node.tag.endswith("}text"):
         for child in node:

@@ -6,7 +6,7 @@ import math
 import re
 import string
 import struct
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.comparisons import HOSTILE, TEXTS, compared, named, tokenizers
 from support.eyes import EYES, contrast, lab
-from support.labels import touching
+from support.labels import labels, lines, touching
 from support.toys import Toy
 
 from tokbench.backends.baseline.byte import ByteTokenizer
@@ -178,8 +178,23 @@ def test_a_sweep_marks_its_knee() -> None:
         {"size": 2048, "value": 3.0, "group": "all"},
         {"size": 1024, "value": 2.5, "group": "code"},
     ]
-    assert [layer["mark"].get("text") for layer in spec["layer"][2:]] == [None, "knee: 2,048"]
+    assert texts_of(spec) == ["knee: 2,048"]
     assert len(sweep_chart(points, None)["layer"]) == 2
+
+
+def test_a_sweep_marks_the_size_that_it_recommends() -> None:
+    points = [(1024, 2.0, "all"), (2048, 3.0, "all"), (4096, 3.1, "all")]
+    assert texts_of(sweep_chart(points, 2048, 4096)) == ["knee: 2,048", "recommended: 4,096"]
+    assert texts_of(sweep_chart(points, 2048, 1024)) == ["recommended: 1,024", "knee: 2,048"]
+    assert texts_of(sweep_chart(points, 2048, 2048)) == ["knee, recommended: 2,048"]
+    assert texts_of(sweep_chart(points, None, 4096)) == ["recommended: 4,096"]
+    assert "4,096 is recommended" in sweep_chart(points, None, 4096)["description"]
+    assert texts_of(sweep_chart([(1024, None, "all")], 1024, 1024)) == []
+
+
+def texts_of(spec: dict[str, Any]) -> list[str]:
+    """What is written in a chart."""
+    return [layer["mark"]["text"] for layer in spec["layer"] if layer["mark"]["type"] == "text"]
 
 
 # --- drawing --------------------------------------------------------------------------------------
@@ -284,28 +299,23 @@ SIZES = {
 
 @pytest.mark.parametrize("width", [350, 640])
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-def test_labels_of_a_sweep_touch_neither_one_another_nor_the_curve(sizes: list[int], width: int) -> None:
+def test_labels_of_a_sweep_touch_neither_one_another_nor_a_line(sizes: list[int], width: int) -> None:
+    half, last = len(sizes) // 2, len(sizes) - 1
     points = [(size, 5 - 4 * 0.5**place, "all text") for place, size in enumerate(sizes)]
-    for knee in sizes[1:-1]:
-        drawing = svg(sweep_chart(points, knee, frame=Frame(width)))
+    points += [(size, 1 + 0.1 * (place % 2), "a group that stays low") for place, size in enumerate(sizes)]
+    pairs = [(1, 2), (half, half), (half, half + 1), (last - 1, last), (last - 1, 0), (None, half), (1, None)]
+    for knee, recommended in pairs:
+        marks = [None if place is None else sizes[place] for place in (knee, recommended)]
+        drawing = svg(sweep_chart(points, *marks, frame=Frame(width)))
         assert touching(drawing) == []
-        [(label, across, down)] = re.findall(
-            r'<text text-anchor="(\w+)" transform="translate\(([\d.]+),([\d.]+)\)"[^>]*>knee', drawing
-        )
-        x, y = float(across), float(down)
-        left, right = (x, x + 70) if label == "start" else (x - 70, x)
-        assert not any(left < px < right and y - 9 < py < y + 3 for px, py in _curve(drawing)), knee
-
-
-def _curve(drawing: str) -> list[tuple[float, float]]:
-    """Points of the one line of a drawing, close together."""
-    [path] = re.findall(r'<path d="M([-\d.,L]+)" stroke="#1328a2"', drawing)
-    ends = [tuple(map(float, point.split(","))) for point in path.split("L")]
-    return [
-        (x0 + (x1 - x0) * step / 50, y0 + (y1 - y0) * step / 50)
-        for (x0, y0), (x1, y1) in pairwise(ends)
-        for step in range(51)
-    ]
+        found = [label for label in labels(drawing) if re.match("knee|recommended", label.text)]
+        assert {size for label in found for size in sizes if label.text.endswith(f" {size:,}")} == {
+            size for size in marks if size is not None
+        }
+        assert len(list(lines(drawing))) == 2 + len(found)
+        for label in found:
+            assert 0 <= label.left <= label.right <= width
+            assert not [at for line in lines(drawing) for at in line if label.is_over(*at)], marks
 
 
 def test_labels_of_a_comparison_do_not_touch(comparison: Comparison) -> None:

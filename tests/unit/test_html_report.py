@@ -244,8 +244,10 @@ def test_every_chart_is_drawn_for_wide_and_narrow_windows(page: bytes) -> None:
 
 
 def test_a_sweep_is_shown_where_there_is_one(comparison: Comparison) -> None:
-    curve = Curve([(1024, 2.0, "all"), (2048, 3.0, "all")], 2048)
-    assert "knee: 2,048" in html_report(comparison, curve=curve).decode()
+    curve = Curve([(1024, 2.0, "all"), (2048, 3.0, "all"), (4096, 3.1, "all")], 2048, 4096)
+    page = html_report(comparison, curve=curve).decode()
+    for words in ("knee: 2,048", "2,048 (knee)", "recommended: 4,096", "4,096 (recommended)"):
+        assert words in page
 
 
 def test_without_samples_there_is_no_viewer(comparison: Comparison) -> None:

@@ -212,7 +212,7 @@ class Pictures:
         if self.html is not None:
             comparison = judging.compare_largest(sweep, corpus, seed=seed)
             self._write_page(comparison, corpus, curve=page_curve(sweep))
-        self._write_plots(lambda: sweep_chart(curve_of(sweep), sweep.knee))
+        self._write_plots(lambda: sweep_chart(curve_of(sweep), sweep.knee, sweep.recommended))
 
     def _write_page(
         self,

@@ -1,28 +1,36 @@
-"""The chart of a sweep: compression against vocabulary size, and where the curve bends."""
+"""The chart of a sweep: compression against vocabulary size, where the curve bends, and which size is recommended."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from tokbench.render.charts.layout import Frame, Spec, curves, framed
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
 _HEIGHT = 320
+_ROW = 14
+_BESIDE_PLOT = 60
+_LETTER = 6.2
 _PLAIN = Frame()
 
 Point = tuple[int, float | None, str]
 """Vocabulary size, bytes per token, group."""
 
 
-def sweep_chart(points: Iterable[Point], knee: int | None, *, frame: Frame = _PLAIN) -> Spec:
+def sweep_chart(
+    points: Iterable[Point], knee: int | None, recommended: int | None = None, *, frame: Frame = _PLAIN
+) -> Spec:
     """Bytes per token against vocabulary size, a line for each group.
 
     Args:
         points: sizes without a figure are left out.
-        knee: the size that is marked; None marks none.
+        knee: the size where the curve bends, which is marked; None marks none.
+        recommended: the size that is recommended, likewise.
         frame: how it is presented.
 
     >>> sweep_chart([(1024, 2.5, "all"), (2048, 3.0, "all")], 2048)["title"]["text"]
@@ -35,6 +43,7 @@ def sweep_chart(points: Iterable[Point], knee: int | None, *, frame: Frame = _PL
     ]
     groups = list(dict.fromkeys(row["group"] for row in rows))
     sizes = sorted({row["size"] for row in rows})
+    marks = _marks(sizes, knee, recommended, width=frame.width - _BESIDE_PLOT)
     x: Spec = {
         "field": "size",
         "type": "quantitative",
@@ -48,30 +57,103 @@ def sweep_chart(points: Iterable[Point], knee: int | None, *, frame: Frame = _PL
         "title": "bytes/token",
         "scale": {"zero": False},
     }
+    if marks:  # below the lowest curve there is room for what is written at the foot
+        rows_of_labels = max(mark.row for mark in marks) + 1
+        y["scale"] |= {"padding": (rows_of_labels + 1) * _ROW}
     layers = curves(frame, rows, x=x, y=y, field="group", names=groups)
-    if knee is not None:
-        layers += _knee(frame, knee, x, on_the_right=bool(sizes) and knee * knee > sizes[0] * sizes[-1])
+    for mark in marks:
+        layers += _drawn(frame, mark, x)
     bend = "" if knee is None else f"; the knee is at {knee:,}"
+    best = (
+        ""
+        if recommended is None
+        else f"; {'this' if recommended == knee else f'{recommended:,}'} is recommended"
+    )
     return framed(
         frame,
         layers,
         title="Compression by vocabulary size",
-        subtitle=f"bytes per token{bend}",
+        subtitle=f"bytes per token{bend}{best}",
         height=_HEIGHT,
     )
 
 
-def _knee(frame: Frame, knee: int, x: Spec, *, on_the_right: bool) -> list[Spec]:
-    """A line from top to bottom with the size beside it at its foot, which a rising curve leaves free."""
-    data = {"values": [{"size": knee}]}
-    side = {"align": "right", "dx": -5} if on_the_right else {"align": "left", "dx": 5}
+def words_of_size(size: int, knee: int | None, recommended: int | None) -> str:
+    """What a size is marked as; empty where it is not.
+
+    >>> words_of_size(2048, 2048, 2048), words_of_size(2048, None, 4096)
+    ('knee, recommended', '')
+    """
+    return ", ".join(word for word, of in (("knee", knee), ("recommended", recommended)) if size == of)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A size that is marked.
+
+    Attributes:
+        size: of the vocabulary.
+        text: what is written beside its line.
+        side: of the line, where that is.
+        row: from the foot, where that is; the line begins there.
+        is_recommended: it is, so that its line is not dashed.
+    """
+
+    size: int
+    text: str
+    side: Literal["left", "right"]
+    row: int
+    is_recommended: bool
+
+
+def _marks(sizes: Sequence[int], knee: int | None, recommended: int | None, *, width: int) -> list[_Mark]:
+    """What is marked, by size, so that no label reaches another, a line, or the end of the plot.
+
+    Labels stand away from each other where the plot has room for that. Where one of them has to stand on the side
+    of the other, it takes the lower row, at which the other's line has not begun yet.
+    """
+    marked = sorted({size for size in (knee, recommended) if size is not None and sizes})
+    found = [(size, f"{words_of_size(size, knee, recommended)}: {size:,}") for size in marked]
+    places = [_place(size, sizes) * width for size, _ in found]
+    lengths = [len(text) * _LETTER for _, text in found]
+    left = [place >= length for place, length in zip(places, lengths, strict=True)]
+    if len(found) == 2:
+        left[1] = places[1] + lengths[1] > width
+    lower = len(found) - 1 if left[-1:] == [True] else 0
+    return [
+        _Mark(size, text, "left" if left[place] else "right", int(place != lower), size == recommended)
+        for place, (size, text) in enumerate(found)
+    ]
+
+
+def _place(size: int, sizes: Sequence[int]) -> float:
+    """Where a size is on its axis, from 0 to 1.
+
+    >>> _place(2048, [1024, 1500, 4096])
+    0.5
+    """
+    if sizes[0] == sizes[-1]:
+        return 0.5
+    return math.log(size / sizes[0]) / math.log(sizes[-1] / sizes[0])
+
+
+def _drawn(frame: Frame, mark: _Mark, x: Spec) -> Iterator[Spec]:
+    """A line up to the top with the size beside it at its foot."""
+    data = {"values": [{"size": mark.size}]}
+    foot = f"height - {10 + mark.row * _ROW}"
+    rule: Spec = {"type": "rule", "stroke": frame.theme.muted, "strokeDash": [4, 3]}
+    if mark.is_recommended:
+        rule |= {"stroke": frame.theme.ink, "strokeDash": [1, 0]}
+    if mark.row:
+        rule |= {"y": 0, "y2": {"expr": f"{foot} + 4"}}
     text = {
         "type": "text",
-        "text": f"knee: {knee:,}",
-        "y": {"expr": "height - 10"},
+        "text": mark.text,
+        "y": {"expr": foot},
         "color": frame.theme.ink,
         "fontSize": 11,
-        **side,
+        "align": "right" if mark.side == "left" else "left",
+        "dx": -5 if mark.side == "left" else 5,
     }
-    rule = {"type": "rule", "stroke": frame.theme.muted, "strokeDash": [4, 3]}
-    return [{"data": data, "mark": mark, "encoding": {"x": x}} for mark in (rule, text)]
+    for one in (rule, text):
+        yield {"data": data, "mark": one, "encoding": {"x": x}}

@@ -71,6 +71,7 @@ class Curve:
     Attributes:
         points: vocabulary size, bytes per token, group.
         knee: where the curve bends, or None.
+        recommended: the size that is recommended, or None.
         title: of the page; empty leaves it to the comparison.
         subtitle: what was trained, and on what it was judged.
         sentences: what it comes to.
@@ -80,6 +81,7 @@ class Curve:
 
     points: Sequence[Point]
     knee: int | None
+    recommended: int | None = None
     title: str = ""
     subtitle: str = ""
     sentences: tuple[str, ...] = ()
@@ -94,6 +96,7 @@ def page_curve(sweep: Sweep) -> Curve:
     return Curve(
         points=curve_of(sweep),
         knee=sweep.knee,
+        recommended=sweep.recommended,
         title=f"Vocabulary sizes of {sweep.backend}: {first:,} to {last:,} entries",
         subtitle=subtitle_of(sweep),
         sentences=tuple(sentences_of(sweep)),
@@ -268,8 +271,8 @@ def _figures(
         drawings.insert(
             0,
             (
-                lambda frame: sweep_chart(curve.points, curve.knee, frame=frame),
-                tables.sweep_table(curve.points, curve.knee),
+                lambda frame: sweep_chart(curve.points, curve.knee, curve.recommended, frame=frame),
+                tables.sweep_table(curve.points, curve.knee, curve.recommended),
             ),
         )
     for draw, table in drawings:

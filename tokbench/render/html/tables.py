@@ -10,6 +10,7 @@ from tokbench.evaluation.ranking import best_of
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.cells import NONE, Cell, Column, Table, count_cell, name_cell
 from tokbench.render.charts.comparison import LONGEST_TOKEN, token_lengths
+from tokbench.render.charts.sweep import words_of_size
 from tokbench.render.figures import shown
 from tokbench.render.tables import visible
 
@@ -94,8 +95,8 @@ def frequencies_table(comparison: Comparison) -> Table:
     )
 
 
-def sweep_table(points: Iterable[Point], knee: int | None) -> Table:
-    """A row for each vocabulary size: bytes per token of each group; the knee is marked as the best."""
+def sweep_table(points: Iterable[Point], knee: int | None, recommended: int | None) -> Table:
+    """A row for each vocabulary size: bytes per token of each group; the recommended size is marked as the best."""
     values = {(size, group): value for size, value, group in points}
     sizes, groups = sorted({size for size, _ in values}), list(dict.fromkeys(group for _, group in values))
     found = {size: [values.get((size, group)) for group in groups] for size in sizes}
@@ -104,7 +105,7 @@ def sweep_table(points: Iterable[Point], knee: int | None) -> Table:
         columns=(Column("entries", first="ascending"), *(Column(visible(group)) for group in groups)),
         rows=tuple(
             (
-                Cell(f"{size:,}{' (knee)' if size == knee else ''}", size, best=size == knee),
+                Cell(_marked(size, words_of_size(size, knee, recommended)), size, best=size == recommended),
                 *(Cell(_ratio(value), value) for value in found[size]),
             )
             for size in sizes
@@ -114,6 +115,10 @@ def sweep_table(points: Iterable[Point], knee: int | None) -> Table:
 
 def _tokenizers(comparison: Comparison) -> tuple[Column, ...]:
     return tuple(Column(visible(one.name)) for one in comparison.tokenizers)
+
+
+def _marked(size: int, words: str) -> str:
+    return f"{size:,} ({words})" if words else f"{size:,}"
 
 
 def _ratio(value: float | None) -> str:
