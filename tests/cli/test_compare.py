@@ -190,6 +190,19 @@ def test_csv_and_json_say_the_same(run, trained, texts):
         assert row["value"] == ("" if value is None else repr(value))
 
 
+def test_one_tokenizer_is_not_the_best_of_any(run, trained, texts):
+    arguments = ["compare", texts, "-t", trained, "--no-times"]
+    figure = run(*arguments, "--json").good().json["tokenizers"][0]["metrics"]["bytes_per_token"]
+    for form in ([], ["--markdown"], ["--latex"]):
+        text = run(*arguments, *form).good().stdout.replace(r"\ldots{}", "…").replace(r"$\pm$", "±")
+        text = " ".join(text.replace("\\", "").split())
+        for words in ("best of those", "distinguishable", "paired"):
+            assert words not in text
+        assert "± 95 % (bootstrap over 40 aligned lines and 1 document)" in text
+        low, high = figure["interval"]
+        assert f"{figure['value']:.3f} ±" in text or f"{low:.3f}…{high:.3f}" in text
+
+
 def test_tables_for_documents(run, trained, byte, texts):
     arguments = ["compare", texts, "-t", trained, "-t", byte, "--metrics", "bytes_per_token,unk_rate"]
     head, rule, mine, other, *others = run(*arguments, "--markdown").good().lines
@@ -202,7 +215,10 @@ def test_tables_for_documents(run, trained, byte, texts):
     assert "| group | bytes | mine | byte |" in text
     assert "best of those that keep the text" in text
     assert "40 aligned lines and 1 document" in text
-    verdict = run(*arguments, "--json").good().json["verdict"]
+    data = run(*arguments, "--json").good().json
+    verdict = data["verdict"]
+    [low, high] = data["tokenizers"][0]["groups"]["en"]["bytes_per_token"]["interval"]
+    assert f"{low:.3f}…{high:.3f}" in text
     assert verdict[0] in text.replace("\\", "")
     latex = run(*arguments, "--latex").good().lines
     assert latex[0] == r"\begin{tabular}{lrrrrrrr}"

@@ -117,8 +117,13 @@ def test_a_mix_chooses_the_size(run, files):
 def test_every_form_says_what_the_terminal_says(run, files):
     arguments = ["sweep", *files, "--sizes", "300,600", "--model-dim", "32"]
     data = run(*arguments, "--json").good().json
+    english = data["points"][-1]["groups"]["en"]
+    low, high = english["interval"]
     for form in ([], ["--markdown"], ["--latex"]):
-        text = " ".join(run(*arguments, *form).good().stdout.replace("\\", "").split())
+        printed = run(*arguments, *form).good().stdout.replace(r"\ldots{}", "…").replace(r"$\pm$", "±")
+        text = " ".join(printed.replace("\\", "").split())
+        assert f"{english['value']:.3f} ±" in text or f"{low:.3f}…{high:.3f}" in text, form
+        assert "no interval of c, cpp, css and 11 more" in text
         for part in (data["reason"], data["method"], "coverage", "UNK", "embedding", "MFLOP/byte", "at 600"):
             assert part in text
 
@@ -131,6 +136,8 @@ def test_the_page_begins_with_the_sizes_and_what_is_recommended(run, files, tmp_
     assert "<title>Vocabulary sizes of bpe: 300 to 600 entries</title>" in page
     assert f"recommended: {data['recommended']} entries: {data['reason']}" in page
     assert "knee: the first size" in page
+    low, high = data["points"][0]["groups"]["en"]["interval"]
+    assert f"{low:.3f}…{high:.3f}" in page
     assert "A tokenizer judged" not in page
     for point in data["points"]:
         assert f"{point['tokens']:,}" in page

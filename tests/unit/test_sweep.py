@@ -71,7 +71,9 @@ def test_one_training_is_a_training_for_each_size(split: Split, options: dict[st
             sizes[document.group] = sizes.get(document.group, 0) + len(document.text.encode())
         assert point.tokens == sum(tokens.values())
         assert point.bytes_per_token == sum(sizes.values()) / sum(tokens.values())
-        assert point.groups == {group: sizes[group] / tokens[group] for group in sorted(sizes)}
+        assert {group: figure.value for group, figure in point.groups.items()} == {
+            group: sizes[group] / tokens[group] for group in sorted(sizes)
+        }
     assert found.num_bytes == sum(len(document.text.encode()) for document in documents)
     assert found.documents == len(documents)
 
@@ -245,6 +247,20 @@ def test_figures_and_intervals_of_a_size_are_those_of_a_comparison(corpus: Corpu
     assert gain.difference_interval is not None
     low, high = gain.difference_interval
     assert 0 < low < (gain.difference or 0) < high
+    by_group = compared.tokenizers[0].groups
+    for group, figure in first.groups.items():
+        assert (figure.value, figure.interval) == (
+            by_group[group]["bytes_per_token"].value,
+            by_group[group]["bytes_per_token"].interval,
+        )
+    assert found.group_interval_gaps == compared.group_interval_gaps
+    assert {group for group, figure in first.groups.items() if figure.interval is None} == set(
+        found.group_interval_gaps
+    )
+    assert {"en", "de", "ja"}.isdisjoint(found.group_interval_gaps)
+    english = second.groups["en"]
+    assert english.difference == pytest.approx((english.value or 0) / (first.groups["en"].value or 1) - 1)
+    assert english.is_distinguishable
     assert first.keeps_text
     assert first.figures["unk_rate"].value == 0
 
@@ -299,5 +315,15 @@ def test_json_and_csv_hold_every_point(split: Split) -> None:
         assert float(row["character_coverage"]) == point.figures["character_coverage"].value
         assert (row["unk_rate"], row["filled"], row["keeps_text"]) == ("0.0", "1", "1")
         assert float(row["embedding_bytes"]) == point.vocab_size * 10 * 2
+    for row in rows:
+        if row["group"] == "en":
+            [point] = [one for one in document["points"] if one["vocab_size"] == int(row["vocab_size"])]
+            english = point["groups"]["en"]
+            assert float(row["bytes_per_token"]) == english["value"]
+            assert [float(row["low"]), float(row["high"])] == english["interval"]
+            assert row["gain"] == str(english["difference"] or "")
+        assert len(row) == len(rows[0])
+        assert None not in row.values()
+    assert "c" in document["group_interval_gaps"]
     values = [point["bytes_per_token"] for point in document["points"]]
     assert all(one < other for one, other in pairwise(values))

@@ -17,7 +17,7 @@ from tokbench.evaluation.mixing import Candidate, cheapest, mixed, mixed_beside
 from tokbench.evaluation.provenance import Provenance, knows_training_text, provenance_of
 from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.throughput import throughput_of
-from tokbench.evaluation.verdict import interval_gap, verdict_of
+from tokbench.evaluation.verdict import group_interval_gaps, interval_gap, verdict_of
 from tokbench.interfaces import KnowsLoadingTime, no_progress
 from tokbench.metrics.cost import Model
 from tokbench.metrics.ratios import ratio
@@ -265,11 +265,7 @@ def compare_contestants(
         units=(lines or evaluations)[place].units,
         fairness_gap=alignment if isinstance(alignment, str) else None,
         interval_gap=interval_gap(base_aggregate.num_units),
-        group_interval_gaps={
-            group: gap
-            for group in base.groups
-            if (gap := interval_gap(base_aggregate.group_units(group))) is not None
-        },
+        group_interval_gaps=group_interval_gaps(base_aggregate, base.groups),
         verdict=verdict_of(judged),
         aggregation=aggregation,
         seed=seed,

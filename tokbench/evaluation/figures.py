@@ -69,18 +69,25 @@ def relative_tokens_of(aggregate: Aggregate, base: Aggregate, *, value: float | 
     return Figure(value, Interval(low, high), value - 1, Interval(low - 1, high - 1))
 
 
-def group_figures_of(aggregate: Aggregate, base: Aggregate, *, group: str) -> dict[str, Figure]:
-    """Every metric of a tokenizer on the text of a group, beside the baseline's."""
-    metrics = list(METRICS.values())
-    resampled = aggregate.group_resampled(metrics, group)
-    base_resampled = resampled if aggregate is base else base.group_resampled(metrics, group)
+def group_figures_of(
+    aggregate: Aggregate, base: Aggregate | None, *, group: str, metrics: Iterable[Metric] = METRICS.values()
+) -> dict[str, Figure]:
+    """Metrics of a tokenizer on the text of a group, by default every one; as `figures_of`."""
+    wanted = list(metrics)
+    resampled = aggregate.group_resampled(wanted, group)
+    base_resampled: list[Resampled | None] = [None] * len(wanted)
+    if base is not None:
+        base_resampled = resampled if aggregate is base else base.group_resampled(wanted, group)
     return {
         metric.name: _figure(
             metric,
-            values=(aggregate.group_value(metric, group), base.group_value(metric, group)),
+            values=(
+                aggregate.group_value(metric, group),
+                None if base is None else base.group_value(metric, group),
+            ),
             resampled=pair,
         )
-        for metric, pair in zip(metrics, zip(resampled, base_resampled, strict=True), strict=True)
+        for metric, pair in zip(wanted, zip(resampled, base_resampled, strict=True), strict=True)
     }
 
 

@@ -9,11 +9,11 @@ from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import AlignedLines
 from tokbench.evaluation.costs import cost_of
-from tokbench.evaluation.figures import figures_of
+from tokbench.evaluation.figures import figures_of, group_figures_of
 from tokbench.evaluation.measuring import evaluate
 from tokbench.evaluation.mixing import Candidate, cheapest, inverted, mixed, mixed_beside
 from tokbench.evaluation.recommending import knee_of, recommend
-from tokbench.evaluation.verdict import interval_gap
+from tokbench.evaluation.verdict import group_interval_gaps, interval_gap
 from tokbench.interfaces import no_progress
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _BASE = 256
 SWEPT = ("bytes_per_token", "character_coverage", "unk_rate", "character_error_rate")
 """The figures of each size."""
+_COMPRESSION = METRICS["bytes_per_token"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class SweepPoint:
         vocab_size: entries, special tokens included.
         tokens: what the text becomes.
         bytes_per_token: its UTF-8 bytes over them.
-        groups: group → the same of its text.
+        groups: group → the same of its text, its difference the one to the size before.
         is_filled: whether the text was enough for as many entries as were asked for.
         keeps_text: whether every document decodes to itself.
         figures: metric → figure on all text, its difference the one to the size before.
@@ -56,7 +57,7 @@ class SweepPoint:
     vocab_size: int
     tokens: int
     bytes_per_token: float | None
-    groups: Mapping[str, float | None]
+    groups: Mapping[str, Figure]
     is_filled: bool = True
     keeps_text: bool = True
     figures: Mapping[str, Figure] = field(default_factory=dict)
@@ -87,6 +88,7 @@ class Sweep:
         documents: how many there are.
         units: what they were drawn in, and how many of each kind.
         interval_gap: why there are no intervals; None where there are.
+        group_interval_gaps: group → the same of its figures; those that have intervals are left out.
         trainings: how many runs it took.
         knee: the size where the curve bends, see `knee_of`; None where it does not between the sizes.
         recommendation: the smallest size whose doubling no longer pays, see `recommend`.
@@ -104,6 +106,7 @@ class Sweep:
     documents: int
     units: Mapping[str, int]
     interval_gap: str | None
+    group_interval_gaps: Mapping[str, str]
     trainings: int
     knee: int | None
     recommendation: Recommendation
@@ -177,6 +180,7 @@ def sweep_sizes(
         documents=judge.documents,
         units=judge.units,
         interval_gap=interval_gap(judge.num_units),
+        group_interval_gaps=judge.group_gaps,
         trainings=train.runs,
         knee=knee_of(points),
         recommendation=recommend(points, model=model or Model()),
@@ -228,6 +232,7 @@ class _Judge:
         self._mixed_before: tuple[float | None, Resampled | None] | None = None
         self.num_bytes = self.documents = self.num_units = 0
         self.units: dict[str, int] = {}
+        self.group_gaps: dict[str, str] = {}
 
     def __call__(self, tokenizer: Tokenizer, *, asked: int) -> SweepPoint:
         """The figures of a size."""
@@ -245,6 +250,7 @@ class _Judge:
         total = evaluation.total
         self.num_bytes, self.documents = evaluation.num_bytes, total["documents"]
         self.units, self.num_units = (lines or evaluation).units, aggregate.num_units
+        self.group_gaps = group_interval_gaps(aggregate, evaluation.groups)
         before, self._before = self._before, aggregate
         beside = None
         if self._mix is not None:
@@ -255,7 +261,10 @@ class _Judge:
             tokens=total["tokens"],
             bytes_per_token=ratio(total["bytes"], total["tokens"]),
             groups={
-                group: ratio(tally["bytes"], tally["tokens"]) for group, tally in evaluation.groups.items()
+                group: group_figures_of(aggregate, before, group=group, metrics=[_COMPRESSION])[
+                    _COMPRESSION.name
+                ]
+                for group in evaluation.groups
             },
             is_filled=vocab_size >= asked,
             keeps_text=total["roundtrips"] == total["documents"],

@@ -11,8 +11,9 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.intervals import FEWEST_UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from tokbench.evaluation.aggregation import Aggregate
     from tokbench.evaluation.comparison import Judged
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.losses import Cause
@@ -64,6 +65,12 @@ def interval_gap(num_units: int) -> str | None:
         else f"the text was drawn in {num_units} units only"
     )
     return f"no interval: {drawn}, and an interval needs {FEWEST_UNITS}"
+
+
+def group_interval_gaps(aggregate: Aggregate, groups: Iterable[str]) -> dict[str, str]:
+    """Group → why its figures have no interval; those that have intervals are left out."""
+    gaps = {group: interval_gap(aggregate.group_units(group)) for group in groups}
+    return {group: gap for group, gap in gaps.items() if gap is not None}
 
 
 def _losses(judged: Sequence[Judged]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from tokbench.render.figures import (
     names_of,
     shown,
     shown_difference,
+    shown_figure,
     shown_gini,
     shown_premium,
     shown_relative,
@@ -98,7 +99,8 @@ def comparison_columns(
         meaning="vocabulary size, special tokens included",
     )
     for number, metric in enumerate(chosen_or_headlines(metrics)):
-        yield _metric_column(judged, metric)
+        # Of several the differences have one: those of the figures say little of which is better.
+        yield _metric_column(judged, metric, with_intervals=number == 0 and len(judged) == 1)
         if number == 0 and len(judged) > 1:
             yield _difference_column(comparison, metric)
         if metric.name == _COMPRESSION and len(judged) > 1:
@@ -109,14 +111,17 @@ def comparison_columns(
         yield from _time_columns(judged)
 
 
-def _metric_column(judged: Sequence[Judged], metric: Metric) -> FigureColumn:
-    values = tuple(one.figures[metric.name].value for one in judged)
+def _metric_column(judged: Sequence[Judged], metric: Metric, *, with_intervals: bool) -> FigureColumn:
+    figures = [one.figures[metric.name] for one in judged]
     best = best_of(judged, metric)
     better = {"higher": "; more is better", "lower": "; less is better"}.get(metric.direction, "")
     return FigureColumn(
         metric.title,
-        tuple(shown(value, metric) for value in values),
-        values,
+        tuple(
+            shown_figure(figure, metric) if with_intervals else shown(figure.value, metric)
+            for figure in figures
+        ),
+        tuple(figure.value for figure in figures),
         meaning=f"{metric.name}: {metric.meaning}{better}",
         first="ascending" if metric.direction == "lower" else "descending",
         best=None if best is None else [one.name for one in judged].index(best),

@@ -18,7 +18,7 @@ from tokbench.render.columns import (
     mix_columns,
     mix_title,
 )
-from tokbench.render.figures import LOSSY, bar, shown, shown_gini, shown_premium
+from tokbench.render.figures import LOSSY, bar, shown_figure, shown_gini, shown_premium
 from tokbench.render.layout import Column, print_panes
 from tokbench.render.tables import visible
 
@@ -115,7 +115,7 @@ def _print_values(comparison: Comparison, metric: Metric, groups: Sequence[str],
     columns = [
         Column(
             visible(one.name),
-            tuple(Text(shown(one.groups[group][metric.name].value, metric)) for group in groups),
+            tuple(Text(shown_figure(one.groups[group][metric.name], metric)) for group in groups),
         )
         for one in comparison.tokenizers
     ]

@@ -12,7 +12,7 @@ from tokbench.render.columns import (
     mix_columns,
     mix_title,
 )
-from tokbench.render.figures import LOSSY, shown, shown_gini, shown_premium
+from tokbench.render.figures import LOSSY, shown_figure, shown_gini, shown_premium
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def groups_table(comparison: Comparison, metric: Metric) -> Table:
                 name_cell(group),
                 count_cell(sizes[group]["bytes"]),
                 *(
-                    Cell(shown(value, metric), value)
-                    for value in (one.groups[group][metric.name].value for one in judged)
+                    Cell(shown_figure(figure, metric), figure.value)
+                    for figure in (one.groups[group][metric.name] for one in judged)
                 ),
             )
             for group in judged[0].groups

@@ -37,6 +37,25 @@ def shown(value: float | None, metric: Metric) -> str:
     return _percent(value) if metric.share else f"{value:,.3f}"
 
 
+def shown_figure(figure: Figure | None, metric: Metric) -> str:
+    """A figure with its interval, where it has one; "–" where there is none.
+
+    >>> from tokbench.evaluation.figures import Figure
+    >>> from tokbench.metrics.catalogue import METRICS
+    >>> from tokbench.metrics.intervals import Interval
+    >>> shown_figure(Figure(2.5, Interval(2.25, 2.75)), METRICS["bytes_per_token"])
+    '2.500 ±0.250'
+    """
+    if figure is None or figure.value is None:
+        return _NONE
+    text, interval = shown(figure.value, metric), figure.interval
+    if interval is None or interval.low == interval.high:  # as bytes per token of bytes: it cannot vary
+        return text
+    return with_interval(
+        text, figure.value, interval, scale=100 if metric.share else 1, digits=2 if metric.share else 3
+    )
+
+
 def _percent(share: float) -> str:
     """Rounded, but what is not everything never looks like 100 %, and what is something never like 0 %."""
     if 0.9999 < share < 1:
@@ -71,16 +90,23 @@ def legend_of(comparison: Comparison, *, mark: str) -> str:
     """What a mark and an interval mean, and where there is no interval why."""
     if comparison.interval_gap is not None:
         return comparison.interval_gap
-    legend = (
-        f"{mark} best of those that keep the text, beyond chance; ± 95 % (paired bootstrap over "
-        f"{drawn_from(comparison.units)}), ≈ not distinguishable"
+    drawn, gaps = drawn_from(comparison.units), named_gaps(comparison.group_interval_gaps)
+    if len(comparison.tokenizers) < 2:  # nothing to be better than, or told apart from
+        return f"± 95 % (bootstrap over {drawn}){gaps}"
+    return (
+        f"{mark} best of those that keep the text, beyond chance; ± 95 % (paired bootstrap over {drawn}), "
+        f"≈ not distinguishable{gaps}"
     )
-    gaps = list(comparison.group_interval_gaps)
-    if gaps:
-        names = ", ".join(visible(group) for group in gaps[:_GROUPS_NAMED])
-        more = f" and {len(gaps) - _GROUPS_NAMED} more" if len(gaps) > _GROUPS_NAMED else ""
-        legend += f"; no interval of {names}{more}: drawn in fewer than {FEWEST_UNITS}"
-    return legend
+
+
+def named_gaps(groups: Iterable[str]) -> str:
+    """That figures of some groups have no interval, as the end of a sentence; empty where all have one."""
+    gaps = list(groups)
+    if not gaps:
+        return ""
+    names = ", ".join(visible(group) for group in gaps[:_GROUPS_NAMED])
+    more = f" and {len(gaps) - _GROUPS_NAMED} more" if len(gaps) > _GROUPS_NAMED else ""
+    return f"; no interval of {names}{more}: drawn in fewer than {FEWEST_UNITS}"
 
 
 def drawn_from(units: Mapping[str, int]) -> str:

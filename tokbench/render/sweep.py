@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.render.cells import NONE
-from tokbench.render.figures import bar
+from tokbench.metrics.catalogue import METRICS
+from tokbench.render.figures import bar, shown_figure
 from tokbench.render.layout import Column, plain_table, print_panes, print_table
 from tokbench.render.sweep_tables import (
     chosen_points,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.sweeping import Sweep
 
 _BAR_WIDTH = 16
+_COMPRESSION = METRICS["bytes_per_token"]
 
 
 def render_sweep(sweep: Sweep, *, console: Console) -> None:
@@ -71,6 +72,6 @@ def _print_groups(sweep: Sweep, *, console: Console) -> None:
         return
     table = plain_table("bytes/token", *((f"at {point.vocab_size:,}", "right") for point in chosen))
     for group in sorted(last.groups):
-        values = [point.groups.get(group) for point in chosen]
-        table.add_row(Text(visible(group)), *(NONE if value is None else f"{value:.3f}" for value in values))
+        figures = [point.groups.get(group) for point in chosen]
+        table.add_row(Text(visible(group)), *(shown_figure(figure, _COMPRESSION) for figure in figures))
     print_table(table, console=console)

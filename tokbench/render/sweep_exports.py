@@ -23,6 +23,7 @@ from tokbench.render.sweep_tables import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.sweeping import Sweep, SweepPoint
     from tokbench.render.cells import Table
     from tokbench.render.exports import Form
@@ -66,7 +67,7 @@ def sweep_document(sweep: Sweep) -> dict[str, Any]:
                 else point.vocab_size * sweep.model.dim,
                 "cost": None if point.cost is None or not point.cost.is_known else cost_document(point.cost),
                 "mix": None if point.mixed is None else figure_document(point.mixed.tokens_per_byte),
-                "groups": dict(point.groups),
+                "groups": {group: figure_document(figure) for group, figure in point.groups.items()},
             }
             for point in sweep.points
         ],
@@ -76,6 +77,7 @@ def sweep_document(sweep: Sweep) -> dict[str, Any]:
         "reason": sweep.reason,
         "missing": list(sweep.missing),
         "interval_gap": sweep.interval_gap,
+        "group_interval_gaps": dict(sweep.group_interval_gaps),
         "mix": None if sweep.mix is None else mix_document(sweep.mix, sweep.mix_verdict),
     }
 
@@ -90,15 +92,12 @@ def sweep_csv(sweep: Sweep) -> bytes:
     )
     writer.writerow((*CSV_COLUMNS, *(column.name for column in costs), *mixed))
     for place, point in enumerate(sweep.points):
-        gain = point.gain
         writer.writerow(
             (
                 point.vocab_size,
                 "",
                 point.bytes_per_token,
-                *((gain and gain.interval) or (None, None)),
-                None if gain is None else gain.difference,
-                *((gain and gain.difference_interval) or (None, None)),
+                *_csv_gain(point.gain),
                 point.tokens,
                 *(figure and figure.value for figure in map(point.figures.get, SWEPT[1:])),
                 int(point.is_filled),
@@ -109,9 +108,23 @@ def sweep_csv(sweep: Sweep) -> bytes:
                 *_csv_mix(point),
             )
         )
-        empty = [None] * (len(CSV_COLUMNS) + len(costs) + len(mixed) - 3)
-        writer.writerows((point.vocab_size, group, value, *empty) for group, value in point.groups.items())
+        empty = [None] * (len(CSV_COLUMNS) + len(costs) + len(mixed) - 8)
+        writer.writerows(
+            (point.vocab_size, group, figure.value, *_csv_gain(figure), *empty)
+            for group, figure in point.groups.items()
+        )
     return text.getvalue().encode()
+
+
+def _csv_gain(figure: Figure | None) -> tuple[float | None, ...]:
+    """The interval of a figure, its difference to the size before, and the interval of that."""
+    if figure is None:
+        return (None,) * 5
+    return (
+        *(figure.interval or (None, None)),
+        figure.difference,
+        *(figure.difference_interval or (None, None)),
+    )
 
 
 def _csv_mix(point: SweepPoint) -> tuple[float | None, ...]:

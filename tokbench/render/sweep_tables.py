@@ -12,7 +12,7 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.plurals import counted
 from tokbench.render.cells import NONE, Cell, Column, Table, name_cell
 from tokbench.render.costs import cost_columns, model_of
-from tokbench.render.figures import drawn_from, names_of, shown, with_interval
+from tokbench.render.figures import drawn_from, named_gaps, names_of, shown, shown_figure, with_interval
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
@@ -83,13 +83,9 @@ def columns_of(sweep: Sweep) -> list[SweepColumn]:
 def _figure_column(sweep: Sweep, metric: Metric) -> SweepColumn:
     figures = [point.figures.get(metric.name) for point in sweep.points]
     cells = (
-        NONE
-        if figure is None or figure.value is None
-        else with_interval(
-            shown(figure.value, metric), figure.value, figure.interval, scale=100 if metric.share else 1
-        )
+        shown_figure(figure, metric)
         if metric is _FIGURES[0]
-        else shown(figure.value, metric)
+        else shown(None if figure is None else figure.value, metric)
         for figure in figures
     )
     values = tuple(None if figure is None else figure.value for figure in figures)
@@ -142,6 +138,7 @@ def legend_of_sweep(sweep: Sweep) -> Iterator[str]:
     yield (
         sweep.interval_gap
         or f"± 95 % (paired bootstrap over {drawn_from(sweep.units)}), ≈ not distinguishable"
+        f"{named_gaps(sweep.group_interval_gaps)}"
     )
     yield METHOD
     yield names_of(_FIGURES)
@@ -211,8 +208,8 @@ def sizes_by_group(sweep: Sweep) -> Table | None:
             (
                 name_cell(group),
                 *(
-                    Cell(NONE if value is None else f"{value:.3f}", value)
-                    for value in (point.groups.get(group) for point in chosen)
+                    Cell(shown_figure(figure, _FIGURES[0]), None if figure is None else figure.value)
+                    for figure in (point.groups.get(group) for point in chosen)
                 ),
             )
             for group in groups
@@ -235,6 +232,6 @@ def curve_of(sweep: Sweep) -> list[tuple[int, float | None, str]]:
     groups = sweep.points[-1].groups
     if 1 < len(groups) <= _GROUPS_DRAWN:
         rows += [
-            (point.vocab_size, point.groups.get(group), group) for group in groups for point in sweep.points
+            (point.vocab_size, point.groups[group].value, group) for group in groups for point in sweep.points
         ]
     return rows
