@@ -94,6 +94,14 @@ def test_the_best_has_a_star_in_every_form(documents: list[Document], aggregatio
     assert starred(found) == dict.fromkeys(starred(found), True)
     assert found.verdict[0].startswith("of those that keep the text, pairs compresses best")
     assert found.verdict[1].startswith("dropping loses ")
+    alone = compared(DROPPING, LETTERS, documents=documents, aggregation=aggregation)
+    assert alone.verdict[0] == f"letters alone keeps the text: {values['letters']:.3f} bytes per token"
+    assert not any("best" in sentence for sentence in alone.verdict)
+    unknown = Toy("a", "b", otherwise="nothing", name="unknown")
+    none = compared(DROPPING, unknown, documents=documents, aggregation=aggregation)
+    assert none.verdict[0].startswith("though all lose text, dropping compresses best")
+    [only] = compared(DROPPING, documents=documents, aggregation=aggregation).verdict
+    assert only.startswith("dropping loses ")
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,17 @@ def _compression(judged: Sequence[Judged]) -> Iterator[str]:
     faithful = [one for one in ranked if one.keeps_text]
     if len(ranked) < 2:
         return
-    best, *others = faithful if len(faithful) > 1 else ranked
-    among = "" if len(faithful) == len(ranked) or len(faithful) < 2 else "of those that keep the text, "
+    best, *others = faithful or ranked  # what loses text is not praised for what it does not write
+    if not others:
+        yield f"{best.name} alone keeps the text: {values[best.name]:.3f} bytes per token"
+        return
+    among = (
+        ""
+        if len(faithful) == len(ranked)
+        else "of those that keep the text, "
+        if faithful
+        else "though all lose text, "
+    )
     sentence = f"{among}{best.name} compresses best: {values[best.name]:.3f} bytes per token"
     if best.aggregate.resampled(metric) is None:
         yield f"{sentence}; {interval_gap(best.aggregate.num_units) or 'no interval'}"
