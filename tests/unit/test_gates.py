@@ -226,6 +226,11 @@ def test_what_is_held_can_be_chosen() -> None:
         return {gate.figure for gate in older_gates(document, "letters", **holding)}
 
     assert held(only=["gini"]) == {"gini"}
+    assert held(only=["gini, premium"]) == {"gini", "premium", "de:premium"}
+    assert held() - held(excepted=["gini,premium", "de:premium"]) == {"gini", "premium", "de:premium"}
+    with pytest.raises(ConfigError, match="there is no metric 'premum'") as refused:
+        held(only=["gini,premum"])
+    assert "premium" in (refused.value.hint or "")
     assert held(only=["x:unk_rate", "premium"]) == {"x:unk_rate", "premium", "de:premium"}
     assert held(only=["unk_rate"], excepted=["x:unk_rate"]) == {"unk_rate", "de:unk_rate", "en:unk_rate"}
     assert held() - held(excepted=["unk_rate"]) == {"unk_rate", "x:unk_rate", "de:unk_rate", "en:unk_rate"}

@@ -60,13 +60,13 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="METRIC",
-            help="Hold this figure of the baseline, and no other; GROUP:METRIC for a group; several times.",
+            help="Hold these figures of the baseline alone, with commas; GROUP:METRIC for a group; several times.",
         ),
     ] = None,
     except_: Annotated[
         list[str] | None,
         typer.Option(
-            "--except", metavar="METRIC", help="Do not hold this figure of the baseline; several times."
+            "--except", metavar="METRIC", help="Do not hold these figures of the baseline; likewise."
         ),
     ] = None,
     tolerance: Annotated[

@@ -128,7 +128,7 @@ def check_metric(name: str, *, of_group: bool) -> None:
     if name == GINI and of_group:
         raise ConfigError(f"{name} is a figure of all groups together", hint=f"write {name} without a group")
     if name not in (PREMIUM, GINI):
-        metric_named(name)
+        metric_named(name, others=(PREMIUM, GINI))
 
 
 def parse_gate(text: str, *, bound: Bound) -> Gate:

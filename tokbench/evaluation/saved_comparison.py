@@ -67,7 +67,8 @@ def _names(metric: str, group: str | None) -> list[str]:
 def parse_holding(
     *, only: Iterable[str] = (), excepted: Iterable[str] = (), tolerances: Iterable[str] = ()
 ) -> Holding:
-    """What to hold, as it is written: METRIC or GROUP:METRIC; a tolerance is SHARE, or METRIC=SHARE.
+    """What to hold, as it is written: METRIC, several of them with commas, or GROUP:METRIC; a tolerance is SHARE, or
+    METRIC=SHARE.
 
     Raises:
         ConfigError: a metric that there is not, or a share below 0.
@@ -87,7 +88,14 @@ def parse_holding(
             named[_checked(name)] = allowed
         else:
             general = allowed
-    return Holding(frozenset(map(_checked, only)), frozenset(map(_checked, excepted)), general, named)
+    return Holding(frozenset(_listed(only)), frozenset(_listed(excepted)), general, named)
+
+
+def _listed(texts: Iterable[str]) -> Iterator[str]:
+    """The names in some lists; a group may have a comma in its name. Raises `ConfigError`."""
+    for text in texts:
+        names = [text] if ":" in text else text.split(",")
+        yield from map(_checked, names)
 
 
 def _checked(name: str) -> str:

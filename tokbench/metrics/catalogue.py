@@ -63,23 +63,19 @@ class Metric:
         return ratio(below - above if self.complement else above, below)
 
 
-def metric_named(name: str) -> Metric:
-    """The figure of a name. Raises `ConfigError` with the nearest names."""
+def metric_named(name: str, *, others: Iterable[str] = ()) -> Metric:
+    """The figure of a name. Raises `ConfigError` with the nearest names, those of `others` among them."""
     if name in METRICS:
         return METRICS[name]
-    near = difflib.get_close_matches(name, METRICS, n=3)
-    raise ConfigError(
-        f"there is no metric {name!r}", hint=f"did you mean {' or '.join(near)}?" if near else _all_names()
-    )
+    names = [*METRICS, *others]
+    near = difflib.get_close_matches(name, names, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
+    raise ConfigError(f"there is no metric {name!r}", hint=hint)
 
 
 def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
     """The figures of some names, in their order, each once. Raises `ConfigError`."""
     return tuple(metric_named(name) for name in dict.fromkeys(names))
-
-
-def _all_names() -> str:
-    return f"there are {', '.join(METRICS)}"
 
 
 # --- figures that are no ratio of counts --------------------------------------------------------
