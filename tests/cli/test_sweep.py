@@ -128,6 +128,18 @@ def test_every_form_says_what_the_terminal_says(run, files):
             assert part in text
 
 
+def test_what_a_group_lacks_is_said(run, files, tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "short.jsonl").write_text('{"text": "one", "lang": "tiny"}\n')
+    lines = [f'{{"text": "{number} of the many lines", "lang": "many"}}' for number in range(200)]
+    (tmp_path / "own" / "long.jsonl").write_text("\n".join(lines))
+    arguments = ["sweep", "own", "--group-by", "field:lang", "--sizes", "270,280"]
+    data = run(*arguments, "--json").good().json
+    assert data["corpus"]["held_out_shares"]["tiny"] == 0
+    for form in ([], ["--markdown"]):
+        assert run(*arguments, *form).good().stdout.count("nothing is held out of tiny") == 1
+
+
 def test_the_page_begins_with_the_sizes_and_what_is_recommended(run, files, tmp_path):
     pytest.importorskip("vl_convert")
     arguments = ["sweep", *files[:2], "--sizes", "300,600", "--model-dim", "32", "--json"]

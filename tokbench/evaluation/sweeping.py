@@ -94,6 +94,7 @@ class Sweep:
         recommendation: the smallest size whose doubling no longer pays, see `recommend`.
         missing: the sizes that the text could not fill.
         training_bytes: UTF-8 bytes that were learned from.
+        shares: group → the share of its bytes that was held out.
         model: what is known of the model that it is for.
         mix: the mix that sizes are chosen by; None where none was asked for.
         mix_verdict: which size is the cheapest for it, a sentence each.
@@ -112,6 +113,7 @@ class Sweep:
     recommendation: Recommendation
     missing: tuple[int, ...]
     training_bytes: int
+    shares: Mapping[str, float]
     model: Model
     mix: Mix | None
     mix_verdict: tuple[str, ...]
@@ -186,6 +188,7 @@ def sweep_sizes(
         recommendation=recommend(points, model=model or Model()),
         missing=tuple(size for size in wanted if size > largest.info.vocab_size),
         training_bytes=split.training_bytes,
+        shares=split.shares,
         model=model or Model(),
         mix=mix,
         mix_verdict=() if mix is None else tuple(_mix_verdict(mix, points, price=(model or Model()).price)),

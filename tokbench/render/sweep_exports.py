@@ -53,6 +53,7 @@ def sweep_document(sweep: Sweep) -> dict[str, Any]:
             "bytes": sweep.num_bytes,
             "training_bytes": sweep.training_bytes,
             "units": dict(sweep.units),
+            "held_out_shares": dict(sweep.shares),
         },
         "points": [
             {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.evaluation.recommending import METHOD
+from tokbench.evaluation.splitting import gaps_of
 from tokbench.evaluation.sweeping import SWEPT
 from tokbench.evaluation.wording import significant
 from tokbench.metrics.catalogue import METRICS
@@ -156,7 +157,8 @@ def recommendation_of(sweep: Sweep) -> str:
 
 
 def problems_of(sweep: Sweep) -> Iterator[str]:
-    """What the text was not enough for."""
+    """What the text was not enough for, and what is held out of some groups that is no tenth."""
+    yield from gaps_of(sweep.shares)
     if sweep.missing:
         sizes = ", ".join(f"{size:,}" for size in sweep.missing)
         yield f"the text cannot fill {sizes} entries"

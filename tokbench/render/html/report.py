@@ -168,7 +168,7 @@ def html_report(
         heading=_heading(comparison, curve),
         curve=curve if curve is not None and curve.title else None,
         depth=[] if report is None else list(depth_tables(report)),
-        gaps=[] if comparison.setting is None else list(gaps_of(comparison.setting.shares)),
+        gaps=_gaps(comparison, curve),
         version=__version__,
         policy=_policy(style=style, script=script),
         style=Markup(style),  # noqa: S704 -- our own file
@@ -190,6 +190,13 @@ def _heading(comparison: Comparison, curve: Curve | None) -> str:
     if curve is not None and curve.title:
         return curve.title
     return "Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer judged"
+
+
+def _gaps(comparison: Comparison, curve: Curve | None) -> list[str]:
+    """What is held out of some groups that is no tenth, where the sentences of a sweep do not tell."""
+    if comparison.setting is None or (curve is not None and curve.sentences):
+        return []
+    return list(gaps_of(comparison.setting.shares))
 
 
 def _part(name: str) -> str:
