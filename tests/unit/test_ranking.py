@@ -201,22 +201,26 @@ def test_premiums_and_gini_have_intervals_in_every_form() -> None:
 def test_resamples_of_premiums_and_gini_are_those_of_the_drawn_lines() -> None:
     """Against adding up the drawn lines one by one."""
     languages = {
-        "de": ["a", "bb", "", "abab", "b b", "aaaa"],
-        "en": ["ab", "b", "x", "ab a", "b", "a"],
-        "ta": ["aaaa", "bbb", "y", "ab", "", "bbbb"],
+        "de": ["a", "bb", "", "abab", "b b", "aaaa", "", "ab", "b"],
+        "en": ["ab", "b", "x", "ab a", "b", "a", "", "a", "b"],
+        "ta": ["aaaa", "bbb", "y", "ab", "", "bbbb", "", "a", "bb"],
     }
+    complete = [number for number, lines in enumerate(zip(*languages.values(), strict=True)) if all(lines)]
     documents = parallel_documents(**languages)
-    alignment = Alignment(("de", "en", "ta"), 6)
+    alignment = Alignment(("de", "en", "ta"), 9)
     toy = Toy("a", "b", " ", "ab")
     found = fairness_of(evaluate(toy, AlignedLines(documents, alignment)), alignment, reference="en", seed=5)
-    drawn = resamples(np.arange(6), seed=5)
+    assert found.incomplete_lines == 2  # the line without text in any language is none of them
+    drawn = resamples(np.arange(len(complete)), seed=5)
     assert drawn is not None
-    tokens = {name: [len(toy.encode(line)) for line in lines] for name, lines in languages.items()}
-    order = _order_of_lines(languages)
+    tokens = {
+        name: [len(toy.encode(lines[number])) for number in complete] for name, lines in languages.items()
+    }
+    assert found.premiums == {name: sum(counts) / sum(tokens["en"]) for name, counts in tokens.items()}
+    assert found.gini == pytest.approx(gini([sum(counts) for counts in tokens.values()]))
     for draw in range(50):
-        weights = dict(zip(order, drawn.weights[draw], strict=True))
         sums = {
-            name: sum(weights[line] * count for line, count in enumerate(counts))
+            name: sum(weight * count for weight, count in zip(drawn.weights[draw], counts, strict=True))
             for name, counts in tokens.items()
         }
         assert found.resampled["gini"].values[draw] == pytest.approx(gini(list(sums.values())))
@@ -224,11 +228,21 @@ def test_resamples_of_premiums_and_gini_are_those_of_the_drawn_lines() -> None:
         assert premium == pytest.approx(sums["ta"] / sums["en"])
 
 
-def _order_of_lines(languages: dict[str, list[str]]) -> list[int]:
-    """Units are numbered as they come up, by language; empty lines come up later."""
-    return list(
-        dict.fromkeys(number for lines in languages.values() for number, line in enumerate(lines) if line)
+def test_a_translation_that_stops_half_way_is_no_cheap_language() -> None:
+    english, german = ["a b"] * 12, ["aa bb"] * 12
+    toy = Toy("a", "b", " ")
+    whole = parallel_documents(de=german, en=english)
+    cut = parallel_documents(de=[*german[:6], *[""] * 6], en=english)
+    found, halved = (
+        compared(toy, documents=documents, alignment=Alignment(("de", "en"), 12))
+        for documents in (whole, cut)
     )
+    premiums = [one.tokenizers[0].fairness for one in (found, halved)]
+    assert [fairness and fairness.premiums["de"] for fairness in premiums] == [5 / 3, 5 / 3]
+    assert [fairness and fairness.complete_lines for fairness in premiums] == [12, 6]
+    told = "premiums leave out 6 of 12 aligned lines: not every language has text there"
+    assert told in halved.provenance.warnings
+    assert not any("leave out" in warning for warning in found.provenance.warnings)
 
 
 # --- groups -----------------------------------------------------------------------------------

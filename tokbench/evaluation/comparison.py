@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -230,6 +230,13 @@ def compare_contestants(
         reference = reference_of(lines[place], alignment, wanted=reference_group)
         fairness = [fairness_of(by_line, alignment, reference=reference, seed=seed) for by_line in lines]
     described = model or Model()
+    provenance = provenance_of(
+        names,
+        contestants,
+        [evaluation.vocabulary for evaluation in evaluations],
+        reading,
+        arguments=arguments or {},
+    )
     mixes = [
         None if mix is None else mixed(mix, one, by_line, seed=seed)
         for one, by_line in zip_longest(evaluations, lines)
@@ -269,17 +276,20 @@ def compare_contestants(
         verdict=verdict_of(judged),
         aggregation=aggregation,
         seed=seed,
-        provenance=provenance_of(
-            names,
-            contestants,
-            [evaluation.vocabulary for evaluation in evaluations],
-            reading,
-            arguments=arguments or {},
-        ),
+        provenance=replace(provenance, warnings=(*provenance.warnings, *_warnings(fairness[place]))),
         model=described,
         mix=mix,
         mix_verdict=() if mix is None else tuple(_mix_verdict(mix, judged, price=described.price)),
     )
+
+
+def _warnings(fairness: Fairness | None) -> Iterator[str]:
+    """That translations lack lines, where they do."""
+    if fairness is not None and fairness.incomplete_lines:
+        yield (
+            f"premiums leave out {fairness.incomplete_lines:,} of {counted(fairness.lines, 'aligned line')}: "
+            "not every language has text there"
+        )
 
 
 def _mix_verdict(mix: Mix, judged: Sequence[Judged], *, price: float | None) -> Iterator[str]:

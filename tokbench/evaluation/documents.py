@@ -141,6 +141,7 @@ def _fairness(fairness: Fairness | None) -> dict[str, Any] | None:
     return {
         "reference": fairness.reference,
         "lines": fairness.lines,
+        "incomplete_lines": fairness.incomplete_lines,
         "premiums": dict(fairness.premiums),
         "premium_intervals": {
             language: _interval(fairness.premium_interval(language)) for language in fairness.premiums

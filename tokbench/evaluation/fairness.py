@@ -30,7 +30,8 @@ class Fairness:
 
     Attributes:
         reference: the language that premiums are taken over.
-        lines: aligned lines of each language.
+        lines: aligned lines of each language; premiums are of those that have text in every one.
+        incomplete_lines: how many have text in some languages only, and have no part in premiums.
         premiums: language → its tokens over those of the reference.
         max_premium: the largest.
         worst_language: its language.
@@ -47,7 +48,13 @@ class Fairness:
     worst_language: str | None
     gini: float | None
     left_out: tuple[str, ...]
+    incomplete_lines: int = 0
     resampled: Mapping[str, Resampled] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def complete_lines(self) -> int:
+        """How many lines premiums are of."""
+        return self.lines - self.incomplete_lines
 
     def premium_interval(self, language: str) -> Interval | None:
         """95 % of a premium, over aligned lines; None for the reference, and where there are too few lines."""
@@ -73,7 +80,8 @@ def reference_of(evaluation: Evaluation, alignment: Alignment, *, wanted: str | 
             hint=meant(wanted, languages),
         )
     english = next((language for language in languages if language.lower() in _ENGLISH), None)
-    return wanted or english or min(languages, key=_tokens_of(evaluation, languages).__getitem__)
+    is_complete, _ = _complete_lines(evaluation, languages)
+    return wanted or english or min(languages, key=_tokens_of(evaluation, languages, is_complete).__getitem__)
 
 
 def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str, seed: int = 0) -> Fairness:
@@ -85,7 +93,8 @@ def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str,
         reference: one of them.
         seed: draws lines, each with all its languages.
     """
-    tokens = _tokens_of(evaluation, alignment.languages)
+    is_complete, incomplete = _complete_lines(evaluation, alignment.languages)
+    tokens = _tokens_of(evaluation, alignment.languages, is_complete)
     found = premiums(tokens, reference=reference)
     known = {group: premium for group, premium in found.items() if premium is not None}
     worst = max(known, key=lambda group: known[group], default=None)
@@ -98,14 +107,36 @@ def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str,
         worst_language=worst,
         gini=coefficient,
         left_out=alignment.left_out,
-        resampled=_resampled(evaluation, known, coefficient, reference=reference, seed=seed),
+        incomplete_lines=incomplete,
+        resampled=_resampled(evaluation, known, coefficient, is_complete, reference=reference, seed=seed),
     )
 
 
-def _tokens_of(evaluation: Evaluation, languages: Iterable[str]) -> dict[str, int]:
+def _complete_lines(evaluation: Evaluation, languages: Iterable[str]) -> tuple[NDArray[np.bool_], int]:
+    """bool[D], the documents that are a line with text in every language, and how many lines have it in some only.
+
+    A translation that stops half way would be a cheap language. One without any text has no part in this.
+    """
+    names = list(evaluation.groups)
+    places = [names.index(language) for language in languages if language in names]
+    is_aligned = np.isin(evaluation.document_groups, places)
+    _, line, count = np.unique(evaluation.document_units[is_aligned], return_inverse=True, return_counts=True)
+    is_complete = is_aligned.copy()
+    is_complete[is_aligned] = count[line] == len(places)
+    return is_complete, int((count < len(places)).sum())
+
+
+def _tokens_of(
+    evaluation: Evaluation, languages: Iterable[str], is_complete: NDArray[np.bool_]
+) -> dict[str, int]:
     """Tokens by language; 0 where its lines have no text."""
-    groups = evaluation.groups
-    return {group: groups[group]["tokens"] if group in groups else 0 for group in languages}
+    names = list(evaluation.groups)
+    tokens = np.bincount(
+        evaluation.document_groups[is_complete],
+        weights=evaluation.column("tokens")[is_complete],
+        minlength=len(names),
+    )
+    return {group: int(tokens[names.index(group)]) if group in names else 0 for group in languages}
 
 
 def _key(language: str) -> str:
@@ -117,17 +148,18 @@ def _resampled(
     evaluation: Evaluation,
     known: Mapping[str, float],
     coefficient: float | None,
+    is_complete: NDArray[np.bool_],
     *,
     reference: str,
     seed: int,
 ) -> dict[str, Resampled]:
     names = list(evaluation.groups)
     places = [names.index(language) if language in names else len(names) for language in known]
-    is_aligned = np.isin(evaluation.document_groups, places)
-    drawn = resamples(evaluation.document_units[is_aligned], seed=seed)
+    is_drawn = is_complete & np.isin(evaluation.document_groups, places)
+    drawn = resamples(evaluation.document_units[is_drawn], seed=seed)
     if drawn is None or coefficient is None:
         return {}
-    groups, tokens = evaluation.document_groups[is_aligned], evaluation.column("tokens")[is_aligned]
+    groups, tokens = evaluation.document_groups[is_drawn], evaluation.column("tokens")[is_drawn]
     sums = dict(
         zip(
             known,

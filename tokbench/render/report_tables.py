@@ -48,7 +48,7 @@ def premiums_of(report: Report) -> str:
         return f"no premium of languages: {report.comparison.fairness_gap}"
     return (
         f"dearest: {fairness.worst_language}, {fairness.max_premium or 0:.2f} times {fairness.reference} "
-        f"on {fairness.lines:,} aligned lines; Gini {shown_gini(report.judged)}"
+        f"on {fairness.complete_lines:,} aligned lines; Gini {shown_gini(report.judged)}"
     )
 
 

@@ -85,7 +85,7 @@ def premium_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec | No
         groups=_visible(languages),
         names=_names(comparison),
         title=f"Tokens of each language over those of {visible(base.reference)}",
-        subtitle=f"on the same {base.lines:,} lines; 1 is the same price{_left_out(comparison, languages)}",
+        subtitle=f"on the same {base.complete_lines:,} lines; 1 is the same price{_left_out(comparison, languages)}",
         unit=f"tokens / tokens of {visible(base.reference)}",
         reference=1.0,
     )
