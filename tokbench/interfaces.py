@@ -14,7 +14,7 @@ from tokbench.plurals import counted
 from tokbench.tokens import ModelInput, Segmentation, SpecialPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -120,6 +120,29 @@ def known_bytes(documents: object) -> int | None:
 def total_for(done: int, total: int | None) -> int | None:
     """A total to report beside what is done: none where there is more than was known of."""
     return total if total is not None and done <= total else None
+
+
+def files_read(documents: object) -> tuple[int, int] | None:
+    """How far the files of documents are read: bytes on the disk, and of all of them; None where that is not known."""
+    found = getattr(documents, "files_read", None)
+    return found if isinstance(found, tuple) else None
+
+
+def reading_of(documents: object) -> Callable[[int], tuple[int, int | None]]:
+    """Tells how far documents are read, by the bytes of their text so far: bytes that are done, and in all.
+
+    They are those of the text where its size is known before it is read, else those of the files that it comes from.
+
+    >>> reading_of(["a", "bc"])(3)
+    (3, None)
+    """
+    total = known_bytes(documents)
+
+    def reported(num_bytes: int) -> tuple[int, int | None]:
+        files = files_read(documents) if total is None else None
+        return files or (num_bytes, total_for(num_bytes, total))
+
+    return reported
 
 
 class Tokenizer(Protocol):

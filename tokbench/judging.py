@@ -110,7 +110,7 @@ def compare(
                 "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
             )
         given = [Contestant(tokenizer) for tokenizer in _opened(tokenizers)]
-        reading = Reading(Documents(corpus), text_bytes=corpus.text_bytes)
+        reading = Reading(Documents(corpus))
         chosen = _mix_of(mix, corpus, reading)
         return judge(given, reading, alignment=_alignment_of(corpus, reading), mix=chosen)
     split = split_corpus(corpus, seed=seed)
@@ -166,7 +166,7 @@ def report(
         ConfigError, CorpusError, TextError: as `compare`.
     """
     corpus = corpus_of(corpus)
-    reading = Reading(Documents(corpus), text_bytes=corpus.text_bytes)
+    reading = Reading(Documents(corpus))
     comparison = compare_contestants(
         [Contestant(one) for one in _opened([tokenizer])],
         reading,

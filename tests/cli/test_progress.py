@@ -178,11 +178,15 @@ def phases_of(done):
     }
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.jsonl.gz"])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.jsonl.gz", "a.parquet"])
 def test_shards_of_files_tell_how_much_there_is(run, trained, tmp_path, name):
     rows = [f"line {number} of some text" for number in range(60_000)]
-    data = "\n".join(rows if name == "a.txt" else [json.dumps({"text": row}) for row in rows]).encode()
-    (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
+    if name == "a.parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"text": rows}), tmp_path / name)
+    else:
+        data = "\n".join(rows if name == "a.txt" else [json.dumps({"text": row}) for row in rows]).encode()
+        (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
     done = run(
         "encode", name, "-t", trained, "--documents", "lines", "--out", "s", "--progress", "json"
     ).good()
@@ -204,10 +208,10 @@ def test_judging_tells_how_much_text_there_is(run, trained, tmp_path):
         assert {(line["done"], line["total"]) for line in plain[f"judging {name}"]} == {
             (len(text), len(text))
         }
-    # How long the texts of records are is known once they have been read.
+    # How long the texts of records are is known once they have been read: at first it is told how far the file is.
     records = phases_of(run("compare", "a.jsonl", *asked).good())
-    size = len(text) - text.count("\n")
-    assert {line["total"] for line in records["judging mine"]} == {None}
+    size, file_size = len(text) - text.count("\n"), (tmp_path / "a.jsonl").stat().st_size
+    assert {(line["done"], line["total"]) for line in records["judging mine"]} == {(file_size, file_size)}
     assert {(line["done"], line["total"]) for line in records["judging default"]} == {(size, size)}
 
 

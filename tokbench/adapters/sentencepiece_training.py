@@ -27,7 +27,7 @@ from tokbench.adapters.sentencepiece_worker import FAILED
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece_model import ModelType, PieceType, parse_model
 from tokbench.formats.unigram_scores import with_rounded_scores
-from tokbench.interfaces import ByteDocuments, TrainingRecord, known_bytes, total_for
+from tokbench.interfaces import ByteDocuments, TrainingRecord, reading_of, total_for
 from tokbench.plurals import was_or_were
 
 if TYPE_CHECKING:
@@ -74,9 +74,8 @@ def train(
         )
     _require_library()
     started = time.perf_counter()
-    total = known_bytes(documents)
     lines = Lines(documents, config.special_tokens, longest=config.max_sentence_length)
-    reported = _reported(lines, progress=progress, total=total)
+    reported = _reported(lines, documents, progress=progress)
     if config.vocab_size is not None and not config.input_sentence_size:
         vocab_size = config.vocab_size
         proto, read = _trained(reported, config, vocab_size=vocab_size, progress=progress)
@@ -132,15 +131,16 @@ def default_vocab_size(distinct_words: int, *, needed: int) -> int:
 # --- the text ---------------------------------------------------------------------------------
 
 
-def _reported(lines: Lines, *, progress: Progress, total: int | None) -> Iterator[bytes]:
-    """The lines; every megabyte of them is reported."""
-    reported = 0
+def _reported(lines: Lines, documents: Iterable[str], *, progress: Progress) -> Iterator[bytes]:
+    """The lines of documents; every megabyte of them is reported."""
+    reported, read = 0, reading_of(documents)
     for line in lines:
         if lines.num_bytes - reported >= _BLOCK_BYTES:
             reported = lines.num_bytes
-            progress("reading", reported, total_for(reported, total), "bytes")
+            progress("reading", *read(reported), "bytes")
         yield line
-    progress("reading", lines.num_bytes, lines.num_bytes, "bytes")
+    done, total = read(lines.num_bytes)
+    progress("reading", total or done, total or done, "bytes")
 
 
 def _spool(lines: Iterable[bytes], config: SentencePieceConfig, *, spool: IO[bytes]) -> int:

@@ -222,6 +222,7 @@ class Corpus:
     left_out: LeftOut = field(kw_only=True)
     problems: Problems = field(default_factory=Problems, init=False)
     place: int = field(default=0, init=False)
+    _bytes_before: int = field(default=0, init=False, repr=False)
     _sides: tuple[_Side, ...] = field(default=(), kw_only=True, repr=False)
     _streams_read: set[str] = field(default_factory=set, kw_only=True, repr=False)
 
@@ -251,16 +252,25 @@ class Corpus:
         )
         return self.num_bytes if is_plain and not self._sides else None
 
+    @property
+    def files_read(self) -> tuple[int, int] | None:
+        """How far the latest reading is: bytes on the disk that are read, and of all files; None with a stream."""
+        if any(file.stream for file in self.files):
+            return None
+        return min(self._bytes_before + self.place, self.num_bytes), self.num_bytes
+
     def __iter__(self) -> Iterator[str]:
         """The texts. Raises `CorpusError` for one that cannot be read."""
         problems = self._begin()
-        return self._at_least_one(text for file in self.files for _, text, _ in self._read(file, problems))
+        return self._at_least_one(
+            text for file in self._in_turn() for _, text, _ in self._read(file, problems)
+        )
 
     def documents(self) -> Iterator[Document]:
         """The texts with their groups and sources. Raises `CorpusError` for one that cannot be read."""
         problems = self._begin()
         return self._at_least_one(
-            document for file in self.files for document in self._documents_of(file, problems)
+            document for file in self._in_turn() for document in self._documents_of(file, problems)
         )
 
     def texts_of(self, file: CorpusFile, problems: Problems, *, batch: int) -> Iterator[list[str]]:
@@ -289,7 +299,7 @@ class Corpus:
         """
         problems = self._begin()
         return self._at_least_one(
-            source for file in self.files for source in self._byte_sources_of(file, problems)
+            source for file in self._in_turn() for source in self._byte_sources_of(file, problems)
         )
 
     def parallel_groups(self) -> frozenset[str]:
@@ -356,6 +366,15 @@ class Corpus:
         self.problems = Problems()
         return self.problems
 
+    def _in_turn(self) -> Iterator[CorpusFile]:
+        """Its files, each read before the next is asked for."""
+        self._bytes_before = 0
+        for file in self.files:
+            self.place = 0
+            yield file
+            self._bytes_before += file.size
+        self.place = 0
+
     def _at_least_one(self, items: Iterator[_T]) -> Iterator[_T]:
         for first in items:
             yield first
@@ -421,7 +440,9 @@ class Corpus:
         fields = RecordFields(self.options.text_fields, group_field(self.options.group_by))
         match file.kind:
             case "parquet":
-                yield from parquet_records(file, fields, errors=errors, problems=problems, max_bytes=most)
+                yield from parquet_records(
+                    file, fields, errors=errors, problems=problems, max_bytes=most, tell=self._tell
+                )
             case "jsonl":
                 with self._opened(file) as stream:
                     yield from jsonl_records(stream, fields, errors=errors, problems=problems, max_bytes=most)

@@ -14,7 +14,7 @@ from tokbench.corpus.text import decode_record, whole
 from tokbench.errors import BackendUnavailableError, CorpusError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow.parquet
 
@@ -99,8 +99,11 @@ def parquet_records(
     errors: ErrorPolicy,
     problems: Problems,
     max_bytes: int = MAX_DOCUMENT_BYTES,
+    tell: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Record]:
     """The rows of a Parquet file, some at a time and only the columns needed.
+
+    Before some are given `tell` is told how far the file has been read: its bytes, by the share of its rows.
 
     Raises:
         CorpusError: a file that is not Parquet, or is damaged, or lacks a column of text; a row without
@@ -119,11 +122,15 @@ def parquet_records(
             metadata = parquet.metadata
             has_group = fields.group in parquet.schema_arrow.names
         fields = fields if has_group else RecordFields(fields.text)
+
+        def told(rows: int) -> None:
+            tell(file.size * rows // metadata.num_rows)
+
         dictionaries = [name for name in fields.text if _repeats_texts(metadata, name)]
         with pyarrow.parquet.ParquetFile(
             file.path, metadata=metadata, read_dictionary=dictionaries or None
         ) as parquet:
-            for number, (data, value) in enumerate(_parquet_rows(parquet, fields, bound), 1):
+            for number, (data, value) in enumerate(_parquet_rows(parquet, fields, bound, tell=told), 1):
                 name = f"{file.name}:{number}"
                 if data is not None and len(data) > max_bytes:
                     bound.too_long(number)
@@ -253,10 +260,10 @@ def _holds_text(column: pyarrow.DataType) -> bool:
 
 
 def _parquet_rows(
-    parquet: pyarrow.parquet.ParquetFile, fields: RecordFields, bound: Bound
+    parquet: pyarrow.parquet.ParquetFile, fields: RecordFields, bound: Bound, *, tell: Callable[[int], None]
 ) -> Iterator[tuple[bytes | None, Any]]:
     """Each row's text, as bytes because Parquet does not promise UTF-8, and the value of its group field."""
-    first = 1
+    first, given = 1, 0
     for number in range(parquet.metadata.num_row_groups):
         group = parquet.metadata.row_group(number)
         size = sum(_text_size(group, name) for name in fields.text)
@@ -264,6 +271,8 @@ def _parquet_rows(
             bound.too_long(first)  # one of them at least, which is told before it is unpacked
         rows = max(1, min(_ROWS, _BATCH_BYTES * group.num_rows // max(size, 1)))
         for batch in parquet.iter_batches(rows, row_groups=[number], columns=fields.columns):
+            given += batch.num_rows
+            tell(given)
             yield from _rows(batch, fields)
         first += group.num_rows
 

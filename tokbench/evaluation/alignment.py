@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tokbench.interfaces import files_read
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -48,6 +50,11 @@ class AlignedLines:
 
     documents: Iterable[Document]
     alignment: Alignment
+
+    @property
+    def files_read(self) -> tuple[int, int] | None:
+        """How far the files of the documents are read, where that is known."""
+        return files_read(self.documents)
 
     def __iter__(self) -> Iterator[Document]:
         languages = frozenset(self.alignment.languages)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import TrainingError
 from tokbench.evaluation.training_process import trained_apart
-from tokbench.interfaces import AdvisesTrainingSize, no_progress
+from tokbench.interfaces import AdvisesTrainingSize, files_read, no_progress
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
@@ -196,6 +196,11 @@ class Sample:
     texts: Iterable[str]
     share: float
     seed: int
+
+    @property
+    def files_read(self) -> tuple[int, int] | None:
+        """How far the files of all the texts are read, where that is known."""
+        return files_read(self.texts)
 
     def __iter__(self) -> Iterator[str]:
         threshold = int(self.share * 2**64)

@@ -14,7 +14,7 @@ from tokbench.errors import TextError
 from tokbench.evaluation.alignment import is_aligned_unit
 from tokbench.evaluation.fidelity import FAILURES_KEPT, Stability
 from tokbench.evaluation.lanes import Batch, Lane, on_lanes
-from tokbench.interfaces import known_bytes, no_progress, total_for
+from tokbench.interfaces import no_progress, reading_of
 from tokbench.metrics.classes import character_classes
 from tokbench.metrics.kernel import current_kernel
 from tokbench.metrics.tally import DOCUMENT_COUNTS, Tally, pooled
@@ -129,13 +129,13 @@ def evaluate(
         CorpusError: a document that cannot be read.
     """
     started = time.perf_counter()
-    total = known_bytes(documents)
+    read = reading_of(documents)
     threads = threads or os.cpu_count() or 1
     with ThreadPoolExecutor(threads, "lane") as executor:
         run = _Pass(tokenizer, threads=threads, executor=executor)
         for batch in _batches(documents):
             run.add(batch)
-            progress(phase, run.num_bytes, total_for(run.num_bytes, total), "bytes")
+            progress(phase, *read(run.num_bytes), "bytes")
         return run.finish(seconds=time.perf_counter() - started, worst_words=worst_words)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.corpus import Fingerprint
 from tokbench.corpus.lines import Lines
+from tokbench.interfaces import files_read, known_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,15 +33,9 @@ class Reading:
     (['one\ntwo'], ('one\ntwo',), {'en': ('one', 'two')})
     """
 
-    def __init__(self, documents: Iterable[Document], *, text_bytes: int | None = None) -> None:
-        """Documents, not read yet.
-
-        Args:
-            documents: iterated anew each time.
-            text_bytes: how many bytes they have, where that is known.
-        """
+    def __init__(self, documents: Iterable[Document]) -> None:
+        """Documents, not read yet; they are iterated anew each time."""
         self._documents = documents
-        self._text_bytes = text_bytes
         self._notes: _Notes | None = None
         self._wants_lines = False
 
@@ -54,7 +49,12 @@ class Reading:
     @property
     def text_bytes(self) -> int | None:
         """How many bytes they have: as they were read, else as it was known before."""
-        return self._text_bytes if self._notes is None else self._notes.fingerprint.num_bytes
+        return known_bytes(self._documents) if self._notes is None else self._notes.fingerprint.num_bytes
+
+    @property
+    def files_read(self) -> tuple[int, int] | None:
+        """How far the files of the documents are read, where that is known."""
+        return files_read(self._documents)
 
     def _noting(self) -> Iterator[Document]:
         notes = _Notes(Lines() if self._wants_lines else None)

@@ -82,9 +82,12 @@ def split_corpus(corpus: Corpus, *, seed: int = 0) -> Split:
             f"the corpus has {found.text}, too few to hold a tenth of them out",
             hint="name more text; or judge tokenizers that exist, with -t",
         )
-    held_out = Side(corpus, plan, is_held_out=True)
+    training, held_out = (
+        Side(corpus, plan, is_held_out=is_held_out, text_bytes=found.sizes[is_held_out].total())
+        for is_held_out in (False, True)
+    )
     return Split(
-        training=Side(corpus, plan, is_held_out=False),
+        training=training,
         held_out=Documents(held_out),
         unit=found.unit,
         num_training=found.numbers[False],
@@ -170,6 +173,16 @@ class Documents:
 
     source: Corpus | Side
 
+    @property
+    def text_bytes(self) -> int | None:
+        """About how much text they have, where that is known before they are read."""
+        return self.source.text_bytes
+
+    @property
+    def files_read(self) -> tuple[int, int] | None:
+        """How far the latest reading is, in bytes of the files; None where that is not known."""
+        return self.source.files_read
+
     def __iter__(self) -> Iterator[Document]:
         return self.source.documents()
 
@@ -182,11 +195,18 @@ class Side:
         corpus: all of it.
         plan: what is held out.
         is_held_out: which part this is.
+        text_bytes: how many bytes of text it has.
     """
 
     corpus: Corpus
     plan: Plan
     is_held_out: bool
+    text_bytes: int
+
+    @property
+    def files_read(self) -> tuple[int, int] | None:
+        """How far the latest reading of all of the corpus is, in bytes of the files; None with a stream."""
+        return self.corpus.files_read
 
     @property
     def can_be_read_again(self) -> bool:
@@ -208,6 +228,7 @@ class Side:
                 "documents": sorted(plan.documents),
             },
             "is_held_out": self.is_held_out,
+            "text_bytes": self.text_bytes,
         }
 
     @classmethod
@@ -228,6 +249,7 @@ class Side:
                 documents=frozenset(plan["documents"]),
             ),
             document["is_held_out"],
+            document["text_bytes"],
         )
 
     def __iter__(self) -> Iterator[str]:

@@ -25,9 +25,8 @@ from tokbench.interfaces import (
     EncodedSpans,
     TokenizerInfo,
     TrainingRecord,
-    known_bytes,
     no_progress,
-    total_for,
+    reading_of,
 )
 from tokbench.special_tokens import SpecialTokenFinder, check_special_tokens
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
@@ -310,7 +309,7 @@ class _FrequentBackend(Generic[_Made]):
         finder = SpecialTokenFinder(config.all_special_tokens)
         counts: Counter[str] = Counter()
         num_documents = num_bytes = 0
-        reported, total = time.monotonic(), known_bytes(documents)
+        reported, read = time.monotonic(), reading_of(documents)
         for text in documents:
             num_documents += bool(text)
             num_bytes += len(utf8(text))
@@ -318,7 +317,7 @@ class _FrequentBackend(Generic[_Made]):
                 if not piece.is_special:
                     counts.update(self._tokenizer_type.cut(piece.text))
             if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
-                progress("counting", num_bytes, total_for(num_bytes, total), "bytes")
+                progress("counting", *read(num_bytes), "bytes")
                 reported = time.monotonic()
         return counts, num_documents, num_bytes
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections import deque
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.kernel import current_kernel
@@ -16,7 +17,7 @@ from tokbench.backends.bpe.split import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.base import utf8
 from tokbench.errors import CorpusError, TrainingError
-from tokbench.interfaces import ByteDocuments, TrainingRecord
+from tokbench.interfaces import ByteDocuments, TrainingRecord, files_read, reading_of, total_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -161,15 +162,18 @@ def _count(
 
 
 def _count_sources(counter: PretokenCounter, documents: ByteDocuments, *, progress: Progress) -> None:
-    total = documents.num_bytes
     done = 0
 
-    def report(size: int) -> None:
-        progress("counting", done + size, total if done + size <= total else None, "bytes")
+    def report(source: ByteSource, size: int) -> None:
+        place, total = files_read(documents) or (done, documents.num_bytes)
+        # What is counted where it lies is read here, as is what comes from elsewhere than from files.
+        if source.path is not None or files_read(documents) is None:
+            place += size
+        progress("counting", place, total_for(place, total), "bytes")
 
     for source in documents.byte_sources():
         with _limits_told():
-            done += _count_source(counter, source, progress=report)
+            done += _count_source(counter, source, progress=partial(report, source))
         _check_utf8(counter, documents)
     with _limits_told():
         counter.finish()
@@ -231,6 +235,7 @@ def _batches(documents: Iterable[str], *, progress: Progress) -> Iterator[list[s
     """Documents in lists of about a million characters."""
     batch: list[str] = []
     size = done = 0
+    read = reading_of(documents)
     for number, text in enumerate(documents):
         if not isinstance(text, str):
             raise TrainingError(f"document {number} is {type(text).__name__}, where a string is needed")
@@ -238,8 +243,8 @@ def _batches(documents: Iterable[str], *, progress: Progress) -> Iterator[list[s
         size += len(text)
         if size >= _BATCH_CHARACTERS:
             yield batch
-            done += size
-            progress("counting", done, None, "characters")
+            done += sum(len(utf8(text)) for text in batch)
+            progress("counting", *read(done), "bytes")
             batch, size = [], 0
     if batch:
         yield batch

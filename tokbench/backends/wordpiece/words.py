@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.base import utf8
 from tokbench.errors import TrainingError
-from tokbench.interfaces import known_bytes, total_for
+from tokbench.interfaces import reading_of
 from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.tokens import SpecialPolicy
 
@@ -60,7 +60,7 @@ def count_words(documents: Iterable[str], config: WordPieceConfig, *, progress: 
     finder = SpecialTokenFinder(config.all_special_tokens)
     counted = WordCounts()
     counts: Counter[str] = Counter()
-    reported, total = time.monotonic(), known_bytes(documents)
+    reported, read = time.monotonic(), reading_of(documents)
     for number, text in enumerate(documents):
         if not isinstance(text, str):
             raise TrainingError(f"document {number} is {type(text).__name__}, where a string is needed")
@@ -72,7 +72,7 @@ def count_words(documents: Iterable[str], config: WordPieceConfig, *, progress: 
         if len(counts) > _MOST_STRETCHES:
             _add_words(counted.words, counts, splitter)
         if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
-            progress("counting", counted.num_bytes, total_for(counted.num_bytes, total), "bytes")
+            progress("counting", *read(counted.num_bytes), "bytes")
             reported = time.monotonic()
     _add_words(counted.words, counts, splitter)
     for word in [word for word in counted.words if len(word) > config.max_characters_per_word]:

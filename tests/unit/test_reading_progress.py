@@ -1,0 +1,157 @@
+"""How far documents are read: in bytes of their text where that is known, else of their files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tokbench import judging
+from tokbench.corpus import open_corpus
+from tokbench.evaluation import measuring
+from tokbench.evaluation.splitting import split_corpus
+from tokbench.registry import get_backend
+from tokbench.workbench import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tokbench.corpus import Corpus
+    from tokbench.interfaces import Tokenizer
+
+ROWS = [f"row {number} of {number * number % 9973} words, which go on" for number in range(3000)]
+TEXT = sum(map(len, ROWS))
+FORMS = ["a.jsonl", "a.jsonl.gz", "a.parquet"]
+
+
+class Told:
+    """Keeps what it is told, by phase."""
+
+    def __init__(self) -> None:
+        self.phases: dict[str, list[tuple[int, int | None]]] = {}
+
+    def __call__(self, phase: str, done: int, total: int | None, unit: str) -> None:
+        assert unit in ("bytes", "files", "merges", "pieces", "lines", "rounds")
+        self.phases.setdefault(phase, []).append((done, total))
+
+    def shares(self, phase: str) -> list[float]:
+        """Done by total of each report; no total may be missing, and none may go back."""
+        told = [(done, total) for done, total in self.phases[phase] if (done, total) != (0, None)]
+        assert {total for _, total in told} == {told[-1][1]}, told
+        shares = [done / total for done, total in told if total is not None]
+        assert len(shares) == len(told), told
+        assert all(first <= second for first, second in pairwise(shares)), shares
+        assert max(shares) <= 1
+        return shares
+
+
+def moves(shares: list[float]) -> bool:
+    """Whether more is shown than the beginning and the end."""
+    return len({share for share in shares if 0.02 < share < 0.98}) > 2
+
+
+@pytest.fixture(params=FORMS)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return written(tmp_path / request.param)
+
+
+def written(path: Path) -> Path:
+    """The rows as records of a file."""
+    if path.suffix == ".parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"text": ROWS, "other": list(range(len(ROWS)))}), path)
+        return path
+    data = "".join(json.dumps({"text": row}) + "\n" for row in ROWS).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return load("default")
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports after some kilobytes, as after some megabytes of a large text."""
+    monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 4096)
+    monkeypatch.setattr("tokbench.corpus.BLOCK_BYTES", 4096)
+    monkeypatch.setattr("tokbench.adapters.sentencepiece_training._BLOCK_BYTES", 4096)
+    monkeypatch.setattr("tokbench.backends.bpe.training._BATCH_CHARACTERS", 4096)
+    for module in ("baseline.frequent", "wordpiece.words"):
+        monkeypatch.setattr(f"tokbench.backends.{module}._SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(measuring, "_BATCH_CHARACTERS", 4096)
+
+
+@pytest.mark.parametrize("how", ["texts", "documents", "byte_sources"])
+def test_the_place_in_all_files_moves_to_the_end(tmp_path: Path, often: None, how: str) -> None:
+    paths = [written(tmp_path / name) for name in FORMS]
+    corpus = open_corpus(*paths)
+    size = sum(path.stat().st_size for path in paths)
+    assert corpus.files_read == (0, size)
+    for _ in range(2):  # each reading begins anew
+        done = []
+        for _ in read(corpus, how):
+            assert corpus.files_read is not None
+            place, total = corpus.files_read
+            assert total == size
+            done.append(place)
+        assert done == sorted(done)
+        assert done[0] < size / 10
+        assert done[-1] == size
+        assert len(set(done)) > 20
+
+
+def read(corpus: Corpus, how: str) -> Iterator[Any]:
+    """All that a way of reading gives."""
+    match how:
+        case "texts":
+            yield from corpus
+        case "documents":
+            yield from corpus.documents()
+        case _:
+            yield from (block for source in corpus.byte_sources() for block in source.blocks or ())
+
+
+def test_of_a_stream_no_place_is_known() -> None:
+    assert open_corpus("-").files_read is None
+
+
+@pytest.mark.parametrize("backend", ["bpe", "wordpiece", "word", "sentencepiece"])
+def test_trainings_tell_how_far_files_of_records_are_read(path: Path, often: None, backend: str) -> None:
+    told = Told()
+    chosen = get_backend(backend)
+    chosen.train(open_corpus(path), chosen.config_type(vocab_size=400), progress=told)
+    phase = "reading" if backend == "sentencepiece" else "counting"
+    assert moves(told.shares(phase))
+    assert {total for _, total in told.phases[phase]} == {path.stat().st_size}
+
+
+def test_a_split_knows_how_much_text_each_side_has(path: Path, tokenizer: Tokenizer, often: None) -> None:
+    split = split_corpus(open_corpus(path))
+    told = Told()
+    evaluation = measuring.evaluate(tokenizer, split.held_out, phase="held out", progress=told)
+    assert told.phases["held out"][-1] == (evaluation.num_bytes, evaluation.num_bytes)
+    chosen = get_backend("bpe")
+    chosen.train(split.training, chosen.config_type(vocab_size=400), progress=told)
+    assert moves(told.shares("counting"))
+    assert told.phases["counting"][-1][1] == split.training_bytes == TEXT - evaluation.num_bytes
+
+
+def test_the_first_judging_of_records_tells_how_far_their_files_are(
+    tmp_path: Path, tokenizer: Tokenizer, often: None
+) -> None:
+    told, path = Told(), written(tmp_path / "a.parquet")
+    judging.compare(open_corpus(path), tokenizers=[tokenizer] * 2, times=False, threads=1, progress=told)
+    first, second = (told.shares(f"judging {name}") for name in ("default", "default#2"))
+    assert moves(first)
+    assert moves(second)
+    assert first[-1] == second[-1] == 1
+    assert {told.phases[f"judging {name}"][0][1] for name in ("default", "default#2")} == {
+        path.stat().st_size,
+        TEXT,
+    }
