@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.errors import CorpusError
+from tokbench.interfaces import no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tokbench.corpus import Corpus, ErrorPolicy
+    from tokbench.interfaces import Progress
 
 InputKind = Literal["auto", "text", "file"]
 
@@ -46,6 +48,7 @@ def read_inputs(
     errors: ErrorPolicy = "strict",
     max_document_bytes: int | None = None,
     tell: Callable[[Corpus], None] = lambda _: None,
+    progress: Progress = no_progress,
 ) -> Iterator[TextInput]:
     """The texts of a command's arguments, one after another.
 
@@ -60,6 +63,7 @@ def read_inputs(
         errors: as `open_corpus` takes it.
         max_document_bytes: as `open_corpus` takes it; None for what that takes by default.
         tell: called with every corpus that was read, to tell its problems.
+        progress: told how far each is read.
 
     Raises:
         CorpusError: a path that is missing, or a file that cannot be read.
@@ -77,7 +81,10 @@ def read_inputs(
             yield TextInput(source, text, file=source)
         else:
             corpus = _open(argument, kind=kind, text_field=text_field, errors=errors, **bound)
-            yield from _read(corpus)
+            from tokbench.corpus.watched import watched
+
+            phase = f"reading {_shortened(argument)}"
+            yield from watched(_read(corpus), corpus, phase=phase, progress=progress)
             tell(corpus)
 
 

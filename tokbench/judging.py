@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.config import whole_number
 from tokbench.corpus.given import corpus_of
 from tokbench.corpus.groups import folder_groups
+from tokbench.corpus.watched import watched
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS
 from tokbench.evaluation.alignment import align, lines_of
@@ -112,8 +113,8 @@ def compare(
         given = [Contestant(tokenizer) for tokenizer in _opened(tokenizers)]
         reading = Reading(Documents(corpus))
         chosen = _mix_of(mix, corpus, reading)
-        return judge(given, reading, alignment=_alignment_of(corpus, reading), mix=chosen)
-    split = split_corpus(corpus, seed=seed)
+        return judge(given, reading, alignment=_alignment_of(corpus, reading, progress=progress), mix=chosen)
+    split = split_corpus(corpus, seed=seed, progress=progress)
     held_out = Reading(split.held_out)
     chosen = _mix_of(mix, corpus, held_out)  # a group that is not there is told before the training
     contest = train_contestants(
@@ -170,7 +171,7 @@ def report(
     comparison = compare_contestants(
         [Contestant(one) for one in _opened([tokenizer])],
         reading,
-        alignment=_alignment_of(corpus, reading),
+        alignment=_alignment_of(corpus, reading, progress=progress),
         reference_group=reference_group,
         model=model,
         times=times,
@@ -200,10 +201,11 @@ def _opened(tokenizers: Sequence[Tokenizer | str | Path]) -> list[Tokenizer]:
     return [load(one) if isinstance(one, str | Path) else one for one in tokenizers]
 
 
-def _alignment_of(corpus: Corpus, reading: Reading) -> Alignment | str:
+def _alignment_of(corpus: Corpus, reading: Reading, *, progress: Progress) -> Alignment | str:
     """The groups of a corpus that say the same, line by line, or why there are none."""
     parallel = corpus.parallel_groups()
-    return align(lines_of(reading, parallel) if parallel else {})
+    read = watched(reading, reading, phase="counting lines", progress=progress)
+    return align(lines_of(read, parallel) if parallel else {})
 
 
 def sweep(
@@ -236,7 +238,7 @@ def sweep(
         CorpusError: a text that cannot be read, or too little of it to hold some out.
     """
     corpus = corpus_of(corpus)
-    split = split_corpus(corpus, seed=seed)
+    split = split_corpus(corpus, seed=seed, progress=progress)
     return sweep_sizes(
         split,
         sizes,

@@ -170,6 +170,16 @@ def test_json_lines_come_twice_a_second_and_at_each_end(capsys, monkeypatch):
 # --- totals -----------------------------------------------------------------------------------
 
 
+def records(path, rows):
+    """A file of documents, as lines or records."""
+    if path.suffix == ".parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"text": rows}), path)
+        return
+    data = "\n".join(rows if path.suffix == ".txt" else [json.dumps({"text": row}) for row in rows]).encode()
+    path.write_bytes(gzip.compress(data, 1) if path.suffix == ".gz" else data)
+
+
 def phases_of(done):
     """Phase → its reports."""
     lines = reports(done)
@@ -181,12 +191,7 @@ def phases_of(done):
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.jsonl.gz", "a.parquet"])
 def test_shards_of_files_tell_how_much_there_is(run, trained, tmp_path, name):
     rows = [f"line {number} of some text" for number in range(60_000)]
-    if name == "a.parquet":
-        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-        pq.write_table(pa.table({"text": rows}), tmp_path / name)
-    else:
-        data = "\n".join(rows if name == "a.txt" else [json.dumps({"text": row}) for row in rows]).encode()
-        (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
+    records(tmp_path / name, rows)
     done = run(
         "encode", name, "-t", trained, "--documents", "lines", "--out", "s", "--progress", "json"
     ).good()
@@ -196,6 +201,32 @@ def test_shards_of_files_tell_how_much_there_is(run, trained, tmp_path, name):
     steps = [line["done"] for line in told]
     assert steps == sorted(steps)
     assert 0 < steps[-1] <= size
+
+
+@pytest.mark.parametrize("asked", ["count a.jsonl", "encode a.jsonl", "count a.parquet"])
+def test_counting_and_encoding_tell_how_far_files_are_read(run, trained, tmp_path, monkeypatch, asked):
+    command, name = asked.split()
+    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("tokbench.corpus.watched._SECONDS_BETWEEN_REPORTS", 0)
+    monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 1 << 12)
+    records(tmp_path / name, [f"line {number} of some text" for number in range(2_000)])
+    done = run(command, name, "-t", trained, "--progress", "json").good()
+    told = phases_of(done)[f"reading {name}"]
+    size = (tmp_path / name).stat().st_size
+    assert {(line["total"], line["unit"]) for line in told} == {(size, "bytes")}
+    steps = [line["done"] for line in told]
+    assert steps == sorted(steps)
+    assert len({step for step in steps if 0 < step < size}) > 2
+    assert steps[-1] == size
+    plain = run(command, name, "-t", trained).good()
+    assert (plain.out, plain.stderr) == (done.out, "")
+
+
+def test_no_bar_is_drawn_between_ids(terminal, trained, tmp_path):
+    records(tmp_path / "a.jsonl", [f"line {number}" for number in range(20_000)])
+    shown = terminal("encode", "a.jsonl", "-t", trained).good().stdout
+    assert "\x1b" not in shown
+    assert len(shown.splitlines()) == 20_000
 
 
 def test_judging_tells_how_much_text_there_is(run, trained, tmp_path):

@@ -82,6 +82,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokbench.corpus.BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.adapters.sentencepiece_training._BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.backends.bpe.training._BATCH_CHARACTERS", 4096)
+    monkeypatch.setattr("tokbench.corpus.watched._SECONDS_BETWEEN_REPORTS", 0.0)
     for module in ("baseline.frequent", "wordpiece.words"):
         monkeypatch.setattr(f"tokbench.backends.{module}._SECONDS_BETWEEN_REPORTS", 0.0)
     monkeypatch.setattr(measuring, "_BATCH_CHARACTERS", 4096)
@@ -132,8 +133,10 @@ def test_trainings_tell_how_far_files_of_records_are_read(path: Path, often: Non
 
 
 def test_a_split_knows_how_much_text_each_side_has(path: Path, tokenizer: Tokenizer, often: None) -> None:
-    split = split_corpus(open_corpus(path))
     told = Told()
+    split = split_corpus(open_corpus(path), progress=told)
+    for phase in ("measuring texts", "cutting texts", "counting parts"):
+        assert moves(told.shares(phase))
     evaluation = measuring.evaluate(tokenizer, split.held_out, phase="held out", progress=told)
     assert told.phases["held out"][-1] == (evaluation.num_bytes, evaluation.num_bytes)
     chosen = get_backend("bpe")

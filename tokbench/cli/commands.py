@@ -69,6 +69,7 @@ def encode(
     """
     from tokbench import workbench
     from tokbench.render.console import print_json
+    from tokbench.render.progress import showing_progress
 
     shards.refuse_contradictions(context, makes_shards=out is not None)
     if out is not None:
@@ -87,14 +88,15 @@ def encode(
         )
         return
     sampling = _sampling(dropout, seed)
-    for item in reading.read(inputs):
-        for one in opened:
-            if json:
-                [result] = workbench.encode(one, [item], special=special, sampling=sampling)
-                print_json(result.document())
-                continue
-            [ids] = workbench.encode_ids(one, [item], special=special, sampling=sampling)
-            _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
+    with showing_progress(_beside_output(progress).value) as report:
+        for item in reading.read(inputs, progress=report):
+            for one in opened:
+                if json:
+                    [result] = workbench.encode(one, [item], special=special, sampling=sampling)
+                    print_json(result.document())
+                    continue
+                [ids] = workbench.encode_ids(one, [item], special=special, sampling=sampling)
+                _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
 
 
 @taking_groups
@@ -182,6 +184,12 @@ def viz(
         render_viz(result, console=console, ids=ids, layout=layout.value)
         if following is not None:
             console.print()
+
+
+def _beside_output(progress: ProgressChoice) -> ProgressChoice:
+    """No bar where ids are written as they come to the terminal that it would stand on."""
+    is_bar = progress is ProgressChoice.bar
+    return ProgressChoice.none if is_bar and sys.stdout.isatty() else progress
 
 
 def _sampling(dropout: float | None, seed: int | None) -> Sampling | None:

@@ -45,11 +45,14 @@ def count(
     from tokbench.errors import ConfigError
     from tokbench.render.console import make_console, print_json
     from tokbench.render.count import count_csv, count_document, render_count
+    from tokbench.render.progress import showing_progress
 
     if json and csv:
         raise ConfigError("--json and --csv cannot both be meant", hint="give one of them, or neither")
     opened = opening.open_all(tokenizer, progress=progress)
-    results = workbench.count(opened, reading.read(inputs), special=special, per_line=per_line)
+    with showing_progress(progress.value) as report:
+        texts = reading.read(inputs, progress=report)
+        results = workbench.count(opened, texts, special=special, per_line=per_line)
     if json:
         print_json(count_document(results))
     elif csv:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from tokbench.corpus import Corpus
     from tokbench.inputs import TextInput
+    from tokbench.interfaces import Progress
 
 
 STDIN = "-"
@@ -46,10 +47,11 @@ class TextChoices:
     errors: ErrorsOption = ErrorPolicy.STRICT
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
-    def read(self, arguments: list[str] | None) -> Iterator[TextInput]:
+    def read(self, arguments: list[str] | None, *, progress: Progress | None = None) -> Iterator[TextInput]:
         """The texts of arguments, or of stdin without any; raises as `tokbench.inputs.read_inputs`."""
         from tokbench.errors import ConfigError
         from tokbench.inputs import read_inputs
+        from tokbench.interfaces import no_progress
 
         if self.text and self.file:
             raise ConfigError("--text and --file cannot both be meant", hint="give one of them, or neither")
@@ -62,6 +64,7 @@ class TextChoices:
             errors=self.errors.value,
             max_document_bytes=parse_bytes(self.max_document_bytes, option="--max-document-bytes"),
             tell=tell_problems,
+            progress=progress or no_progress,
         )
 
 

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.corpus.watched import watched
 from tokbench.evaluation.alignment import lines_of
 from tokbench.evaluation.blocks import block_size, blocks_in, blocks_of
+from tokbench.interfaces import no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tokbench.corpus import Corpus, Document
+    from tokbench.interfaces import Progress
 
 HELD_OUT = 10
 """One part in so many is held out."""
@@ -83,7 +86,7 @@ def hash_of(text: str, *, seed: int) -> int:
     return int.from_bytes(digest, "big")
 
 
-def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int) -> Plan:
+def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Progress = no_progress) -> Plan:
     """Choose what is held out.
 
     Documents that are small beside their group are held out whole, equal ones together; of each larger one a
@@ -93,15 +96,16 @@ def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int) -> Plan:
         corpus: one that can be read more than once.
         lines: of each group of translations.
         seed: chooses.
+        progress: told how far it is.
     """
     aligned = {count for count, languages in Counter(lines.values()).items() if languages > 1}
     groups: defaultdict[str, _Group] = defaultdict(_Group)
-    for document in corpus.documents():
+    for document in watched(corpus.documents(), corpus, phase="measuring texts", progress=progress):
         if lines.get(document.group) not in aligned:
             groups[document.group].add(document.text, seed=seed)
     blocks_of_lines: dict[int, Counter[int]] = {count: Counter() for count in aligned}
     lines_before: Counter[str] = Counter()
-    for document in corpus.documents():
+    for document in watched(corpus.documents(), corpus, phase="cutting texts", progress=progress):
         count = lines.get(document.group, 0)
         if count in aligned:
             for number, _, block in _aligned_blocks(document, count, lines_before):

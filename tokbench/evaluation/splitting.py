@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
+from tokbench.corpus.watched import watched
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
 from tokbench.evaluation.holding_out import Plan, plan_of
 from tokbench.evaluation.wording import listed, percent
+from tokbench.interfaces import no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tokbench.corpus import Document
+    from tokbench.interfaces import Progress
 
 _EVEN = (0.08, 0.12)
 """Shares of a group that are a tenth."""
@@ -50,7 +53,7 @@ class Split:
     shares: Mapping[str, float] = field(default_factory=dict)
 
 
-def split_corpus(corpus: Corpus, *, seed: int = 0) -> Split:
+def split_corpus(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress) -> Split:
     """Hold out a tenth of every group of a corpus, by bytes, as nearly as its parts allow.
 
     A document of up to a fiftieth of its group is on one side as a whole, together with those that are equal to
@@ -61,16 +64,21 @@ def split_corpus(corpus: Corpus, *, seed: int = 0) -> Split:
     Args:
         corpus: one that can be read more than once.
         seed: chooses what is held out.
+        progress: told how far it is.
 
     Raises:
         CorpusError: there is too little text to split.
     """
+
+    def read(phase: str) -> Iterator[Document]:
+        return watched(corpus.documents(), corpus, phase=phase, progress=progress)
+
     parallel = corpus.parallel_groups()
-    lines: Mapping[str, int] = lines_of(corpus.documents(), parallel) if parallel else {}
+    lines: Mapping[str, int] = lines_of(read("counting lines"), parallel) if parallel else {}
     alignment = align(lines)
-    plan = plan_of(corpus, lines, seed=seed)
+    plan = plan_of(corpus, lines, seed=seed, progress=progress)
     found = _Counted()
-    for document, part in plan.parts(corpus.documents()):
+    for document, part in plan.parts(read("counting parts")):
         found.add(
             document.group,
             len(part.text.encode()),
