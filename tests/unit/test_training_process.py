@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,42 @@ def test_the_peak_is_that_of_the_training_whatever_this_process_did(split: Split
     own = peak_bytes()
     assert own is not None
     assert max(peaks) < own
+
+
+@needs_proc
+def test_the_peak_is_that_of_the_process_which_trains() -> None:
+    """Libraries that train in a process of their own, which the one that was started starts."""
+    program = (
+        "import subprocess, sys;"
+        "from tokbench.evaluation.memory import peak_bytes, training_peak_bytes;"
+        "subprocess.run([sys.executable, '-c', 'len(bytes(1) * 200_000_000)'], check=True);"
+        "print(peak_bytes(), training_peak_bytes());"
+        "held = bytes(1) * 400_000_000;"
+        "print(peak_bytes(), training_peak_bytes())"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    (before, with_child), (after, with_both) = (map(int, line.split()) for line in ran.stdout.splitlines())
+    assert before < 100_000_000
+    assert 200_000_000 < with_child < 400_000_000
+    assert 400_000_000 < after <= with_both < after + 1_000_000
+
+
+@needs_proc
+def test_the_peak_of_a_library_is_that_of_its_process(
+    split: Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process in which the library trains takes 200 MB, whatever the text is: it is the larger by far."""
+    monkeypatch.syspath_prepend(tmp_path / "first")
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "sitecustomize.py").write_text(
+        "import sys\nif 'tokbench.adapters.sentencepiece_worker' in sys.orig_argv:\n    b'x' * 200_000_000\n",
+        encoding="utf-8",
+    )
+    one = trained_apart(
+        "sentencepiece", split.training, {"vocab_size": 400}, sample=None, progress=no_progress
+    )
+    assert one is not None
+    assert 200_000_000 < one.peak_bytes < 400_000_000
 
 
 @needs_proc

@@ -36,7 +36,7 @@ class Trained:
     Attributes:
         tokenizer: as it opens from the folder that the process saved.
         seconds: wall time of the training itself.
-        peak_bytes: that the process had resident at its peak, with the interpreter and the library.
+        peak_bytes: that the process which trains had resident at its peak, with the interpreter and the library.
     """
 
     tokenizer: Tokenizer

@@ -22,7 +22,7 @@ def main() -> None:
     """Do what stdin says."""
     from tokbench.errors import TokbenchError
     from tokbench.evaluation.contestants import Sample
-    from tokbench.evaluation.memory import peak_bytes
+    from tokbench.evaluation.memory import training_peak_bytes
     from tokbench.evaluation.splitting import Side
     from tokbench.registry import get_backend
 
@@ -43,7 +43,7 @@ def main() -> None:
         config = backend.config_type(**asked["config"])
         started = time.perf_counter()
         tokenizer = backend.train(texts, config, progress=progress)
-        seconds, peak = time.perf_counter() - started, peak_bytes()
+        seconds, peak = time.perf_counter() - started, training_peak_bytes()
         folder = Path(asked["folder"]) / tokenizer.info.name
         tokenizer.save(folder)
     except TokbenchError as error:
