@@ -186,7 +186,7 @@ def test_progress_is_told_in_the_thread_that_started() -> None:
     trained("unigram", vocab_size=600, progress=report)
     size = sum(len(text.encode()) for text in training_text())
     assert ("reading", size, size, "bytes") in told
-    assert ("training", 0, None, "pieces") in told
+    assert ("training", 0, None, "rounds") in told
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import re
 import subprocess
 import sys
@@ -23,11 +22,12 @@ from tokbench.adapters.sentencepiece import library
 from tokbench.adapters.sentencepiece_config import NUM_BYTES, UnigramConfig
 from tokbench.adapters.sentencepiece_lines import Lines, drawn
 from tokbench.adapters.sentencepiece_models import open_model
+from tokbench.adapters.sentencepiece_steps import AddedPieces, PruningRounds
 from tokbench.adapters.sentencepiece_worker import FAILED
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece_model import ModelType, PieceType, parse_model
 from tokbench.formats.unigram_scores import with_rounded_scores
-from tokbench.interfaces import ByteDocuments, TrainingRecord, reading_of, total_for
+from tokbench.interfaces import ByteDocuments, TrainingRecord, reading_of
 from tokbench.plurals import was_or_were
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ _SPOOL_BYTES = 64 << 20
 _LAST_LINES = 40
 _POLL_SECONDS = 0.1
 
-_STEPS = re.compile(rb"\b(?:merges|(?:freq|sub_iter)=\d+ size)=(\d+)")
 _TOO_SMALL = re.compile(r"smaller than required_chars\. (\d+) vs (\d+)")
 _TOO_LARGE = re.compile(r"size too high \((\d+)\)\. Please set it to a value <= (\d+)")
 _PLACE = re.compile(r"^(?:[A-Z_]+: )?(?:\S+\(\d+\) )?(?:\[.*?\] )?(?=\S)")
@@ -173,20 +172,21 @@ def _trained(
     lines: Iterable[bytes], config: SentencePieceConfig, *, vocab_size: int, progress: Progress
 ) -> tuple[bytes, float]:
     """The serialised model, and when all of the text had been read."""
-    job = {
-        "arguments": config.library_arguments(vocab_size=vocab_size),
-        "threads": config.threads,
-    }
-    with _Worker() as worker:
+    arguments = config.library_arguments(vocab_size=vocab_size)
+    job = {"arguments": arguments, "threads": config.threads}
+    steps = (
+        PruningRounds(vocab_size, arguments)
+        if isinstance(config, UnigramConfig)
+        else AddedPieces(max(vocab_size - config.reserved, 1))
+    )
+    with _Worker(steps) as worker:
         any_line = worker.feed(json.dumps(job).encode(), lines)
         read = time.perf_counter()
         if not any_line:
             raise TrainingError(
                 "there is no text to train on", hint="name files with text, or leave out --special"
             )
-        # A BPE adds pieces until there are so many; a Unigram begins with more, of which it takes away.
-        total = None if isinstance(config, UnigramConfig) else max(vocab_size - config.reserved, 1)
-        answer, code = worker.answer(progress, total=total)
+        answer, code = worker.answer(progress)
     if code == 0:
         return answer, read
     message = answer.decode(errors="replace") if code == FAILED else worker.last_words(code)
@@ -196,7 +196,7 @@ def _trained(
 class _Worker:
     """The process that trains; it ends with the block in which it is used, whatever happens there."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: AddedPieces | PruningRounds) -> None:
         paths = [os.path.abspath(path) for path in sys.path]  # noqa: PTH100 -- "" is the current folder
         # -P: the folder of a script of the user's could hold a sentencepiece.py.
         self._process = subprocess.Popen(
@@ -208,7 +208,7 @@ class _Worker:
         )
         self._answer = b""
         self._log: list[bytes] = []
-        self._steps: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._steps = steps
         self._readers = [
             threading.Thread(target=self._read_answer, daemon=True),
             threading.Thread(target=self._read_log, daemon=True),
@@ -249,20 +249,18 @@ class _Worker:
                 stream.close()
         return any_line
 
-    def answer(self, progress: Progress, *, total: int | None) -> tuple[bytes, int]:
+    def answer(self, progress: Progress) -> tuple[bytes, int]:
         """Wait for the end; standard output, and the exit code."""
-        steps = 0
-        progress("training", 0, total, "pieces")
         while True:
+            progress("training", *self._steps.place, self._steps.unit)
             try:
                 code = self._process.wait(timeout=_POLL_SECONDS)
                 break
             except subprocess.TimeoutExpired:
-                while not self._steps.empty():
-                    steps = self._steps.get()
-                progress("training", steps, total_for(steps, total), "pieces")
+                continue
         for reader in self._readers:
             reader.join()
+        progress("training", *self._steps.place, self._steps.unit)
         return self._answer, code
 
     def last_words(self, code: int) -> str:
@@ -279,8 +277,7 @@ class _Worker:
         assert self._process.stderr is not None
         for line in self._process.stderr:
             self._log = [*self._log[1 - _LAST_LINES :], line]
-            if found := _STEPS.search(line):
-                self._steps.put(int(found[1]))
+            self._steps.read(line)
 
 
 def _require_library() -> None:
