@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support import kernels
 
 from tokbench import judging
 from tokbench.corpus import open_corpus
@@ -130,6 +131,21 @@ def test_trainings_tell_how_far_files_of_records_are_read(path: Path, often: Non
     phase = "reading" if backend == "sentencepiece" else "counting"
     assert moves(told.shares(phase))
     assert {total for _, total in told.phases[phase]} == {path.stat().st_size}
+
+
+def test_plain_files_beside_records_are_told_in_one_total(tmp_path: Path, often: None) -> None:
+    """What a kernel counts where it lies, and what is unpacked; that of Python tells of each megabyte."""
+    (tmp_path / "b.txt").write_text("\n".join(ROWS * 10), encoding="utf-8")
+    corpus, told = open_corpus(written(tmp_path / "a.jsonl.gz"), tmp_path / "b.txt"), Told()
+    backend = get_backend("bpe")
+    with kernels.chosen("python"):
+        backend.train(corpus, backend.config_type(vocab_size=300), progress=told)
+    shares = told.shares("counting")
+    first = corpus.files[0].size / corpus.num_bytes
+    assert shares[0] < first
+    assert shares[-1] == 1
+    assert [share for share in shares if first < share < 1]
+    assert told.phases["counting"][-1] == (corpus.num_bytes, corpus.num_bytes)
 
 
 def test_a_split_knows_how_much_text_each_side_has(path: Path, tokenizer: Tokenizer, often: None) -> None:

@@ -164,20 +164,22 @@ def _count(
 def _count_sources(counter: PretokenCounter, documents: ByteDocuments, *, progress: Progress) -> None:
     done = 0
 
-    def report(source: ByteSource, size: int) -> None:
+    def report(size: int, *, in_place: bool) -> None:
         place, total = files_read(documents) or (done, documents.num_bytes)
         # What is counted where it lies is read here, as is what comes from elsewhere than from files.
-        if source.path is not None or files_read(documents) is None:
+        if in_place or files_read(documents) is None:
             place += size
         progress("counting", place, total_for(place, total), "bytes")
 
     for source in documents.byte_sources():
         with _limits_told():
-            done += _count_source(counter, source, progress=partial(report, source))
+            done += _count_source(counter, source, progress=partial(report, in_place=source.path is not None))
         _check_utf8(counter, documents)
     with _limits_told():
         counter.finish()
     _check_utf8(counter, documents)
+    if files_read(documents) is not None:
+        report(0, in_place=False)
 
 
 def _count_source(counter: PretokenCounter, source: ByteSource, *, progress: CountProgress) -> int:
