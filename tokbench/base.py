@@ -1,33 +1,29 @@
 """What every tokenizer can do once it can segment ordinary text and knows its entries.
 
-A backend derives from `BaseTokenizer` and writes the four abstract methods; it overrides the
-others where it is faster or knows better.
+A backend derives from `SaveableTokenizer` (`saving.py`), or from `BaseTokenizer` if it cannot be saved, and
+writes the four abstract methods; it overrides the others where it is faster or knows better.
 """
 
 from __future__ import annotations
 
-import platform
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate
 from operator import index
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokbench.arguments import ChecksArguments, not_a_text
-from tokbench.errors import ConfigError, CorpusError, DecodeError, TextError, UnknownIdError
-from tokbench.formats.tokenizer_config import TokenizerConfig
-from tokbench.formats.tokenizer_config_files import config_files, with_special_tokens
-from tokbench.interfaces import Decoding, Encoded, LineIdentity, TextIdentity
+from tokbench.errors import ConfigError, DecodeError, TextError, UnknownIdError
+from tokbench.interfaces import Decoding, Encoded
 from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
     from tokbench.interfaces import Tokenizer, TokenizerInfo, TrainingRecord
-    from tokbench.store import Manifest
     from tokbench.tokens import ModelInput
 
 _MANY_IDS = 1024
@@ -59,18 +55,13 @@ class BaseTokenizer(PlainUse, ABC):
         info: what it says of itself.
         training: what its training saw and did; None for one that was opened.
         loading_seconds: that opening it took; None for one that was trained here.
-        identify_text: tells which text it was trained on, by reading it once more; None where that cannot be.
-        tokenizer_config: what it is to a model, as far as that is known.
     """
 
-    tokenizer_config: TokenizerConfig = TokenizerConfig()
     loading_seconds: float | None = None
-    identify_text: Callable[[], TextIdentity] | None = None
 
     def __init__(self, info: TokenizerInfo, *, training: TrainingRecord | None = None) -> None:
         self.info = info
         self.training = training
-        self._saved_training: Mapping[str, Any] | None = None
         self._special_ids = dict(info.special_tokens)
         self._special_bytes = {id: text.encode() for text, id in self._special_ids.items()}
         self._finder = SpecialTokenFinder(self._special_ids)
@@ -177,85 +168,6 @@ class BaseTokenizer(PlainUse, ABC):
             raise UnknownIdError(id, position, self.info.vocab_size)
         return data
 
-    def write(
-        self,
-        directory: Path | str,
-        files: Mapping[str, bytes],
-        *,
-        overwrite: bool,
-        config: Mapping[str, Any] | None = None,
-        versions: Mapping[str, str] | None = None,
-        seed: int = 0,
-    ) -> None:
-        """Write files as a saved tokenizer, with the manifest and the self-test.
-
-        Args:
-            directory: the folder to make.
-            files: plain file name → contents.
-            overwrite: whether to replace a saved tokenizer.
-            config: the options it was trained with, plain JSON.
-            versions: of the libraries that its ids depend on.
-            seed: draws the generated texts of the self-test.
-
-        Raises:
-            StoreError: the folder exists, or cannot be written.
-        """
-        from tokbench import __version__, store
-
-        directory = Path(directory)
-        info, training = self.info, self.training
-        if self.tokenizer_config and "tokenizer_config.json" not in files:
-            files = {**files, **config_files(with_special_tokens(self.tokenizer_config, info.special_tokens))}
-        manifest = store.Manifest(
-            name=directory.name,
-            backend=info.backend,
-            kernel=info.kernel,
-            vocab_size=info.vocab_size,
-            special_tokens=info.special_tokens,
-            config=dict(config or {}),
-            training=self._saved_training
-            if training is None
-            else _training_document(training, self._identity()),
-            versions={"tokbench": __version__, "python": platform.python_version(), **(versions or {})},
-            self_test=tuple(
-                store.SelfTestSample(text=text, ids=tuple(self.encode(text)))
-                for text in store.self_test_texts(seed=seed)
-            ),
-        )
-        store.write(directory, manifest=manifest, files=files, overwrite=overwrite)
-
-    @property
-    def training_text(self) -> TextIdentity | None:
-        """Which documents it was trained on, as its manifest says; None where that is not known."""
-        saved = self._saved_training or {}
-        fingerprint, sample = saved.get("fingerprint"), saved.get("document_sample", [])
-        if not isinstance(fingerprint, str) or not isinstance(sample, list):
-            return None
-        lines, of_lines = saved.get("line_fingerprint"), saved.get("line_sample", [])
-        known = isinstance(lines, str) and isinstance(of_lines, list)
-        return TextIdentity(
-            fingerprint=fingerprint,
-            sample=tuple(map(str, sample)),
-            lines=LineIdentity(str(lines), tuple(map(str, of_lines))) if known else None,
-        )
-
-    def _identity(self) -> TextIdentity | None:
-        try:
-            return None if self.identify_text is None else self.identify_text()
-        except CorpusError:  # standard input is gone, or the files have changed under it
-            return None
-
-    def hold_to(self, manifest: Manifest, *, path: Path) -> None:
-        """Check an opened tokenizer by its self-test, and keep what the manifest says of its training.
-
-        Raises:
-            SelfTestError: it gives other ids than when it was saved.
-        """
-        from tokbench import store
-
-        store.self_test(self, manifest, path=path)
-        self._saved_training = manifest.training
-
 
 class TakesTemplate(ABC):
     """What a tokenizer has that knows what a model gets; see `tokbench.interfaces.SupportsTemplate`."""
@@ -332,18 +244,3 @@ def _moved(token: Token, offset: int) -> Token:
     if offset == 0:
         return token
     return Token(token.id, token.piece, Span(token.span.start + offset, token.span.stop + offset), token.kind)
-
-
-def _training_document(training: TrainingRecord, text: TextIdentity | None) -> dict[str, Any]:
-    lines = None if text is None else text.lines
-    return {
-        "documents": training.documents,
-        "num_bytes": training.num_bytes,
-        "pretokens": training.pretokens,
-        "distinct_pretokens": training.distinct_pretokens,
-        "tokens": training.tokens,
-        "fingerprint": None if text is None else text.fingerprint,
-        "document_sample": [] if text is None else list(text.sample),
-        "line_fingerprint": None if lines is None else lines.fingerprint,
-        "line_sample": [] if lines is None else list(lines.sample),
-    }

@@ -24,7 +24,7 @@ ORDER = [
     "interfaces", "streaming", "spans", "token_table", "models", "special_tokens", "post_processing", "graphemes",
     "resources", "sampling",
     "config", "store", "corpus", "formats", "metrics", "results", "listing_results",
-    "base",
+    "base", "saving",
     "adapters", "backends", "registry", "evaluation", "shards",
     "tokbin", "opening", "targets", "conversion", "inputs", "inspection", "defaults", "doctor",
     "workbench", "listings", "judging", "benchmarking", "render", "cli",

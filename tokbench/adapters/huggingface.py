@@ -25,10 +25,11 @@ from tokbench.adapters.huggingface_entries import laid_out
 from tokbench.adapters.huggingface_spans import byte_offsets, own_places, own_spans
 from tokbench.adapters.side_by_side import Lines
 from tokbench.adapters.stretches import StretchMemo
-from tokbench.base import BaseTokenizer, TakesTemplate, utf8
+from tokbench.base import TakesTemplate, utf8
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError, TextError, TokbenchError
 from tokbench.interfaces import Decoding, Encoded, EncodedSpans, TokenizerInfo
 from tokbench.models import HuggingFaceModel
+from tokbench.saving import SaveableTokenizer
 from tokbench.spans import KIND_NUMBERS, PieceTable
 from tokbench.special_tokens import check_policy
 from tokbench.tokens import ModelInput, Segmentation, SpecialPolicy, Token, TokenKind
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 _BATCH = 1024
 
 
-class HuggingFaceTokenizer(BaseTokenizer, TakesTemplate):
+class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
     """A tokenizer by the bytes of its `tokenizer.json`: BPE, WordPiece, Unigram or WordLevel.
 
     Added tokens that are not special belong to the tokenizer and are found in every text. A piece

@@ -30,7 +30,7 @@ import numpy as np
 from tokbench.adapters.cutting import are_long, model_cut
 from tokbench.adapters.sentencepiece_bytes import Found, found_pieces, own_spans
 from tokbench.adapters.sentencepiece_sampling import Lexicon
-from tokbench.base import BaseTokenizer, TakesTemplate, utf8
+from tokbench.base import TakesTemplate, utf8
 from tokbench.errors import ModelFormatError
 from tokbench.formats.sentencepiece_model import (
     SPACE,
@@ -41,6 +41,7 @@ from tokbench.formats.sentencepiece_model import (
 )
 from tokbench.interfaces import Decoding, Encoded, TokenizerInfo
 from tokbench.post_processing import NOTHING, model_input
+from tokbench.saving import SaveableTokenizer
 from tokbench.spans import offsets_of, segmented
 from tokbench.tokens import ModelInput, SpecialPolicy, Token, TokenKind
 
@@ -76,7 +77,7 @@ def library() -> str:
     return f"sentencepiece {version('sentencepiece')}"
 
 
-class SentencePieceTokenizer(TakesTemplate, BaseTokenizer):
+class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
     """A SentencePiece model of any type; see `sentencepiece_models.open_model`, which makes them.
 
     Attributes:

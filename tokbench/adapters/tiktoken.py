@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokbench.base import BaseTokenizer, utf8
+from tokbench.base import utf8
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.formats.tiktoken import to_encoding
 from tokbench.interfaces import TokenizerInfo
 from tokbench.models import ByteLevelBpe
+from tokbench.saving import SaveableTokenizer
 from tokbench.tokens import Span, Token, TokenKind
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tokbench.spans import PieceTable
 
 
-class TiktokenTokenizer(BaseTokenizer):
+class TiktokenTokenizer(SaveableTokenizer):
     """A `tiktoken.Encoding` as a tokenizer of ours; lossless, since every byte has a token.
 
     A pattern that leaves out parts of a text, as tiktoken allows, is refused when it does so: the

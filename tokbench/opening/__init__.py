@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokbench.base import BaseTokenizer
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.opening.recognition import Format, Source, recognise, recognise_without
 from tokbench.opening.request import ENGINES, Opened, OpenRequest
+from tokbench.saving import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +74,6 @@ def _open_recognised(source: Source, request: OpenRequest) -> Opened:
 
     opened = opener_of(source.format)(with_config(source), request)
     config = opened.source.config
-    if isinstance(opened.tokenizer, BaseTokenizer):
+    if isinstance(opened.tokenizer, SaveableTokenizer):
         opened.tokenizer.tokenizer_config = config
     return replace(opened, find_warnings=lambda: (*source.passed_over, *opened.warnings, *config.problems))

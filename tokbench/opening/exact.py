@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.base import BaseTokenizer, surrogate_error, utf8
+from tokbench.base import surrogate_error, utf8
+from tokbench.saving import SaveableTokenizer
 from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class ExactBpe(BpeTokenizer):
     """
 
     _agreement: CharacterAgreement
-    _open_library: Callable[[], BaseTokenizer]
-    _library: BaseTokenizer | None = None
+    _open_library: Callable[[], SaveableTokenizer]
+    _library: SaveableTokenizer | None = None
 
     @classmethod
     def build(
@@ -41,7 +42,7 @@ class ExactBpe(BpeTokenizer):
         name: str,
         kernel: Kernel,
         agreement: CharacterAgreement,
-        library: Callable[[], BaseTokenizer],
+        library: Callable[[], SaveableTokenizer],
     ) -> ExactBpe:
         """A tokenizer of a description.
 
@@ -80,7 +81,7 @@ class ExactBpe(BpeTokenizer):
             texts,
             where=self._covers,
             then=partial(super().encode_batch, special=special, threads=threads),
-            otherwise=partial(BaseTokenizer.encode_batch, self, special=special, threads=threads),
+            otherwise=partial(SaveableTokenizer.encode_batch, self, special=special, threads=threads),
         )
 
     def count_batch(
@@ -112,7 +113,7 @@ class ExactBpe(BpeTokenizer):
             raise
 
     @property
-    def _peer(self) -> BaseTokenizer:
+    def _peer(self) -> SaveableTokenizer:
         if self._library is None:
             self._library = self._open_library()
         return self._library

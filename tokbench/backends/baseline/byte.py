@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tokbench import store
-from tokbench.base import BaseTokenizer, utf8
+from tokbench.base import utf8
 from tokbench.errors import ModelFormatError
 from tokbench.interfaces import Encoded, TokenizerInfo, no_progress
+from tokbench.saving import SaveableTokenizer
 from tokbench.special_tokens import check_special_tokens
 from tokbench.tokens import Span, Token, TokenKind
 
@@ -35,7 +36,7 @@ class ByteConfig:
         check_special_tokens(self.special_tokens)
 
 
-class ByteTokenizer(BaseTokenizer):
+class ByteTokenizer(SaveableTokenizer):
     """A token for every byte, its id the byte's value: lossless, and as long as a text can be."""
 
     def __init__(self, *, name: str = "byte", special_tokens: Sequence[str] = ()) -> None:

@@ -17,7 +17,7 @@ from itertools import chain, groupby, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tokbench import store
-from tokbench.base import BaseTokenizer, utf8
+from tokbench.base import utf8
 from tokbench.errors import ConfigError, ModelFormatError, TrainingError
 from tokbench.interfaces import (
     ByteDocuments,
@@ -28,6 +28,7 @@ from tokbench.interfaces import (
     no_progress,
     reading_of,
 )
+from tokbench.saving import SaveableTokenizer
 from tokbench.special_tokens import SpecialTokenFinder, check_special_tokens
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
 
@@ -79,7 +80,7 @@ class FrequentConfig:
         return self.special_tokens if UNKNOWN in self.special_tokens else (UNKNOWN, *self.special_tokens)
 
 
-class FrequentTokenizer(BaseTokenizer):
+class FrequentTokenizer(SaveableTokenizer):
     """A token for each part of a text that is among the most frequent, [UNK] for every other part.
 
     Attributes:

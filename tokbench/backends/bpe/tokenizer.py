@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from tokbench.backends.bpe.normalization import NfcAlignment, normalize
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import SplitPattern, split, split_offsets
-from tokbench.base import BaseTokenizer, TakesTemplate, utf8
+from tokbench.base import TakesTemplate, utf8
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.interfaces import Decoding, Encoded, TokenizerInfo
 from tokbench.post_processing import NOTHING, model_input
+from tokbench.saving import SaveableTokenizer
 from tokbench.special_tokens import SpecialTokenFinder
 from tokbench.token_table import MergeTable, TokenTable
 from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
@@ -42,7 +43,7 @@ _IDS_FOR_THREADS = 1 << 16
 _FEW_IDS = 1 << 12
 
 
-class BpeTokenizer(BaseTokenizer, TakesTemplate):
+class BpeTokenizer(SaveableTokenizer, TakesTemplate):
     """A byte-level BPE tokenizer: lossless for every text, unless its pattern normalises.
 
     Attributes:
