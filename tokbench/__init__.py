@@ -21,17 +21,17 @@ __version__ = "0.1.0"
 _HOMES = {
     "Corpus": "tokbench.corpus",
     "Document": "tokbench.corpus",
-    "Encoded": "tokbench.interfaces",
-    "Segmentation": "tokbench.tokens",
+    "Encoded": "tokbench.core.interfaces",
+    "Segmentation": "tokbench.core.tokens",
     "Shards": "tokbench.shards.reading",
-    "Span": "tokbench.tokens",
-    "SpecialPolicy": "tokbench.tokens",
-    "StreamingDecoder": "tokbench.streaming",
-    "Token": "tokbench.tokens",
-    "TokenKind": "tokbench.tokens",
+    "Span": "tokbench.core.tokens",
+    "SpecialPolicy": "tokbench.core.tokens",
+    "StreamingDecoder": "tokbench.core.streaming",
+    "Token": "tokbench.core.tokens",
+    "TokenKind": "tokbench.core.tokens",
     "TokbenchError": "tokbench.errors",
-    "Tokenizer": "tokbench.interfaces",
-    "TokenizerInfo": "tokbench.interfaces",
+    "Tokenizer": "tokbench.core.interfaces",
+    "TokenizerInfo": "tokbench.core.interfaces",
     "bundled_corpus": "tokbench.corpus",
     "compare": "tokbench.judging",
     "load": "tokbench.workbench",
@@ -45,15 +45,15 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from tokbench.core.interfaces import Encoded, Tokenizer, TokenizerInfo
+    from tokbench.core.streaming import StreamingDecoder
+    from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
     from tokbench.corpus import Corpus, Document, bundled_corpus, open_corpus
     from tokbench.errors import TokbenchError
-    from tokbench.interfaces import Encoded, Tokenizer, TokenizerInfo
     from tokbench.judging import compare, report, sweep
     from tokbench.shards.reading import Shards, open_shards
     from tokbench.shards.verification import verify_shards
     from tokbench.shards.writing import write_shards
-    from tokbench.streaming import StreamingDecoder
-    from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
     from tokbench.workbench import load, train
 
 __all__ = [

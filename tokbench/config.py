@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
+from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.near_names import meant
-from tokbench.reading import read_regular
-from tokbench.resources import configs_directory
+from tokbench.files.reading import read_regular
+from tokbench.files.resources import configs_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,11 +11,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tokbench import __version__
-from tokbench.defaults import default_directory
 from tokbench.errors import TokbenchError
+from tokbench.files.resources import bundled_files, configs_directory, corpora_directory
 from tokbench.listing_results import Check, DoctorResult
+from tokbench.opening.defaults import default_directory
 from tokbench.registry import backend_names, get_backend
-from tokbench.resources import bundled_files, configs_directory, corpora_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

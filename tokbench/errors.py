@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.formats.proof import ProofResult
-    from tokbench.tokens import Span
+    from tokbench.convert.proof import ProofResult
+    from tokbench.core.tokens import Span
 
 
 class TokbenchError(Exception):
@@ -134,7 +134,7 @@ class ProofError(ConversionError):
     """A conversion that was made and found not to be exact: nothing was written.
 
     Attributes:
-        proof: the `tokbench.formats.proof.ProofResult` with the smallest text that differs.
+        proof: the `tokbench.convert.proof.ProofResult` with the smallest text that differs.
     """
 
     exit_code = 3

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.formats.tokenizer_config import TokenizerConfig, config_of, token_id
+from tokbench.formats.tokenizer_config.fields import TokenizerConfig, config_of, token_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer, TokenizerInfo
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.opening import Opened
 
 _BLOCK = 1 << 20

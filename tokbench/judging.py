@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import whole_number
+from tokbench.core.interfaces import no_progress
 from tokbench.corpus.given import corpus_of
 from tokbench.corpus.groups import folder_groups
 from tokbench.corpus.watched import watched
@@ -24,11 +25,11 @@ from tokbench.evaluation.saved_comparison import Holding, other_text_error
 from tokbench.evaluation.splitting import Documents, split_corpus
 from tokbench.evaluation.sweeping import sweep_sizes
 from tokbench.evaluation.wording import listed
-from tokbench.interfaces import no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokbench.core.interfaces import Progress, Tokenizer
     from tokbench.corpus import Corpus
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from tokbench.evaluation.report import Report
     from tokbench.evaluation.saved_comparison import SavedComparison
     from tokbench.evaluation.sweeping import Sweep
-    from tokbench.interfaces import Progress, Tokenizer
     from tokbench.metrics.cost import Model
 
 _LARGEST_SIZE = 1 << 24

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tokbench.config import Preset
-    from tokbench.interfaces import BackendInfo
+    from tokbench.core.interfaces import BackendInfo
 
 
 @dataclass(frozen=True, slots=True)

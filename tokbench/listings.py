@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.config import load_preset, preset_names
-from tokbench.defaults import DEFAULT_NAME, default_directory
-from tokbench.interfaces import BackendInfo, BackendOption
+from tokbench.core.interfaces import BackendInfo, BackendOption
+from tokbench.core.plurals import counted
 from tokbench.listing_results import BackendsResult, CorpusGroup, CorpusResult, ListedTokenizer, ListResult
-from tokbench.plurals import counted
+from tokbench.opening.defaults import DEFAULT_NAME, default_directory
 from tokbench.registry import backend_names, get_backend
 from tokbench.workbench import DEFAULT_BACKEND, TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tokbench.core.interfaces import Backend
     from tokbench.corpus import Corpus, Document
-    from tokbench.interfaces import Backend
 
 
 def list_tokenizers() -> ListResult:

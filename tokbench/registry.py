@@ -9,11 +9,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from tokbench.core.near_names import meant
 from tokbench.errors import BackendUnavailableError, UnknownBackendError
-from tokbench.near_names import meant
 
 if TYPE_CHECKING:
-    from tokbench.interfaces import Backend
+    from tokbench.core.interfaces import Backend
 
 ENTRY_POINT_GROUP = "tokbench.backends"
 

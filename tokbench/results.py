@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench import graphemes
+from tokbench.core import graphemes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tokbench.graphemes import CutCluster
-    from tokbench.interfaces import TokenizerInfo, TrainingRecord
-    from tokbench.tokens import Segmentation
+    from tokbench.core.graphemes import CutCluster
+    from tokbench.core.interfaces import TokenizerInfo, TrainingRecord
+    from tokbench.core.tokens import Segmentation
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,29 +8,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.defaults import DEFAULT_NAME, default_directory, default_tokenizer
-from tokbench.errors import ConfigError, StoreError
-from tokbench.interfaces import (
+from tokbench.core.interfaces import (
     KnowsLoadingTime,
     RecordsTraining,
     SupportsCounts,
     TrainingRecord,
     no_progress,
 )
-from tokbench.sampling import sample_ids, sample_segmentation
-from tokbench.tokens import SpecialPolicy
+from tokbench.core.sampling import sample_ids, sample_segmentation
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError, StoreError
+from tokbench.opening.defaults import DEFAULT_NAME, default_directory, default_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from tokbench.core.interfaces import Backend, Progress, Tokenizer
+    from tokbench.core.sampling import Sampling
+    from tokbench.core.tokens import Segmentation
     from tokbench.corpus import Corpus
-    from tokbench.inputs import TextInput
+    from tokbench.corpus.inputs import TextInput
     from tokbench.inspection import InspectResult
-    from tokbench.interfaces import Backend, Progress, Tokenizer
     from tokbench.opening import Opened, OpenRequest
     from tokbench.results import CountResult, DecodeResult, EncodeResult, TrainResult, VizResult
-    from tokbench.sampling import Sampling
-    from tokbench.tokens import Segmentation
 
 TOKENIZERS = Path("tokenizers")
 """Where trained tokenizers are kept and found by name, below the current folder."""
@@ -108,7 +108,7 @@ def train_and_save(
         ConfigError: also for a role that there is not, or one of a text that is no special token.
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
-    from tokbench.formats.tokenizer_roles import check_roles, with_roles
+    from tokbench.formats.tokenizer_config.roles import check_roles, with_roles
     from tokbench.results import TrainResult
 
     chosen, config = _configured(backend, preset, options)

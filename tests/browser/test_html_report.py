@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from support.browser import Browser
 
+    from tokbench.core.tokens import Segmentation
     from tokbench.evaluation.samples import Sample
-    from tokbench.tokens import Segmentation
 
 pytestmark = pytest.mark.slow  # CI installs a browser, and runs them wherever it finds one
 

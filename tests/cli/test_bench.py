@@ -13,8 +13,8 @@ import pytest
 from rich.cells import cell_len
 from support.benches import add_peer
 
-from tokbench.benchmarking.peers import PEERS, Peer
-from tokbench.benchmarking.results import MEASURES, PARTS
+from tokbench.bench.peers import PEERS, Peer
+from tokbench.bench.results import MEASURES, PARTS
 
 PAIR = ["--peers", "tiktoken,tokenizers"]
 SHORT = ["--runs", "2", "--only", ",".join(PARTS[:-1])]

@@ -13,8 +13,8 @@ import pytest
 from rich.cells import cell_len
 
 import tokbench
+from tokbench.files.resources import corpora_directory
 from tokbench.metrics.catalogue import METRICS
-from tokbench.resources import corpora_directory
 
 ENGLISH = "".join(f"the quick brown fox number {number} jumps over\n" for number in range(40))
 GERMAN = "".join(f"der schnelle braune Fuchs Nummer {number} springt darüber\n" for number in range(40))

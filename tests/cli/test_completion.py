@@ -12,9 +12,9 @@ import pytest
 from tokbench.backends.bpe.split import PATTERN_NAMES
 from tokbench.cli.app import main
 from tokbench.config import preset_names
+from tokbench.convert.targets import TARGETS
 from tokbench.metrics.catalogue import METRICS
 from tokbench.registry import backend_names
-from tokbench.targets import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tokbench
-from tokbench import conversion
-from tokbench.formats.proof import Disagreement, ProofResult, peer_of
+from tokbench.convert import conversion
+from tokbench.convert.proof import Disagreement, ProofResult, peer_of
+from tokbench.convert.targets import TARGETS, Product, Source, Target
 from tokbench.render.console import make_console
 from tokbench.render.conversion import render_proof
-from tokbench.targets import TARGETS, Product, Source, Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable

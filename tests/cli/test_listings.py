@@ -13,8 +13,8 @@ import tokbench
 from tokbench.backends.bpe.split import PATTERN_NAMES
 from tokbench.cli.app import app
 from tokbench.config import load_preset, preset_names
+from tokbench.files.resources import bundled_files
 from tokbench.registry import backend_names
-from tokbench.resources import bundled_files
 
 COMMANDS = list(get_command(app).commands)
 GROUP = ["group", "kind", "title", "files", "documents", "bytes", "characters", "lines", "licence"]

@@ -8,8 +8,8 @@ import pytest
 from rich.cells import cell_len
 
 import tokbench
+from tokbench.files.resources import corpora_directory
 from tokbench.metrics.catalogue import METRICS
-from tokbench.resources import corpora_directory
 
 
 @pytest.fixture

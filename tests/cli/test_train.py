@@ -16,7 +16,7 @@ import pytest
 import tokbench
 from tokbench.backends.bpe import reference
 from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split
-from tokbench.resources import bundled_files
+from tokbench.files.resources import bundled_files
 
 TEXT = "low lower lowest, new newer newest; wide wider widest!\n" * 3
 KEYS = [

@@ -8,7 +8,7 @@ import pytest
 from support.subjects import SUBJECTS, Subject
 
 if TYPE_CHECKING:
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 
 @pytest.fixture(scope="session", params=SUBJECTS, ids=str)

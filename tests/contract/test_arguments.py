@@ -10,22 +10,22 @@ from support.descriptions import ranked, trained
 from support.huggingface import byte_level
 from support.toys import Toy
 
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.adapters.tiktoken import TiktokenTokenizer
+from tokbench.convert.targets import Source
+from tokbench.convert.targets.tokbin import make
+from tokbench.core.interfaces import SupportsCounts, SupportsScores, SupportsTemplate
+from tokbench.core.spans import encode_spans
 from tokbench.errors import ConfigError, DecodeError, StoreError, TextError, TokbenchError, UnknownIdError
 from tokbench.formats.tokbin import TokbinFile
-from tokbench.interfaces import SupportsCounts, SupportsScores, SupportsTemplate
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.tiktoken import TiktokenTokenizer
 from tokbench.opening.agreement import CharacterAgreement, tiktoken_members
 from tokbench.opening.exact import ExactBpe
-from tokbench.spans import encode_spans
-from tokbench.targets import Source
-from tokbench.targets.tokbin import make
-from tokbench.tokbin import TokbinTokenizer
+from tokbench.opening.tokbin import TokbinTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 
 def tokbin() -> Tokenizer:

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.subjects import sample_texts, texts_with_specials
 
-from tokbench.interfaces import SupportsCounts
-from tokbench.spans import KIND_NUMBERS, encode_spans
-from tokbench.tokens import SpecialPolicy
+from tokbench.core.interfaces import SupportsCounts
+from tokbench.core.spans import KIND_NUMBERS, encode_spans
+from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 # Ids
 

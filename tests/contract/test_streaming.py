@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from support.subjects import texts_with_specials
 
 from tokbench import StreamingDecoder
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import DecodeError, UnknownIdError
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 
 def pieces(ids: Sequence[int], sizes: Sequence[int]) -> Iterator[Sequence[int]]:

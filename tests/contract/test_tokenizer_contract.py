@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from support.subjects import SPECIAL_TOKENS, sample_texts, texts_with_specials
 from support.texts import texts
 
+from tokbench.core.interfaces import SupportsPreTokens
+from tokbench.core.spans import encode_spans
+from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import DecodeError, SpecialTokenError, StoreError, TextError, UnknownIdError
-from tokbench.interfaces import SupportsPreTokens
-from tokbench.spans import encode_spans
-from tokbench.tokens import Span, SpecialPolicy, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from support.subjects import Subject
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 policies = st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE])
 
@@ -221,7 +221,7 @@ def test_many_ids_are_decoded_as_few_are(
     ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
     many = ids * (2000 // len(ids) + 1)
     found = tokenizer.decode_bytes(many)
-    monkeypatch.setattr("tokbench.base._MANY_IDS", len(many) + 1)
+    monkeypatch.setattr("tokbench.core.base._MANY_IDS", len(many) + 1)
     assert found == tokenizer.decode_bytes(many)
     monkeypatch.undo()
     with pytest.raises(UnknownIdError) as caught:

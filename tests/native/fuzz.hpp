@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "utf8.hpp"
+#include "common/utf8.hpp"
 
 // Each target defines this; the driver beside it, or libFuzzer, calls it with any bytes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -1,6 +1,6 @@
 // Documents and sources in any blocks on any number of threads are counted as one map would, and
 // special tokens are cut out wherever the blocks end.
-#include "counter.hpp"
+#include "bpe/counter.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 

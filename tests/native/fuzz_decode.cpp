@@ -1,6 +1,6 @@
 // Known ids become the bytes of their tokens, unknown ones are found, and what was encoded comes back.
-#include "decoder.hpp"
-#include "encoder.hpp"
+#include "bpe/decoder.hpp"
+#include "bpe/encoder.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 #include "vocabularies.hpp"

@@ -1,6 +1,6 @@
 // The encoder merges as the definition does: scanning and with a heap, what it has seen before and what it
 // has not, one text and many, split here and elsewhere, by merges, by ranks and by both.
-#include "encoder.hpp"
+#include "bpe/encoder.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 #include "vocabularies.hpp"

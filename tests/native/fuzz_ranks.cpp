@@ -1,8 +1,8 @@
 // A rank file is read as its definition says, or not at all: what was written comes back, and what was changed
 // either reads as a strict reader has it or is left to the one in Python.
+#include "bpe/rank_file.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
-#include "rank_file.hpp"
 #include "vocabularies.hpp"
 
 #include <map>

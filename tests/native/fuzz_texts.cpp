@@ -1,7 +1,7 @@
 // Text in units of any width becomes the UTF-8 of its code points, and a lone surrogate is refused.
+#include "common/texts.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
-#include "texts.hpp"
 
 using namespace tokbench;
 using fuzz::Input;

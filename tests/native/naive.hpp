@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "pair_map.hpp"
-#include "splitting.hpp"
+#include "bpe/pair_map.hpp"
+#include "bpe/splitting.hpp"
 
 namespace tokbench::naive {
 

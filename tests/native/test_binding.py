@@ -35,9 +35,9 @@ needs_posix_signals = pytest.mark.skipif(not hasattr(signal, "setitimer"), reaso
 @pytest.fixture(scope="module")
 def module(native: Kernel) -> Any:
     """The compiled module itself."""
-    from tokbench.backends.bpe import _native
+    from tokbench.native import _bpe
 
-    return _native
+    return _bpe
 
 
 def new_counter(module: Any, **options: Any) -> Any:
@@ -243,11 +243,11 @@ def test_fewer_threads_than_asked_for_do_the_same(module: Any, tmp_path: Path) -
             resource.setrlimit(resource.RLIMIT_STACK, (16 << 30, resource.getrlimit(resource.RLIMIT_STACK)[1]))
             os.execv(sys.executable, [sys.executable, __file__, "again"])
         import numpy
-        from tokbench.backends.bpe import _native
+        from tokbench.native import _bpe
 
         resource.setrlimit(resource.RLIMIT_AS, (40 << 30,) * 2)
         texts = ["ab" * 50_000] * 40
-        counter = _native.PretokenCounter(pattern="gpt4", special_tokens=[], threads=8, seed=0)
+        counter = _bpe.PretokenCounter(pattern="gpt4", special_tokens=[], threads=8, seed=0)
         counter.add_texts(texts)
         try:
             for _ in range(8):
@@ -256,7 +256,7 @@ def test_fewer_threads_than_asked_for_do_the_same(module: Any, tmp_path: Path) -
             print("no more threads")
         counter.finish()
         assert counter.items() == [(texts[0].encode(), 40)]
-        encoder = _native.Encoder(numpy.array([[97, 98]], dtype=numpy.uint32), None)
+        encoder = _bpe.Encoder(numpy.array([[97, 98]], dtype=numpy.uint32), None)
         ids, _ = encoder.encode_batch(texts, 8)
         assert len(ids) == 40 * 50_000
     """)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support.kernels import kernel_named
 from support.texts import bundled_texts, texts
 
-from tokbench.adapters import fallback
-from tokbench.adapters.cutting import CUTS
+from tokbench.libraries.word_cache import fallback
+from tokbench.libraries.word_cache.cutting import CUTS
 
 # Spaces of both kinds, bytes of theirs in other characters, line ends, punctuation and its neighbours in ASCII.
 pieces = st.sampled_from(
@@ -25,9 +25,9 @@ woven = st.lists(pieces | texts, max_size=12).map("".join)
 @pytest.fixture(scope="module")
 def module() -> Any:
     kernel_named("native")  # skips where it is absent
-    from tokbench.adapters import _stretches
+    from tokbench.native import _word_cache
 
-    return _stretches
+    return _word_cache
 
 
 def numbered(numbering: Any, given_texts: list[str]) -> tuple[list[int], list[int], list[str]]:

@@ -3,9 +3,9 @@
 
 #include <set>
 
+#include "bpe/vocabulary.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
-#include "vocabulary.hpp"
 
 namespace tokbench::fuzz {
 

@@ -21,9 +21,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tokbench"
 PARTS = ("*.j2", "*.css", "*.js")
 """What pages are made of."""
-NATIVE = ("tokbench/backends/bpe/_native", "tokbench/metrics/_measure", "tokbench/adapters/_stretches")
+NATIVE = tuple(f"tokbench/native/{name}" for name in ("_bpe", "_metrics", "_word_cache"))
 """The compiled modules, without their suffixes."""
-SOURCES = ("backends/bpe/native", "metrics/native", "adapters/native")
+SOURCES = tuple(f"native/{name}" for name in ("bpe", "common", "metrics", "word_cache"))
 EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
 
 

@@ -58,8 +58,8 @@ def ranks(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def tokbin(ranks: Path, folder: Path) -> Path:
-    from tokbench.targets import Source
-    from tokbench.targets.tokbin import make
+    from tokbench.convert.targets import Source
+    from tokbench.convert.targets.tokbin import make
 
     tokenizer = tokbench.load(ranks, pattern="gpt4o")
     path = folder / "ranks.tokbin"

@@ -31,10 +31,10 @@ def test_the_demanded_kernel_runs_from_the_package() -> None:
     demanded = os.environ.get("TOKBENCH_KERNEL", "auto")
     if demanded != "native":
         pytest.skip("TOKBENCH_KERNEL=native is not set")
-    from tokbench.backends.bpe import _native
+    from tokbench.native import _bpe
 
     assert current_kernel().name == "native"
-    assert Path(_native.__file__).parent == PACKAGE / "backends" / "bpe"
+    assert Path(_bpe.__file__).parent == PACKAGE / "native"
 
 
 def test_the_package_says_that_it_is_typed() -> None:

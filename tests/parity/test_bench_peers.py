@@ -6,13 +6,13 @@ import pytest
 from support.texts import bundled_texts
 
 import tokbench
-from tokbench.benchmarking.equality import Expected
-from tokbench.benchmarking.peers import PEERS
-from tokbench.benchmarking.runner import runner_of
-from tokbench.benchmarking.sample import sample_of
+from tokbench.bench.equality import Expected
+from tokbench.bench.peers import PEERS
+from tokbench.bench.runner import runner_of
+from tokbench.bench.sample import sample_of
+from tokbench.convert.targets import Source
 from tokbench.corpus import Document
 from tokbench.errors import ConversionError
-from tokbench.targets import Source
 
 TRAINED = {
     **{

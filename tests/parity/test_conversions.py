@@ -23,16 +23,16 @@ from support.sentencepiece_models import variant
 from support.texts import bundled_texts
 
 import tokbench
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.conversion import convert
+from tokbench.convert.conversion import convert
 from tokbench.errors import ConfigError, ConversionError, ProofError
-from tokbench.formats.llama2c import EXCLUDED
+from tokbench.formats.llama2c.vocabulary import EXCLUDED
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
     Encode = Callable[[str], Sequence[int]]
 
@@ -216,7 +216,7 @@ def test_the_library_gives_the_same_ids(converted: Any, name: str, target: str) 
 )
 @given(data=st.data())
 def test_any_text_has_the_same_ids(converted: Any, name: str, target: str, data: st.DataObject) -> None:
-    from tokbench.formats.proof_texts import generated_texts
+    from tokbench.convert.proof_texts import generated_texts
 
     source, out = converted(name, target)
     encode = READERS[target](out, source)
@@ -339,7 +339,7 @@ def test_accepted_rounding_is_said_in_the_result_and_in_the_file(tmp_path: Path,
 def test_what_rounding_does_not_explain_is_a_difference_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tokbench.targets import tokenizers as target
+    from tokbench.convert.targets import tokenizers as target
 
     made = target.document_of
 

@@ -20,9 +20,9 @@ from tokbench.backends.bpe import BpeBackend, reference
 from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError
 from tokbench.formats.tokenizer_json import to_byte_level
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from support.texts import bundled_texts, texts
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.trainer import train
 from tokbench.backends.wordpiece.words import count_words
-from tokbench.interfaces import no_progress
-from tokbench.tokens import SpecialPolicy
+from tokbench.core.interfaces import no_progress
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path

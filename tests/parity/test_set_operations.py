@@ -17,11 +17,11 @@ from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
 import tokbench
-from tokbench import conversion
 from tokbench.backends.bpe.split import resolve_pattern, split
-from tokbench.conversion import convert
-from tokbench.formats.proof import prove
-from tokbench.formats.proof_texts import generated_texts
+from tokbench.convert import conversion
+from tokbench.convert.conversion import convert
+from tokbench.convert.proof import prove
+from tokbench.convert.proof_texts import generated_texts
 from tokbench.formats.set_operations import set_operations, without_set_operations
 from tokbench.formats.tokenizer_json import for_oniguruma
 

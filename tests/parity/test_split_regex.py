@@ -94,10 +94,10 @@ TIERS = ["swar", "avx2", "avx512"]
 
 
 def split_in(tier: str, name: str, data: bytes) -> list[int]:
-    from tokbench.backends.bpe import _native
+    from tokbench.native import _bpe
 
     try:
-        ends: list[int] = _native.split(name, data, tier).tolist()
+        ends: list[int] = _bpe.split(name, data, tier).tolist()
     except ValueError as error:
         pytest.skip(str(error))
     return ends
@@ -144,9 +144,9 @@ def test_a_tier_splits_the_bundled_texts(native: Kernel, tier: str, name: str) -
 
 @cache
 def class_numbers() -> np.ndarray:
-    from tokbench.backends.bpe import _native
+    from tokbench.native import _bpe
 
-    return np.fromiter(map(_native.class_of, range(0x110000)), np.uint8, 0x110000)
+    return np.fromiter(map(_bpe.class_of, range(0x110000)), np.uint8, 0x110000)
 
 
 def test_every_code_point_has_the_class_that_the_regex_package_gives_it(native: Kernel) -> None:

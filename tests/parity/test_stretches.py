@@ -19,16 +19,16 @@ from support.subjects import Subject
 from support.texts import bundled_texts, texts
 
 import tokbench
-from tokbench.adapters import side_by_side
-from tokbench.adapters.cutting import CUTS, document_cut, model_cut
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.adapters.sentencepiece import SentencePieceTokenizer
-from tokbench.adapters.side_by_side import Lines, SpacedWords
+from tokbench.core.interfaces import Encoded
 from tokbench.errors import TextError
-from tokbench.interfaces import Encoded
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
+from tokbench.libraries.word_cache import side_by_side
+from tokbench.libraries.word_cache.cutting import CUTS, document_cut, model_cut
+from tokbench.libraries.word_cache.side_by_side import Lines, SpacedWords
 
 if TYPE_CHECKING:
-    from tokbench.interfaces import EncodedSpans
+    from tokbench.core.interfaces import EncodedSpans
 
 CUT = {"bpe", "bpe as llama", "bpe without prefix"}
 """The SentencePiece models of VARIANTS that are cut."""

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from support.texts import texts
 
 import tokbench
+from tokbench.core.interfaces import SupportsTemplate
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.tokenizer_json import to_byte_level
-from tokbench.interfaces import SupportsTemplate
 from tokbench.opening.tokenizer_classes import known_class
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 transformers = pytest.importorskip("transformers")
 convert_slow_tokenizer = pytest.importorskip("transformers.convert_slow_tokenizer")

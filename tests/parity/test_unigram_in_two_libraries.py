@@ -19,13 +19,13 @@ from support.sentencepiece_models import scored, training_text, unknown, written
 from support.texts import bundled_texts
 
 import tokbench
+from tokbench.convert.targets import Source, target_named
 from tokbench.errors import TrainingError
-from tokbench.formats.charsmap import rules_of
-from tokbench.formats.charsmap_json import normalization_of
-from tokbench.formats.sentencepiece_json import dump_sentencepiece
-from tokbench.formats.sentencepiece_model import PieceType, parse_model
-from tokbench.formats.unigram_scores import UNKNOWN_PENALTY, exact_sums, normal_scores
-from tokbench.targets import Source, target_named
+from tokbench.formats.sentencepiece.charsmap import rules_of
+from tokbench.formats.sentencepiece.charsmap_json import normalization_of
+from tokbench.formats.sentencepiece.model import PieceType, parse_model
+from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece
+from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY, exact_sums, normal_scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

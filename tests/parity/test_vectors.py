@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 VECTORS = SHARED / "vectors"
 FILES = sorted(path.relative_to(VECTORS).as_posix() for path in VECTORS.glob("*/*.jsonl"))

@@ -20,7 +20,7 @@ from support.texts import FEW_REPRESENTATIVES
 from tokbench.backends.bpe import BpeBackend
 from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.split import PATTERN_NAMES
-from tokbench.tokens import SpecialPolicy
+from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -119,10 +119,10 @@ def test_every_two_tokens_are_measured_as_the_text_that_they_are(behind: bytes) 
 
 def test_the_compiled_kernel_knows_the_same_counts_and_operators() -> None:
     new_measurer("native")
-    from tokbench.metrics import _measure
+    from tokbench.native import _metrics
 
-    assert _measure.COUNTS == counts.COUNTS
-    assert _measure.OPERATORS == counts.OPERATORS
+    assert _metrics.COUNTS == counts.COUNTS
+    assert _metrics.OPERATORS == counts.OPERATORS
 
 
 @pytest.mark.parametrize("step", [1, 7])

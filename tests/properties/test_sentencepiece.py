@@ -20,11 +20,11 @@ from support.sentencepiece_models import (
 from support.texts import texts
 
 from tokbench import StreamingDecoder
-from tokbench.adapters.sentencepiece_lines import Lines, cut_line
-from tokbench.adapters.sentencepiece_models import SentencePieceBpeTokenizer, open_model
+from tokbench.core.tokens import TokenKind
 from tokbench.errors import ModelFormatError
-from tokbench.formats.sentencepiece_model import ModelPiece, ModelType, PieceType
-from tokbench.tokens import TokenKind
+from tokbench.formats.sentencepiece.model import ModelPiece, ModelType, PieceType
+from tokbench.libraries.sentencepiece.lines import Lines, cut_line
+from tokbench.libraries.sentencepiece.models import SentencePieceBpeTokenizer, open_model
 
 FRAGMENTS = [
     " ",

@@ -23,7 +23,7 @@ import tokbench
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
 
 if TYPE_CHECKING:
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 KILLED = 137
 DIES = """if True:

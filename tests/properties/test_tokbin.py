@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from support.descriptions import trained
 from support.texts import texts
 
+from tokbench.convert.targets import Source
+from tokbench.convert.targets.tokbin import make
 from tokbench.errors import ModelFormatError, UnknownIdError
 from tokbench.formats.tokbin import Kind, Model, Texts, TokbinFile
 from tokbench.formats.tokbin.layout import ENTRY, HEADER
 from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin
-from tokbench.targets import Source
-from tokbench.targets.tokbin import make
-from tokbench.tokbin import TokbinTokenizer
+from tokbench.opening.tokbin import TokbinTokenizer
 
 
 @cache

@@ -15,14 +15,14 @@ from rich.cells import cell_len
 from rich.console import Console
 from support.segmentations import odd_segmentations, tilings, view
 
-from tokbench.graphemes import cut_clusters
+from tokbench.core.graphemes import cut_clusters
 from tokbench.render.palette import CUBE, SIXTEEN, Palette
 from tokbench.render.token_view import Line, plain, separators_for, token_lines
 from tokbench.render.viz import render_viz
 from tokbench.results import VizResult
 
 if TYPE_CHECKING:
-    from tokbench.tokens import Segmentation
+    from tokbench.core.tokens import Segmentation
 
 ANY_SEGMENTATION = st.one_of(tilings(), odd_segmentations())
 ANY_PALETTE = st.sampled_from([None, CUBE, SIXTEEN])

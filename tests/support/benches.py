@@ -6,7 +6,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
-from tokbench.benchmarking.peers import PEERS, Peer
+from tokbench.bench.peers import PEERS, Peer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
 LIBRARY = """
-from tokbench.benchmarking.runner import Runner
+from tokbench.bench.runner import Runner
 from tokbench.errors import ConversionError
 
 encoder = None

@@ -14,8 +14,8 @@ from tokbench.evaluation.contestants import Contestant
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.evaluation.comparison import Comparison
-    from tokbench.interfaces import Tokenizer
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -8,11 +8,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import tokbench
-from tokbench.tokbin import tokenizer_of
+from tokbench.opening.tokbin import tokenizer_of
 
 if TYPE_CHECKING:
-    from tokbench.interfaces import Tokenizer
-    from tokbench.models import ByteLevelBpe
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.models import ByteLevelBpe
 
 TRAINING_TEXT = (
     "the cat, the hat and the 1234 mat; aaaa aaab das Haus, дом дома, 東京 東京都 तमिल\n    if x:\n"

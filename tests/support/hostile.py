@@ -27,10 +27,10 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import tokbench
 from support.mutations import mutated, mutated_json
+from tokbench.convert.targets import Source
+from tokbench.convert.targets.tokbin import make as make_tokbin
 from tokbench.errors import TokbenchError
 from tokbench.formats.tokbin.layout import ENTRY, HEADER, LENGTH, filled
-from tokbench.targets import Source
-from tokbench.targets.tokbin import make as make_tokbin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,9 @@ from itertools import accumulate, pairwise
 
 from hypothesis import strategies as st
 
-from tokbench.interfaces import TokenizerInfo
+from tokbench.core.interfaces import TokenizerInfo
+from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.results import VizTokenizer
-from tokbench.tokens import Segmentation, Span, Token, TokenKind
 
 HARD_CHARACTERS = st.one_of(
     st.characters(exclude_categories=["Cs"]),

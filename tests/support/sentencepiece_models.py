@@ -7,14 +7,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import tokbench
-from tokbench.formats.sentencepiece_model import NORMALIZER_FIELDS, TRAINER_FIELDS, ModelPiece, PieceType
-from tokbench.resources import corpora_directory
+from tokbench.files.resources import corpora_directory
+from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, TRAINER_FIELDS, ModelPiece, PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.adapters.sentencepiece import SentencePieceTokenizer
-    from tokbench.formats.sentencepiece_model import SpecField
+    from tokbench.formats.sentencepiece.model import SpecField
+    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "bpe": ("sentencepiece", {"vocab_size": 700}),

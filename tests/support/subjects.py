@@ -1,4 +1,4 @@
-"""What the contract of `tokbench.interfaces.Tokenizer` is asked of: every backend, every kernel.
+"""What the contract of `tokbench.core.interfaces.Tokenizer` is asked of: every backend, every kernel.
 
 A further backend joins by one line in `SUBJECTS`.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 SPECIAL_TOKENS = ("<|endoftext|>", "<pad>")
 

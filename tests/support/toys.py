@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.base import BaseTokenizer
+from tokbench.core.base import BaseTokenizer
+from tokbench.core.interfaces import TokenizerInfo
+from tokbench.core.tokens import Span, Token, TokenKind
 from tokbench.corpus import Document
 from tokbench.errors import StoreError
-from tokbench.interfaces import TokenizerInfo
-from tokbench.tokens import Span, Token, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

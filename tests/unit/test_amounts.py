@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tokbench.core.plurals import counted
 from tokbench.corpus import Problems
-from tokbench.plurals import counted
 from tokbench.render.amounts import amount, rate
 
 

@@ -15,9 +15,9 @@ from tokbench import store
 from tokbench.backends.baseline import ByteBackend, CharBackend, WordBackend
 from tokbench.backends.baseline.byte import ByteConfig, ByteTokenizer
 from tokbench.backends.baseline.frequent import FrequentConfig, FrequentTokenizer, WordTokenizer
+from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, TextError, TrainingError
 from tokbench.registry import backend_names, get_backend
-from tokbench.tokens import Span, SpecialPolicy, TokenKind
 
 if TYPE_CHECKING:
     from pathlib import Path

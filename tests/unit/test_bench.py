@@ -8,14 +8,14 @@ import pytest
 from support.benches import add_peer
 from support.toys import Toy
 
-from tokbench.benchmarking import entrants, measuring, running
-from tokbench.benchmarking.entrants import Subject, subjects_of
-from tokbench.benchmarking.equality import Expected
-from tokbench.benchmarking.peers import PEERS, Peer, peers_named
-from tokbench.benchmarking.results import MEASURES, PARTS, Bench
-from tokbench.benchmarking.runner import Runner, runner_of
-from tokbench.benchmarking.sample import Sample, sample_of
-from tokbench.benchmarking.timing import (
+from tokbench.bench import entrants, measuring, running
+from tokbench.bench.entrants import Subject, subjects_of
+from tokbench.bench.equality import Expected
+from tokbench.bench.peers import PEERS, Peer, peers_named
+from tokbench.bench.results import MEASURES, PARTS, Bench
+from tokbench.bench.runner import Runner, runner_of
+from tokbench.bench.sample import Sample, sample_of
+from tokbench.bench.timing import (
     Spread,
     in_turns,
     microseconds_of_each,

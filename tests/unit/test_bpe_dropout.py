@@ -22,11 +22,11 @@ from tokbench.backends.bpe.dropout import merge_with_dropout
 from tokbench.backends.bpe.split import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.cli.app import app
+from tokbench.core.interfaces import SupportsSampling
+from tokbench.core.sampling import Sampling, sample_segmentation
+from tokbench.core.tokens import SpecialPolicy, TokenKind
+from tokbench.corpus.inputs import read_inputs
 from tokbench.errors import ConfigError, TextError
-from tokbench.inputs import read_inputs
-from tokbench.interfaces import SupportsSampling
-from tokbench.sampling import Sampling, sample_segmentation
-from tokbench.tokens import SpecialPolicy, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,12 +12,12 @@ import pytest
 from support.kernels import KERNEL_NAMES, chosen, kernel_named
 
 from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
-from tokbench.compiled import digest_of_sources
 from tokbench.errors import ConfigError
+from tokbench.native.compiled import digest_of_sources
 
 PACKAGE = Path(__file__).parents[2] / "tokbench"
 
-WITHOUT_NATIVE = "import sys; sys.modules['tokbench.backends.bpe._native'] = None\n"
+WITHOUT_NATIVE = "import sys; sys.modules['tokbench.native._bpe'] = None\n"
 ASK = "from tokbench.backends.bpe.kernel import current_kernel as ask; print(ask().name, ask().name)"
 
 
@@ -67,9 +67,9 @@ ASK_WHERE = f"{ASK}; import tokbench; print(tokbench.__file__)"
 
 
 def is_built_from_these_sources() -> bool:
-    from tokbench.backends.bpe import _native
+    from tokbench.native import _bpe
 
-    return digest_of_sources(PACKAGE) == _native.SOURCES
+    return digest_of_sources(PACKAGE) == _bpe.SOURCES
 
 
 @pytest.mark.parametrize("choice", ["auto", "native"])
@@ -96,7 +96,7 @@ def test_every_compiled_module_is_found_from_a_clone(native: object, clone: Path
 
 
 def test_a_kernel_of_other_sources_is_not_taken(native: object, clone: Path) -> None:
-    (clone / "tokbench/metrics/native/added.hpp").write_text("// not there when it was built\n")
+    (clone / "tokbench/native/metrics/added.hpp").write_text("// not there when it was built\n")
     found = asked(ASK, choice="auto", folder=clone)
     assert found.stdout == "python python\n"
     reason = f"the installed kernel was not built from the sources in {clone / 'tokbench'}: pip install ."
@@ -118,7 +118,7 @@ def test_any_other_choice_is_an_error() -> None:
 @pytest.mark.parametrize("tier", ["", "scalar", "swar", "avx2", "avx512"])
 def test_the_tier_that_is_named_runs(native: object, monkeypatch: pytest.MonkeyPatch, tier: str) -> None:
     monkeypatch.setenv("TOKBENCH_SIMD", tier)
-    code = f"{ASK}; from tokbench.backends.bpe import _native; print(_native.simd_tier())"
+    code = f"{ASK}; from tokbench.native import _bpe; print(_bpe.simd_tier())"
     found = asked(code, choice="native")
     if "does not have" in found.stderr:
         pytest.skip(f"this processor does not have {tier}")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.texts import bundled_texts, texts
 
 from tokbench.backends.bpe.normalization import NfcAlignment, normalize
-from tokbench.tokens import Span
+from tokbench.core.tokens import Span
 
 COMPOSING = [
     *"aeo\u0928\u0915\u09c7\u0bc6\u1025\u3046",  # that compose with what is behind them

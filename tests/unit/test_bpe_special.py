@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.backends.bpe import reference
+from tokbench.core.special_tokens import SpecialTokenFinder, check_special_tokens
+from tokbench.core.tokens import Span, SpecialPolicy
 from tokbench.errors import ConfigError, SpecialTokenError
-from tokbench.special_tokens import SpecialTokenFinder, check_special_tokens
-from tokbench.tokens import Span, SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from support.texts import bundled_texts
 from tokbench.backends.bpe import BpeBackend, reference
 from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.training import default_vocab_size
+from tokbench.core.interfaces import ByteDocuments, ByteSource, TextIdentity, no_progress
 from tokbench.errors import ConfigError, CorpusError, TextError, TrainingError
-from tokbench.interfaces import ByteDocuments, ByteSource, TextIdentity, no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.kernel import Kernel
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
-    from tokbench.interfaces import Progress
+    from tokbench.core.interfaces import Progress
 
 TEXTS = ["the cat sat on the mat\n", "the hat that the cat had", "", "<e>that hat<e>"]
 

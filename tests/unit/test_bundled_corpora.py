@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tokbench import resources
 from tokbench.corpus import bundled_corpus, bundled_files
 from tokbench.corpus.scripts import COMMON, script_of
 from tokbench.errors import TokbenchError
-from tokbench.resources import configs_directory, corpora_directory
+from tokbench.files import resources
+from tokbench.files.resources import configs_directory, corpora_directory
 
 KINDS = ("parallel", "code", "edge")
 

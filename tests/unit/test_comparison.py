@@ -22,9 +22,9 @@ from tokbench.evaluation.documents import comparison_document
 from tokbench.evaluation.splitting import Split
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.metrics.fairness import gini
-from tokbench.render.comparison import render_comparison
-from tokbench.render.comparison_tables import summary_legend
-from tokbench.render.exports import as_csv, as_json, as_latex, as_markdown
+from tokbench.render.comparison.exports import as_csv, as_json, as_latex, as_markdown
+from tokbench.render.comparison.tables import summary_legend
+from tokbench.render.comparison.terminal import render_comparison
 from tokbench.render.figures import bar, shown
 
 if TYPE_CHECKING:

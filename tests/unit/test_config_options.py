@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from tokbench import workbench
-from tokbench.adapters.sentencepiece_config import UnigramConfig
 from tokbench.config import build_config, parse_option, parse_options
 from tokbench.errors import ConfigError, UnknownBackendError
+from tokbench.libraries.sentencepiece.config import UnigramConfig
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,19 +15,19 @@ from support.descriptions import SPECIALS, ranked, running, trained
 from support.sentencepiece_models import variant
 
 import tokbench
-from tokbench import conversion
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.conversion import compare, convert
+from tokbench.convert import conversion
+from tokbench.convert.conversion import compare, convert
+from tokbench.convert.proof import peer_of, prove
+from tokbench.convert.roles import known_roles
+from tokbench.convert.targets import TARGETS, Product, Source, Target, target_named
+from tokbench.convert.targets.token_bytes import read_token_bytes
 from tokbench.errors import ConfigError, ConversionError, ModelFormatError, ProofError, StoreError
-from tokbench.formats.proof import peer_of, prove
-from tokbench.targets import TARGETS, Product, Source, Target, target_named
-from tokbench.targets.roles import known_roles
-from tokbench.targets.token_bytes import read_token_bytes
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 TEXTS = ("the cat", "", " the\n\n1234 東京 <|end|>", "isn't it?")
 
@@ -107,7 +107,7 @@ def test_ids_that_a_rank_file_cannot_say_are_refused() -> None:
     description = trained().description()
     merges = description.merges
     backwards = running(
-        tokbench.models.ByteLevelBpe(
+        tokbench.core.models.ByteLevelBpe(
             tokens=description.tokens[:258],
             merges=tuple(reversed(merges[:2])),
             pattern=None,
@@ -288,7 +288,7 @@ def test_wrong_token_bytes_are_refused(tmp_path: Path) -> None:
 def test_tokbin_scores_are_those_of_the_ranks(tmp_path: Path) -> None:
     convert(trained(), to="tokbin", out=tmp_path / "mine.tokbin")
     data = (tmp_path / "mine.tokbin").read_bytes()
-    tokenizer = tokbench.tokbin.open_tokbin(tmp_path / "mine.tokbin")
+    tokenizer = tokbench.opening.tokbin.open_tokbin(tmp_path / "mine.tokbin")
     assert tokenizer.score(256) == 0.0
     assert tokenizer.score(257) == pytest.approx(-math.log(2))
     assert tokenizer.score(97) == pytest.approx(-math.log(83))

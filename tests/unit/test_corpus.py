@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 
-from tokbench import reading
+from tokbench.core.interfaces import ByteDocuments, ByteSource
 from tokbench.corpus import Corpus, CorpusFile, Document, LeftOut, Problems, open_corpus
 from tokbench.corpus import bytes as corpus_bytes
 from tokbench.errors import BackendUnavailableError, ConfigError, CorpusError
-from tokbench.interfaces import ByteDocuments, ByteSource
+from tokbench.files import reading
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from support.subjects import SUBJECTS, Subject
 from support.texts import bundled_texts
 from support.toys import Toy, documents_of
 
+from tokbench.core.spans import KIND_NUMBERS
 from tokbench.corpus import Document
 from tokbench.errors import TextError
 from tokbench.evaluation import fidelity, measuring
@@ -23,12 +24,11 @@ from tokbench.metrics import reference
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.counts import COUNTS
 from tokbench.metrics.tally import DOCUMENT_COUNTS
-from tokbench.spans import KIND_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 FAMILIES = {
     each.backend: each

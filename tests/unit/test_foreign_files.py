@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokbench import reading
 from tokbench.errors import ModelFormatError
+from tokbench.files import reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable

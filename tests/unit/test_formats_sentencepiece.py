@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from support.sentencepiece_models import scored, training_text, unknown, variant, written
 
-from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.errors import ModelFormatError
 from tokbench.formats.protobuf import fields, signed
-from tokbench.formats.sentencepiece_model import (
+from tokbench.formats.sentencepiece.model import (
     NORMALIZER_FIELDS,
     TRAINER_FIELDS,
     ModelPiece,
@@ -22,6 +21,7 @@ from tokbench.formats.sentencepiece_model import (
     looks_like_model,
     parse_model,
 )
+from tokbench.libraries.sentencepiece.models import open_model
 
 # --- the wire format --------------------------------------------------------------------------
 

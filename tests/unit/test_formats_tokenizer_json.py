@@ -14,8 +14,8 @@ import tokenizers
 
 from tokbench.errors import ConversionError
 from tokbench.formats.tiktoken import to_encoding
-from tokbench.formats.tokenizer_config import TokenizerConfig
-from tokbench.formats.tokenizer_config_files import dump_tokenizer_config, with_special_tokens
+from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+from tokbench.formats.tokenizer_config.files import dump_tokenizer_config, with_special_tokens
 from tokbench.formats.tokenizer_json import (
     dump_byte_level_bpe,
     from_byte_level,

@@ -9,8 +9,8 @@ import regex
 from hypothesis import given
 from support.segmentations import HARD_TEXTS, cut_at, in_words, tilings, token
 
-from tokbench.graphemes import clusters, cut_clusters
-from tokbench.tokens import Segmentation, Span
+from tokbench.core.graphemes import clusters, cut_clusters
+from tokbench.core.tokens import Segmentation, Span
 
 FAMILY = "👩\u200d👩\u200d👧"
 

@@ -16,16 +16,16 @@ from support.comparisons import HOSTILE, TEXTS, Texts, compared, named, tokenize
 from support.segmentations import HARD_TEXTS, cut_at, token
 
 from tokbench import judging
+from tokbench.core.tokens import Segmentation, TokenKind
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import BackendUnavailableError
 from tokbench.evaluation.samples import Sample, draw_samples, samples_of
 from tokbench.metrics.catalogue import METRICS, metrics_named
-from tokbench.render.comparison_tables import groups_table, premiums_table, summary_table
+from tokbench.render.comparison.tables import groups_table, premiums_table, summary_table
 from tokbench.render.glyphs import visible
 from tokbench.render.html import report, tables
 from tokbench.render.html.report import Curve, html_report
 from tokbench.render.html.samples import UNCOVERED, samples_document
-from tokbench.tokens import Segmentation, TokenKind
 
 if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Comparison

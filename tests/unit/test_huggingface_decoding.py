@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from support.huggingface import added, byte_fallback, byte_level, document, dump
 
 from tokbench import StreamingDecoder
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening import open_path
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from pathlib import Path

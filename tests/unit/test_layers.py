@@ -20,19 +20,21 @@ PACKAGE = Path(tokbench.__file__).parent
 
 # Each part imports from those before it, and from itself. A new part gets its place here.
 ORDER = [
-    "errors", "plurals", "tokens", "compiled", "compression", "reading", "ids", "arguments", "near_names",
-    "interfaces", "streaming", "spans", "token_table", "models", "special_tokens", "post_processing", "graphemes",
-    "resources", "sampling",
-    "config", "store", "corpus", "formats", "metrics", "results", "listing_results",
-    "base", "saving",
-    "adapters", "backends", "registry", "evaluation", "shards",
-    "tokbin", "opening", "targets", "conversion", "inputs", "inspection", "defaults", "doctor",
-    "workbench", "listings", "judging", "benchmarking", "render", "cli",
+    "errors", "files", "native", "core", "results", "listing_results", "registry", "config", "corpus", "metrics", "formats", "store",
+    "libraries", "backends", "opening", "evaluation", "shards", "convert",
+    "inspection", "workbench", "doctor", "listings", "judging", "bench", "render", "cli",
 ]  # fmt: skip
 
 RENDER_IMPORTS = {
-    *("errors", "tokens", "plurals", "interfaces", "graphemes", "results", "listing_results", "inspection"),
-    *("evaluation", "metrics", "benchmarking"),
+    "core",
+    "errors",
+    "evaluation",
+    "metrics",
+    "workbench",
+    "results",
+    "listing_results",
+    "inspection",
+    "bench",
 }
 
 
@@ -127,12 +129,12 @@ def test_what_shows_results_knows_nothing_but_results() -> None:
 
 def test_what_shows_benchmarks_knows_nothing_but_their_results() -> None:
     imported = {found.imported for found in OURS if found.part == "render"}
-    ours = {name for name in imported if name.startswith("tokbench.benchmarking")}
-    assert {".".join(name.split(".")[:3]) for name in ours} <= {"tokbench.benchmarking.results"}
+    ours = {name for name in imported if name.startswith("tokbench.bench")}
+    assert {".".join(name.split(".")[:3]) for name in ours} <= {"tokbench.bench.results"}
 
 
 def test_backends_are_reached_by_name() -> None:
-    assert importers_of("tokbench.backends") - {"backends"} <= {"opening", "tokbin"}
+    assert importers_of("tokbench.backends") - {"backends"} <= {"opening"}
 
 
 def test_backends_never_import_one_another() -> None:

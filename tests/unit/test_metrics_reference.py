@@ -14,12 +14,12 @@ from support.kernels import KERNEL_NAMES, chosen
 from support.measuring import Document, add, new_measurer, tokens_of
 from support.texts import all_characters
 
+from tokbench.core.tokens import TokenKind
 from tokbench.errors import ConfigError
 from tokbench.metrics.classes import CharacterClass, character_classes
 from tokbench.metrics.counts import COUNTS, MEANINGS, OPERATORS
 from tokbench.metrics.kernel import current_kernel
 from tokbench.metrics.tally import DOCUMENT_COUNTS
-from tokbench.tokens import TokenKind
 
 if TYPE_CHECKING:
     from tokbench.metrics.kernel import Measurer
@@ -408,7 +408,7 @@ def test_the_indentation_of_lines_is_counted(
 
 def test_the_python_kernel_says_that_it_runs_and_the_other_says_nothing() -> None:
     ask = "from tokbench.metrics.kernel import current_kernel as ask; print(ask().name, ask().name)"
-    without = "import sys; sys.modules['tokbench.metrics._measure'] = None\n"
+    without = "import sys; sys.modules['tokbench.native._metrics'] = None\n"
     environment = os.environ | {"TOKBENCH_KERNEL": "auto"}
     found = subprocess.run(
         [sys.executable, "-c", without + ask], capture_output=True, text=True, check=False, env=environment

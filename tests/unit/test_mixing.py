@@ -22,7 +22,7 @@ from tokbench.evaluation.mixing import Mix, Part, mix_among, mixed, parse_mix
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
 from tokbench.metrics.intervals import FEWEST_UNITS, resamples
-from tokbench.render.exports import as_csv, as_latex, as_markdown
+from tokbench.render.comparison.exports import as_csv, as_latex, as_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

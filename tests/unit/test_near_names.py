@@ -10,14 +10,14 @@ from support.toys import Toy, documents_of, parallel_documents
 import tokbench
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.config import load_preset
+from tokbench.convert.targets import target_named
 from tokbench.corpus import CorpusOptions
 from tokbench.errors import TokbenchError
 from tokbench.evaluation.comparison import compare_contestants
 from tokbench.evaluation.contestants import Contestant
-from tokbench.formats.tokenizer_roles import check_roles
+from tokbench.formats.tokenizer_config.roles import check_roles
 from tokbench.metrics.catalogue import metric_named
 from tokbench.registry import get_backend
-from tokbench.targets import target_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,10 +13,10 @@ import pytest
 
 import tokbench
 from tokbench import SpecialPolicy, TokenKind
-from tokbench.conversion import convert
+from tokbench.convert.conversion import convert
+from tokbench.core.models import ByteLevelBpe
 from tokbench.errors import ConfigError, ConversionError, StoreError, UnknownIdError
 from tokbench.formats.tokenizer_json import dump_byte_level_bpe, to_byte_level
-from tokbench.models import ByteLevelBpe
 from tokbench.opening import Format, OpenRequest, open_found, recognise
 from tokbench.opening.patterns import known_pattern
 from tokbench.workbench import open_tokenizer

@@ -12,11 +12,11 @@ from support.model_folders import TOKENS, entry, put
 from support.sentencepiece_models import scored, unknown, written
 
 import tokbench
-from tokbench.formats.tokenizer_config import TokenizerConfig
+from tokbench.convert.targets import Source, target_named
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening import OpenRequest, open_found, recognise
 from tokbench.opening import known_ranks as known
-from tokbench.targets import Source, target_named
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -235,7 +235,7 @@ def test_a_damaged_file_beside_it_is_told(tmp_path: Path) -> None:
 
 
 def test_gguf_says_it_in_its_metadata() -> None:
-    from tokbench.opening.gguf_config import gguf_config
+    from tokbench.opening.gguf.config import gguf_config
 
     made = gguf_config(
         {
@@ -262,7 +262,7 @@ def test_gguf_says_it_in_its_metadata() -> None:
 
 @pytest.mark.parametrize("value", [b"1", "1", True, -5, 1.5, [1], 10**30])
 def test_odd_ids_of_gguf_are_told(value: Any) -> None:
-    from tokbench.opening.gguf_config import gguf_config
+    from tokbench.opening.gguf.config import gguf_config
 
     made = gguf_config({"tokenizer.ggml.tokens": [b"<s>", b"a"], "tokenizer.ggml.bos_token_id": value})
     assert made.roles == {}
@@ -282,8 +282,8 @@ def test_real_gguf(shared: Path) -> None:
 def test_a_tokbin_file_keeps_it_all(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from functools import partial
 
-    from tokbench import conversion
-    from tokbench.formats.proof import prove
+    from tokbench.convert import conversion
+    from tokbench.convert.proof import prove
 
     monkeypatch.setattr(conversion, "prove", partial(prove, texts=("hi",)))
     source: Any = tokbench.load(model_folders.FOLDERS[name](tmp_path / name))

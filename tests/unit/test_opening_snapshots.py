@@ -13,7 +13,7 @@ from tokbench.errors import ModelFormatError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 ONE, OTHER = "0123abc" * 5, "fedcba9" * 5
 

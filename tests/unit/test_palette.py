@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 from support.eyes import EYES, contrast, lab
 
+from tokbench.core.tokens import TokenKind
 from tokbench.render.palette import CUBE, SIXTEEN, Palette, palette_for
-from tokbench.tokens import TokenKind
 
 if TYPE_CHECKING:
     from support.eyes import Rgb

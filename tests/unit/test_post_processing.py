@@ -15,8 +15,9 @@ from support.descriptions import trained
 from support.templates import BERT, BYTE_LEVEL, ROBERTA, documented, special, template, text
 
 import tokbench
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.core.post_processing import input_of, model_input, template_size
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import TextError
 from tokbench.formats.post_processors import (
     UnknownPostProcessingError,
@@ -24,14 +25,13 @@ from tokbench.formats.post_processors import (
     parse_post_processing,
     spelled_template,
 )
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening import open_path
-from tokbench.post_processing import input_of, model_input, template_size
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.models import PostProcessing
+    from tokbench.core.models import PostProcessing
 
 IDS = {"a": 0, "b": 1, "<s>": 2, "</s>": 3, "<pad>": 4}
 LLAMA = {"type": "Sequence", "processors": [BYTE_LEVEL, template(["<s>", 0], ["<s>", 0, "<s>", 1])]}

@@ -14,19 +14,19 @@ from support.descriptions import SPECIALS, changed, described, ranked, running, 
 from support.sentencepiece_models import scored, unknown, written
 from support.texts import texts
 
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.adapters.sentencepiece_models import open_model
+from tokbench.convert.disagreement import Disagreement, in_words
+from tokbench.convert.proof import Peer, entry_of, peer_of, prove
+from tokbench.convert.proof_texts import corpus_texts, generated_texts, special_texts
+from tokbench.convert.shrinking import shrink
+from tokbench.core.models import ByteLevelBpe
 from tokbench.errors import TextError
-from tokbench.formats.disagreement import Disagreement, in_words
-from tokbench.formats.proof import Peer, entry_of, peer_of, prove
-from tokbench.formats.proof_texts import corpus_texts, generated_texts, special_texts
-from tokbench.formats.shrinking import shrink
-from tokbench.models import ByteLevelBpe
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.sentencepiece.models import open_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 BYTES = tuple(bytes([byte]) for byte in range(256))
 

@@ -14,17 +14,17 @@ from support.descriptions import running, trained
 from support.templates import BERT, ROBERTA, documented, template
 
 import tokbench
-from tokbench import conversion
-from tokbench.conversion import compare, convert
+from tokbench.convert import conversion
+from tokbench.convert.conversion import compare, convert
+from tokbench.convert.disagreement import in_words
+from tokbench.convert.proof import prove
+from tokbench.convert.roles import model_config
+from tokbench.convert.targets import tokenizers as to_tokenizers
+from tokbench.convert.targets import transformers as to_transformers
+from tokbench.core.models import ByteLevelBpe
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ProofError
-from tokbench.formats.disagreement import in_words
-from tokbench.formats.proof import prove
-from tokbench.models import ByteLevelBpe
 from tokbench.opening import open_path
-from tokbench.targets import tokenizers as to_tokenizers
-from tokbench.targets import transformers as to_transformers
-from tokbench.targets.roles import model_config
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

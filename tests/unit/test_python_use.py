@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tokbench
+from tokbench.core.interfaces import Encoded, TokenizerInfo
 from tokbench.errors import ConfigError, CorpusError, DecodeError, StoreError, TokbenchError
-from tokbench.interfaces import Encoded, TokenizerInfo
 from tokbench.registry import backend_names
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from tokbench.evaluation.ranking import best_of, in_order
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.fairness import gini
 from tokbench.metrics.intervals import resamples
-from tokbench.render.comparison import render_comparison
-from tokbench.render.comparison_tables import summary_table
-from tokbench.render.exports import as_csv, as_latex, as_markdown
+from tokbench.render.comparison.exports import as_csv, as_latex, as_markdown
+from tokbench.render.comparison.tables import summary_table
+from tokbench.render.comparison.terminal import render_comparison
 from tokbench.render.html.tables import figures_table
 
 if TYPE_CHECKING:

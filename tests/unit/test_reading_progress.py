@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.corpus import Corpus
-    from tokbench.interfaces import Tokenizer
 
 ROWS = [f"row {number} of {number * number % 9973} words, which go on" for number in range(3000)]
 TEXT = sum(map(len, ROWS))
@@ -81,7 +81,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports after some kilobytes, as after some megabytes of a large text."""
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.corpus.BLOCK_BYTES", 4096)
-    monkeypatch.setattr("tokbench.adapters.sentencepiece_training._BLOCK_BYTES", 4096)
+    monkeypatch.setattr("tokbench.libraries.sentencepiece.training._BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.backends.bpe.training._BATCH_CHARACTERS", 4096)
     monkeypatch.setattr("tokbench.corpus.watched._SECONDS_BETWEEN_REPORTS", 0.0)
     for module in ("baseline.frequent", "wordpiece.words"):

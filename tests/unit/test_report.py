@@ -14,26 +14,26 @@ from rich.cells import cell_len
 from rich.console import Console
 from support.toys import Toy
 
+from tokbench.core.interfaces import no_progress
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.robustness import robustness_of
 from tokbench.evaluation.spending import kind_of, spending_of
-from tokbench.interfaces import no_progress
+from tokbench.files.resources import corpora_directory
 from tokbench.judging import report
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
 from tokbench.metrics.vocabulary import vocabulary_from
 from tokbench.registry import get_backend
 from tokbench.render.html.report import html_report
-from tokbench.render.report import render_report
-from tokbench.render.report_exports import report_document, report_forms
-from tokbench.resources import corpora_directory
+from tokbench.render.report.exports import report_document, report_forms
+from tokbench.render.report.terminal import render_report
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.evaluation.report import Report
-    from tokbench.interfaces import Tokenizer
 
 MODEL = Model(dim=64, layers=2, kv_heads=2, head_dim=16, context=128, price=0.5)
 

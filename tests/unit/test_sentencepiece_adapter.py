@@ -12,18 +12,18 @@ import sentencepiece
 from support.sentencepiece_models import VARIANTS, scored, unknown, variant, written
 from support.texts import bundled_texts
 
-from tokbench.adapters.sentencepiece_models import SentencePieceBpeTokenizer, UnigramTokenizer, open_model
+from tokbench.core.interfaces import SupportsNBest, SupportsSampling, SupportsScores
+from tokbench.core.models import DescribesItself, SentencePieceModel
+from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, SpecialTokenError, TextError, UnknownIdError
-from tokbench.formats.sentencepiece_model import ModelPiece, PieceType
-from tokbench.interfaces import SupportsNBest, SupportsSampling, SupportsScores
-from tokbench.models import DescribesItself, SentencePieceModel
-from tokbench.tokens import Span, SpecialPolicy, TokenKind
+from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.libraries.sentencepiece.models import SentencePieceBpeTokenizer, UnigramTokenizer, open_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tokbench.adapters.sentencepiece import SentencePieceTokenizer
+    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 
 def library(tokenizer: SentencePieceTokenizer) -> sentencepiece.SentencePieceProcessor:

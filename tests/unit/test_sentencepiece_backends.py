@@ -17,20 +17,20 @@ import sentencepiece
 from support.sentencepiece_models import training_text, variant
 
 import tokbench
-from tokbench.adapters import sentencepiece_training
-from tokbench.adapters.sentencepiece_config import LONGEST_LINE, PARTS, SentencePieceConfig, UnigramConfig
-from tokbench.adapters.sentencepiece_lines import Lines, drawn
-from tokbench.adapters.sentencepiece_training import default_vocab_size
 from tokbench.config import build_config, load_preset
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, SelfTestError, TrainingError
-from tokbench.formats.sentencepiece_model import parse_model
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.libraries.sentencepiece import training
+from tokbench.libraries.sentencepiece.config import LONGEST_LINE, PARTS, SentencePieceConfig, UnigramConfig
+from tokbench.libraries.sentencepiece.lines import Lines, drawn
+from tokbench.libraries.sentencepiece.training import default_vocab_size
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tokbench.adapters.sentencepiece import SentencePieceTokenizer
+    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 BACKENDS = ("sentencepiece", "unigram")
 
@@ -253,7 +253,7 @@ def test_a_library_that_ends_its_process_is_an_error(monkeypatch: pytest.MonkeyP
         return real([sys.executable, "-c", code], **options)
 
     real = subprocess.Popen
-    monkeypatch.setattr(sentencepiece_training.subprocess, "Popen", dying)
+    monkeypatch.setattr(training.subprocess, "Popen", dying)
     with pytest.raises(TrainingError, match=r"ended its process .*what must not be"):
         trained("sentencepiece", vocab_size=600)
 

@@ -13,14 +13,10 @@ from support import huggingface
 from support.sentencepiece_models import scored, unknown, variant, written
 from support.texts import texts
 
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.adapters.huggingface_document import parse_document
-from tokbench.adapters.sentencepiece_models import open_model
 from tokbench.errors import ConversionError, ModelFormatError
-from tokbench.formats.llama2c import Llama2cTokenizer, dump_llama2c
-from tokbench.formats.sentencepiece_bpe import model_of_document
-from tokbench.formats.sentencepiece_json import dump_sentencepiece, merge_order
-from tokbench.formats.sentencepiece_model import (
+from tokbench.formats.llama2c.vocabulary import Llama2cTokenizer, dump_llama2c
+from tokbench.formats.sentencepiece.bpe import model_of_document
+from tokbench.formats.sentencepiece.model import (
     SPACE,
     ModelPiece,
     ModelType,
@@ -28,12 +24,16 @@ from tokbench.formats.sentencepiece_model import (
     SentencePieceFile,
     parse_model,
 )
+from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece, merge_order
+from tokbench.libraries.huggingface.document import parse_document
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.opening.provable import merge_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 SPECIALS = [huggingface.added(text, id) for id, text in enumerate(huggingface.SPECIALS)]
 BPE = {"model_type": ModelType.BPE}

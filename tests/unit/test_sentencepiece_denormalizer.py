@@ -15,16 +15,16 @@ from support.texts import texts
 
 import tokbench
 from tokbench import StreamingDecoder
-from tokbench.adapters.sentencepiece_models import open_model
-from tokbench.conversion import convert
+from tokbench.convert.conversion import convert
+from tokbench.core.interfaces import Decoding
 from tokbench.errors import ConversionError
-from tokbench.formats.sentencepiece_model import ModelPiece, PieceType, parse_model
-from tokbench.interfaces import Decoding
+from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.libraries.sentencepiece.models import open_model
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.adapters.sentencepiece import SentencePieceTokenizer
+    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 RULES = {
     "a": "A",

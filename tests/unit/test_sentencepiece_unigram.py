@@ -15,13 +15,13 @@ from support.sentencepiece_models import training_text, variant
 from support.texts import texts
 
 import tokbench
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.adapters.huggingface_document import parse_document
-from tokbench.conversion import convert
+from tokbench.convert.conversion import convert
 from tokbench.errors import ConversionError
-from tokbench.formats.sentencepiece_json import dump_sentencepiece
-from tokbench.formats.sentencepiece_model import PieceType, parse_model
-from tokbench.formats.sentencepiece_unigram import model_of_unigram
+from tokbench.formats.sentencepiece.model import PieceType, parse_model
+from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece
+from tokbench.formats.sentencepiece.unigram import model_of_unigram
+from tokbench.libraries.huggingface.document import parse_document
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path

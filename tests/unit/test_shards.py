@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 import tokbench
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
 from tokbench.shards.layout import npy_header, parse_index
 from tokbench.shards.plan import chosen_dtype, chosen_eos
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.shards.reading import Shards
 
 TEXTS = ["one", "two words", "drei Wörter", "四", "<|endoftext|>", "a longer document " * 9, "x", "end"]

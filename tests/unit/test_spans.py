@@ -16,26 +16,26 @@ from support.sentencepiece_models import VARIANTS, scored, unknown, variant, wri
 from support.texts import bundled_texts, characters, texts
 
 import tokbench
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.adapters.sentencepiece_models import open_model
-from tokbench.adapters.tiktoken import TiktokenTokenizer
-from tokbench.base import BaseTokenizer
+from tokbench.convert.targets import Source
+from tokbench.convert.targets.tokbin import make
+from tokbench.core.base import BaseTokenizer
+from tokbench.core.interfaces import EncodedSpans, SupportsSpans, TokenizerInfo
+from tokbench.core.spans import KIND_NUMBERS, byte_places, divided, encode_spans, segmented
+from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.errors import TextError
-from tokbench.formats.sentencepiece_model import ModelPiece, ModelType, PieceType
+from tokbench.formats.sentencepiece.model import ModelPiece, ModelType, PieceType
 from tokbench.formats.tokbin import TokbinFile
-from tokbench.interfaces import EncodedSpans, SupportsSpans, TokenizerInfo
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.sentencepiece.models import open_model
+from tokbench.libraries.tiktoken import TiktokenTokenizer
 from tokbench.opening.exact import ExactBpe
-from tokbench.spans import KIND_NUMBERS, byte_places, divided, encode_spans, segmented
-from tokbench.targets import Source
-from tokbench.targets.tokbin import make
-from tokbench.tokbin import TokbinTokenizer
-from tokbench.tokens import Segmentation, Span, Token, TokenKind
+from tokbench.opening.tokbin import TokbinTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 AWKWARD = " ▁a\u0301é한ﬁ½…\t\nthe <sep>ab</s>⁇€\u200b\u3000\0"
 awkward_texts = st.text(st.sampled_from(AWKWARD) | characters, max_size=20)

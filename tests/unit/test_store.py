@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from tokbench import store
+from tokbench.core.interfaces import Encoded, TokenizerInfo
+from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ModelFormatError, SelfTestError, StoreError, TextError
-from tokbench.interfaces import Encoded, TokenizerInfo
 from tokbench.store import (
     MANIFEST_NAME,
     Manifest,
@@ -29,7 +30,6 @@ from tokbench.store import (
     self_test_texts,
     write,
 )
-from tokbench.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench import StreamingDecoder
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
-from tokbench.interfaces import Decoding
+from tokbench.core.interfaces import Decoding
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

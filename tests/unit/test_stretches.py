@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from support.kernels import KERNEL_NAMES, chosen, kernel_named
 from support.toys import Toy
 
-from tokbench.adapters.stretches import StretchMemo
+from tokbench.core.spans import segmented
 from tokbench.errors import TextError
-from tokbench.spans import segmented
+from tokbench.libraries.word_cache.stretches import StretchMemo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.interfaces import EncodedSpans
+    from tokbench.core.interfaces import EncodedSpans
 
 TOY = Toy("a", "ab", "é", " b")
 CUT = "white space"

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
+from tokbench.core.interfaces import no_progress
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation.recommending import knee_of, recommend
 from tokbench.evaluation.splitting import Split, split_corpus
 from tokbench.evaluation.sweeping import SWEPT, SweepPoint, nested_merges, sweep_sizes
-from tokbench.interfaces import no_progress
+from tokbench.files.resources import corpora_directory
 from tokbench.judging import compare, parse_sizes, sweep
 from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend
-from tokbench.render.sweep_exports import sweep_csv, sweep_document
-from tokbench.resources import corpora_directory
+from tokbench.render.sweep.exports import sweep_csv, sweep_document
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 SIZES = [258, 300, 417, 700, 1100]
 

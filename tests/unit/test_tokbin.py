@@ -14,7 +14,11 @@ from support.descriptions import SPECIALS, TRAINING_TEXT, ranked, running, train
 from support.sentencepiece_models import variant
 
 import tokbench
-from tokbench.conversion import convert
+from tokbench.convert.conversion import convert
+from tokbench.convert.targets import Source
+from tokbench.convert.targets.tokbin import make
+from tokbench.convert.targets.tokenizers import document_of
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError, DecodeError, ModelFormatError, StoreError, UnknownIdError
 from tokbench.formats.tokbin import (
     Kind,
@@ -25,17 +29,13 @@ from tokbench.formats.tokbin import (
 )
 from tokbench.formats.tokbin.layout import ENTRY, HEADER, Section
 from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin, merge_scores
-from tokbench.targets import Source
-from tokbench.targets.tokbin import make
-from tokbench.targets.tokenizers import document_of
-from tokbench.tokbin import TokbinTokenizer, open_tokbin
-from tokbench.tokens import SpecialPolicy
+from tokbench.opening.tokbin import TokbinTokenizer, open_tokbin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 
 def dumped(tokenizer: Any) -> bytes:

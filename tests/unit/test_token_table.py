@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.backends.bpe import rank_file
+from tokbench.core.token_table import TokenTable
 from tokbench.formats.tiktoken import dump_ranked
-from tokbench.token_table import TokenTable
 
 if TYPE_CHECKING:
     from tokbench.backends.bpe.kernel import Kernel

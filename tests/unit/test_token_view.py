@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.segmentations import cut_at, in_words, token
 
+from tokbench.core.tokens import Segmentation, TokenKind
 from tokbench.render.palette import CUBE
 from tokbench.render.token_view import MIN_WIDTH, SEPARATORS, Line, plain, separators_for, token_lines
-from tokbench.tokens import Segmentation, TokenKind
 
 FAMILY = "👩\u200d👩\u200d👧"
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tokbench.formats.tokenizer_config import (
+from tokbench.formats.tokenizer_config.fields import (
     AddedToken,
     TokenizerConfig,
     parse_generation_config,
     parse_tokenizer_config,
 )
-from tokbench.formats.tokenizer_config_files import (
+from tokbench.formats.tokenizer_config.files import (
     dump_generation_config,
     dump_tokenizer_config,
     template_file,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tokbench.core.interfaces import no_progress
 from tokbench.corpus import open_corpus
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation import training_process
@@ -16,7 +17,6 @@ from tokbench.evaluation.contestants import train_contestants
 from tokbench.evaluation.memory import peak_bytes
 from tokbench.evaluation.splitting import Side, split_corpus
 from tokbench.evaluation.training_process import trained_apart
-from tokbench.interfaces import no_progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +101,7 @@ def test_the_peak_of_a_library_is_that_of_its_process(
     monkeypatch.syspath_prepend(tmp_path / "first")
     (tmp_path / "first").mkdir()
     (tmp_path / "first" / "sitecustomize.py").write_text(
-        "import sys\nif 'tokbench.adapters.sentencepiece_worker' in sys.orig_argv:\n    b'x' * 200_000_000\n",
+        "import sys\nif 'tokbench.libraries.sentencepiece.worker' in sys.orig_argv:\n    b'x' * 200_000_000\n",
         encoding="utf-8",
     )
     one = trained_apart(

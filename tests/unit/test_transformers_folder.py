@@ -13,11 +13,11 @@ from support.descriptions import trained
 from support.model_folders import FOLDERS, entry, put
 
 import tokbench
-from tokbench import conversion
-from tokbench.conversion import convert
+from tokbench.convert import conversion
+from tokbench.convert.conversion import convert
+from tokbench.convert.proof import prove
+from tokbench.convert.targets import transformers as target
 from tokbench.errors import ConversionError, ProofError
-from tokbench.formats.proof import prove
-from tokbench.targets import transformers as target
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -201,7 +201,7 @@ def test_flags_that_differ_are_not_written(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_a_template_that_renders_otherwise_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokbench.targets.chat_templates import rendered_differently
+    from tokbench.convert.chat_templates import rendered_differently
 
     folder = model_folders.llama3(tmp_path / "llama3")
     tokenizer: Any = tokbench.load(folder)
@@ -236,7 +236,7 @@ def test_the_unknown_piece_in_a_text_is_left_out_of_the_proof(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is special to transformers, whose role unk it has, and to SentencePiece nothing that a text can spell."""
-    monkeypatch.setattr("tokbench.formats.proof.input_texts", lambda *_, **__: ["<unk> hi", "hi <s>"])
+    monkeypatch.setattr("tokbench.convert.proof.input_texts", lambda *_, **__: ["<unk> hi", "hi <s>"])
     folder = FOLDERS["mistral"](tmp_path / "mistral")
     result = convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
     assert any("texts without '<unk>'" in limit for limit in result.proof.limits)

@@ -8,8 +8,8 @@ from support.sentencepiece_models import scored, training_text, unknown, written
 
 import tokbench
 from tokbench.errors import ConfigError
-from tokbench.formats.sentencepiece_model import ModelPiece, PieceType, parse_model
-from tokbench.formats.unigram_scores import (
+from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.formats.sentencepiece.unigram_scores import (
     STEP,
     caused_by_rounding,
     exact_sums,

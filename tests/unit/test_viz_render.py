@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 from support.segmentations import cut_at, in_words, token, view
 
+from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.render.viz import render_viz, viz_document
 from tokbench.results import VizResult
-from tokbench.tokens import Segmentation, Span, Token, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

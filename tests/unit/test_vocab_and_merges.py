@@ -10,10 +10,10 @@ import pytest
 from support.huggingface import added, document
 
 import tokbench
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening import Opened, OpenRequest, open_found, recognise
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tokbench.interfaces import Progress, no_progress
+from tokbench.core.interfaces import Progress, no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from tokbench.adapters.sentencepiece import SentencePieceTokenizer
-    from tokbench.adapters.sentencepiece_config import UnigramConfig
+    from tokbench.libraries.sentencepiece.config import UnigramConfig
+    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 
 class UnigramBackend:
-    """The registered backend "unigram"; see `tokbench.interfaces.Backend`."""
+    """The registered backend "unigram"; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str] = "unigram"
     summary: ClassVar[str] = "Unigram language model, by SentencePiece: as T5"
@@ -24,14 +24,14 @@ class UnigramBackend:
     @property
     def config_type(self) -> type[UnigramConfig]:
         """The options it is trained with."""
-        from tokbench.adapters.sentencepiece_config import UnigramConfig
+        from tokbench.libraries.sentencepiece.config import UnigramConfig
 
         return UnigramConfig
 
     @property
     def kernel(self) -> str:
         """What would run: the library with its version."""
-        from tokbench.adapters.sentencepiece import library
+        from tokbench.libraries.sentencepiece.tokenizer import library
 
         return library()
 
@@ -39,12 +39,12 @@ class UnigramBackend:
         self, documents: Iterable[str], config: UnigramConfig, *, progress: Progress = no_progress
     ) -> SentencePieceTokenizer:
         """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
-        from tokbench.adapters.sentencepiece_training import train
+        from tokbench.libraries.sentencepiece.training import train
 
         return train(documents, config, backend=self.name, progress=progress)
 
     def load(self, directory: Path) -> SentencePieceTokenizer:
         """Open a folder that `SentencePieceTokenizer.save` wrote. Raises `ModelFormatError`."""
-        from tokbench.adapters.sentencepiece_saved import load
+        from tokbench.libraries.sentencepiece.saved import load
 
         return load(directory)

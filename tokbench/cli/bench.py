@@ -17,8 +17,8 @@ from tokbench.cli.texts import tell_problems
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokbench.benchmarking.results import Bench
-    from tokbench.render.exports import Form
+    from tokbench.bench.results import Bench
+    from tokbench.render.comparison.exports import Form
 
 
 @taking_groups
@@ -75,11 +75,11 @@ def bench(
     Documents are encoded as they are. All take their turns in rounds, so that the machine's moods strike all
     alike; a peer that gives other ids is shown, and not timed.
     """
-    from tokbench.benchmarking.entrants import subjects_of
-    from tokbench.benchmarking.peers import peers_named
-    from tokbench.benchmarking.running import run_bench
-    from tokbench.benchmarking.sample import sample_of
-    from tokbench.render.bench import render_bench
+    from tokbench.bench.entrants import subjects_of
+    from tokbench.bench.peers import peers_named
+    from tokbench.bench.running import run_bench
+    from tokbench.bench.sample import sample_of
+    from tokbench.render.bench.terminal import render_bench
     from tokbench.render.progress import showing_progress
 
     chosen, parts = peers_named(peers), _parts(only)
@@ -111,7 +111,7 @@ def _parts(names: str | None) -> tuple[str, ...]:
     """The parts of `--only`. Raises `ConfigError` with the nearest names."""
     import difflib
 
-    from tokbench.benchmarking.results import PARTS
+    from tokbench.bench.results import PARTS
     from tokbench.errors import ConfigError
 
     wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
@@ -128,11 +128,11 @@ def _parts(names: str | None) -> tuple[str, ...]:
 
 def _forms(found: Bench) -> dict[Form, Callable[[], bytes]]:
     """A benchmark in the forms that other programs read."""
-    from tokbench.render import bench_exports
+    from tokbench.render.bench import exports
 
     return {
-        "json": lambda: bench_exports.as_json(found),
-        "csv": lambda: bench_exports.as_csv(found),
-        "markdown": lambda: bench_exports.as_markdown(found),
-        "latex": lambda: bench_exports.as_latex(found),
+        "json": lambda: exports.as_json(found),
+        "csv": lambda: exports.as_csv(found),
+        "markdown": lambda: exports.as_markdown(found),
+        "latex": lambda: exports.as_latex(found),
     }

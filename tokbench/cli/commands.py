@@ -27,10 +27,10 @@ from tokbench.cli.options import (
     TokenizersOption,
 )
 from tokbench.cli.texts import STDIN, TextChoices, TextsArgument
-from tokbench.tokens import SpecialPolicy
+from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
-    from tokbench.sampling import Sampling
+    from tokbench.core.sampling import Sampling
 
 
 _IDS_AT_ONCE = 1 << 16
@@ -194,8 +194,8 @@ def _beside_output(progress: ProgressChoice) -> ProgressChoice:
 
 def _sampling(dropout: float | None, seed: int | None) -> Sampling | None:
     """What --dropout and --seed ask for. Raises `ConfigError`."""
+    from tokbench.core.sampling import Sampling
     from tokbench.errors import ConfigError
-    from tokbench.sampling import Sampling
 
     if dropout is None and seed is not None:
         raise ConfigError(

@@ -84,7 +84,7 @@ def compare(
     """Judge tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a verdict."""
     from tokbench import judging
     from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms, tells_metrics
-    from tokbench.render.comparison import render_comparison
+    from tokbench.render.comparison.terminal import render_comparison
     from tokbench.render.progress import showing_progress
 
     if tells_metrics(metrics, form):

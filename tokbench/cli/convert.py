@@ -24,8 +24,8 @@ from tokbench.cli.roles import parsed_roles, read_template
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokbench.formats.proof import ProofResult
-    from tokbench.interfaces import Tokenizer
+    from tokbench.convert.proof import ProofResult
+    from tokbench.core.interfaces import Tokenizer
 
 _DIFFERENT = 3
 
@@ -87,7 +87,7 @@ def convert(
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Convert a tokenizer to the format of another tool: proved on many texts before it is written."""
-    from tokbench import conversion
+    from tokbench.convert import conversion
     from tokbench.errors import ConfigError, ProofError
     from tokbench.render.console import make_console, print_json
     from tokbench.render.conversion import render_conversion

@@ -19,7 +19,7 @@ from tokbench.cli.options import (
     TokenizersOption,
 )
 from tokbench.cli.texts import TextChoices, TextsArgument
-from tokbench.tokens import SpecialPolicy
+from tokbench.core.tokens import SpecialPolicy
 
 
 @taking_groups

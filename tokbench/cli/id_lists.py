@@ -12,7 +12,7 @@ from tokbench.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 _NO_SEPARATORS = str.maketrans(",[]", "   ")
 _NUMBER = re.compile(r"-?[0-9]{1,100}")
@@ -43,7 +43,7 @@ def write_as_it_comes(tokenizer: Tokenizer, arguments: Iterable[str], *, errors:
         UnknownIdError: an id that the vocabulary does not have.
         DecodeError: bytes that are no whole characters, under "strict".
     """
-    from tokbench.streaming import StreamingDecoder
+    from tokbench.core.streaming import StreamingDecoder
 
     decoder = StreamingDecoder(tokenizer, errors=errors)
     out, position, text = sys.stdout.buffer, 0, ""

@@ -12,7 +12,7 @@ from tokbench.cli import completion
 from tokbench.cli.options import EngineChoice, ProgressChoice
 
 if TYPE_CHECKING:
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.request import OpenRequest
 
 _MOST_DIGITS = 20

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.tokens import SpecialPolicy
+from tokbench.core.tokens import SpecialPolicy
 
 
 class ColorChoice(StrEnum):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.sweeping import Sweep
     from tokbench.metrics.catalogue import Metric
     from tokbench.render.charts.layout import Spec
-    from tokbench.render.exports import Form
+    from tokbench.render.comparison.exports import Form
     from tokbench.render.html.report import Curve
 
 _ALL, _HELP = "all", "help"
@@ -72,8 +72,8 @@ class Output:
         Raises:
             StoreError: the file cannot be written.
         """
+        from tokbench.files.file import write_file
         from tokbench.render.console import as_text, make_console
-        from tokbench.store.file import write_file
 
         if self.form == "terminal" and self.out is None:
             render(make_console(color=self.color))
@@ -155,7 +155,7 @@ def comparison_forms(
     comparison: Comparison, *, metrics: Sequence[Metric] | None = None
 ) -> dict[Form, Callable[[], bytes]]:
     """A comparison in the forms that other programs read."""
-    from tokbench.render import exports
+    from tokbench.render.comparison import exports
 
     return {
         "json": lambda: exports.as_json(comparison, metrics=metrics),
@@ -207,7 +207,7 @@ class Pictures:
         from tokbench import judging
         from tokbench.render.charts.sweep import sweep_chart
         from tokbench.render.html.report import page_curve
-        from tokbench.render.sweep_tables import curve_of
+        from tokbench.render.sweep.tables import curve_of
 
         if self.html is not None:
             comparison = judging.compare_largest(sweep, corpus, seed=seed)
@@ -224,8 +224,8 @@ class Pictures:
         curve: Curve | None = None,
     ) -> None:
         from tokbench.evaluation.samples import samples_of
+        from tokbench.files.file import write_file
         from tokbench.render.html.report import html_report
-        from tokbench.store.file import write_file
 
         if self.html is not None:
             samples = samples_of(comparison, corpus)
@@ -233,8 +233,8 @@ class Pictures:
             write_file(self.html, page)
 
     def _write_plots(self, chart: Callable[[], Spec]) -> None:
+        from tokbench.files.file import write_file
         from tokbench.render.charts.drawing import drawn
-        from tokbench.store.file import write_file
 
         for plot in self.plots:
             write_file(plot, drawn(chart(), plot))

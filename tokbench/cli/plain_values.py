@@ -74,7 +74,7 @@ def _is_within(value: Any, described: Any) -> bool:
 def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
     """What is wrong with the value of a parameter, in our words; None for a type that has no words here."""
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        from tokbench.near_names import meant  # here, as only mistakes need it
+        from tokbench.core.near_names import meant  # here, as only mistakes need it
 
         choices = [str(choice.value) for choice in annotation]
         nearest = meant(value, choices, otherwise="")

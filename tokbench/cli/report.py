@@ -42,8 +42,8 @@ def report(
     from tokbench import judging
     from tokbench.cli.output import asked_for, chosen_metrics, tells_metrics
     from tokbench.render.progress import showing_progress
-    from tokbench.render.report import render_reports
-    from tokbench.render.report_exports import reports_forms
+    from tokbench.render.report.exports import reports_forms
+    from tokbench.render.report.terminal import render_reports
 
     if tells_metrics(metrics, form):
         return

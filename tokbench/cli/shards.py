@@ -30,10 +30,10 @@ from tokbench.cli.texts import TextChoices, tell_problems
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.tokens import SpecialPolicy
     from tokbench.corpus import Corpus
-    from tokbench.interfaces import Tokenizer
     from tokbench.shards.reading import Shards
-    from tokbench.tokens import SpecialPolicy
 
 SHARD_TOKENS = 100_000_000
 _FAILED = 3
@@ -168,8 +168,8 @@ class ShardChoices:
 
     def _corpus(self, paths: Sequence[str], reading: TextChoices) -> Corpus:
         """The corpus of some paths. Raises `CorpusError`, `ConfigError` for an argument that is a text."""
+        from tokbench.corpus.inputs import is_text
         from tokbench.errors import ConfigError
-        from tokbench.inputs import is_text
 
         for path in paths:
             if is_text(path):

@@ -64,8 +64,8 @@ def sweep(
     """
     from tokbench import judging, workbench
     from tokbench.render.progress import showing_progress
-    from tokbench.render.sweep import render_sweep
-    from tokbench.render.sweep_exports import sweep_forms
+    from tokbench.render.sweep.exports import sweep_forms
+    from tokbench.render.sweep.terminal import render_sweep
 
     shares = chosen_mix(mix)
     output = form.output()

@@ -23,9 +23,9 @@ from tokbench.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokbench.core.interfaces import Progress
     from tokbench.corpus import Corpus
-    from tokbench.inputs import TextInput
-    from tokbench.interfaces import Progress
+    from tokbench.corpus.inputs import TextInput
 
 
 STDIN = "-"
@@ -48,10 +48,10 @@ class TextChoices:
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
     def read(self, arguments: list[str] | None, *, progress: Progress | None = None) -> Iterator[TextInput]:
-        """The texts of arguments, or of stdin without any; raises as `tokbench.inputs.read_inputs`."""
+        """The texts of arguments, or of stdin without any; raises as `tokbench.corpus.inputs.read_inputs`."""
+        from tokbench.core.interfaces import no_progress
+        from tokbench.corpus.inputs import read_inputs
         from tokbench.errors import ConfigError
-        from tokbench.inputs import read_inputs
-        from tokbench.interfaces import no_progress
 
         if self.text and self.file:
             raise ConfigError("--text and --file cannot both be meant", hint="give one of them, or neither")

@@ -14,16 +14,16 @@ from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO
 
-from tokbench.compression import MAGIC
 from tokbench.corpus.files import STDIN, CorpusFile, unreadable
 from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
-from tokbench.reading import open_regular
+from tokbench.files.compression import MAGIC
+from tokbench.files.reading import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from io import BufferedReader
 
-    from tokbench.compression import Compression
+    from tokbench.files.compression import Compression
 
 BLOCK_BYTES = 1 << 20
 HEAD_BYTES = 8192

@@ -17,7 +17,7 @@ from tokbench.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tokbench.compression import Compression
+    from tokbench.files.compression import Compression
 
 Kind = Literal["text", "jsonl", "parquet"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from tokbench.core.interfaces import TextIdentity
 from tokbench.corpus.sample import Smallest, share_of
 from tokbench.errors import TextError
-from tokbench.interfaces import TextIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

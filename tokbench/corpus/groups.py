@@ -6,9 +6,9 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from tokbench.core.near_names import meant
 from tokbench.corpus.files import printable
 from tokbench.errors import ConfigError
-from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

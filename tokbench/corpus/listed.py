@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ModelFormatError
-from tokbench.reading import read_regular
+from tokbench.files.reading import read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path

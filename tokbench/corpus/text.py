@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.compression import compression_of
+from tokbench.core.plurals import counted, is_or_are, was_or_were
 from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
 from tokbench.corpus.bytes import HEAD_BYTES
 from tokbench.errors import CorpusError
-from tokbench.plurals import counted, is_or_are, was_or_were
+from tokbench.files.compression import compression_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from tokbench.interfaces import files_read
+from tokbench.core.interfaces import files_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.interfaces import Progress
+    from tokbench.core.interfaces import Progress
 
 _SECONDS_BETWEEN_REPORTS = 0.1
 

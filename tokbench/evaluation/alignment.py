@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tokbench.interfaces import files_read
+from tokbench.core.interfaces import files_read
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.interfaces import KnowsLoadingTime, no_progress
+from tokbench.core.near_names import meant
+from tokbench.core.plurals import counted
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, AlignedLines
@@ -18,15 +21,13 @@ from tokbench.evaluation.provenance import Provenance, knows_training_text, prov
 from tokbench.evaluation.reading import Reading
 from tokbench.evaluation.throughput import throughput_of
 from tokbench.evaluation.verdict import group_interval_gaps, interval_gap, verdict_of
-from tokbench.interfaces import KnowsLoadingTime, no_progress
 from tokbench.metrics.cost import Model
 from tokbench.metrics.ratios import ratio
-from tokbench.near_names import meant
-from tokbench.plurals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from tokbench.core.interfaces import Progress, Tokenizer
     from tokbench.corpus import Document
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from tokbench.evaluation.measuring import Evaluation
     from tokbench.evaluation.mixing import Mix, Mixed
     from tokbench.evaluation.throughput import Throughput
-    from tokbench.interfaces import Progress, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, fields
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.interfaces import AdvisesTrainingSize, files_read, no_progress
 from tokbench.errors import TrainingError
 from tokbench.evaluation.training_process import trained_apart
-from tokbench.interfaces import AdvisesTrainingSize, files_read, no_progress
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from tokbench.core.interfaces import Progress, Tokenizer
     from tokbench.evaluation.splitting import Split
-    from tokbench.interfaces import Progress, Tokenizer
 
 BACKENDS = ("bpe", "sentencepiece", "wordpiece", "unigram")
 BASELINES = ("byte", "char")

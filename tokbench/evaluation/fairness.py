@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError
 from tokbench.metrics.fairness import gini, premiums
 from tokbench.metrics.intervals import Resampled, resamples
-from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

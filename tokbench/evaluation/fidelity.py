@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokbench.core.interfaces import Encoded, Tokenizer
     from tokbench.corpus import Document
-    from tokbench.interfaces import Encoded, Tokenizer
 
 FAILURES_KEPT = 5
 

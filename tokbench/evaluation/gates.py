@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError
 from tokbench.metrics.catalogue import METRICS, metric_named
-from tokbench.near_names import meant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

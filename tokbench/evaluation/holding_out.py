@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.core.interfaces import no_progress
 from tokbench.corpus.watched import watched
 from tokbench.evaluation.alignment import lines_of
 from tokbench.evaluation.blocks import block_size, blocks_in, blocks_of
-from tokbench.interfaces import no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from tokbench.core.interfaces import Progress
     from tokbench.corpus import Corpus, Document
-    from tokbench.interfaces import Progress
 
 HELD_OUT = 10
 """One part in so many is held out."""

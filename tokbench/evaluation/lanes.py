@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.core.interfaces import Decoding, Encoded, EncodedSpans, TellsDecoding
+from tokbench.core.spans import TiledSpans
 from tokbench.evaluation.fidelity import all_kept, fidelity_of
 from tokbench.evaluation.losses import CAUSES, error_count
-from tokbench.interfaces import Decoding, Encoded, EncodedSpans, TellsDecoding
 from tokbench.metrics.counts import COUNTS
 from tokbench.metrics.kernel import current_kernel
 from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, place_of
-from tokbench.spans import TiledSpans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.corpus import Document
     from tokbench.evaluation.fidelity import Failure
-    from tokbench.interfaces import Tokenizer
     from tokbench.metrics.kernel import Measurer
     from tokbench.metrics.vocabulary import Vocabulary
 

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.core.interfaces import no_progress, reading_of
+from tokbench.core.spans import PieceTable, TiledSpans, encode_spans
 from tokbench.errors import TextError
 from tokbench.evaluation.alignment import is_aligned_unit
 from tokbench.evaluation.fidelity import FAILURES_KEPT, Stability
 from tokbench.evaluation.lanes import Batch, Lane, on_lanes
-from tokbench.interfaces import no_progress, reading_of
 from tokbench.metrics.classes import character_classes
 from tokbench.metrics.kernel import current_kernel
 from tokbench.metrics.tally import DOCUMENT_COUNTS, Tally, pooled
 from tokbench.metrics.vocabulary import vocabulary_of
-from tokbench.spans import PieceTable, TiledSpans, encode_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from tokbench.core.interfaces import Encoded, EncodedSpans, Progress, Tokenizer, TokenizerInfo
     from tokbench.corpus import Document
     from tokbench.evaluation.fidelity import Failure
-    from tokbench.interfaces import Encoded, EncodedSpans, Progress, Tokenizer, TokenizerInfo
     from tokbench.metrics.vocabulary import Vocabulary
 
 _BATCH_CHARACTERS = 1 << 21

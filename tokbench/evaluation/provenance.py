@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
+from tokbench.core.interfaces import KnowsTrainingText
 from tokbench.corpus.fingerprint import overlap
 from tokbench.corpus.lines import line_overlap
 from tokbench.evaluation.wording import percent
-from tokbench.interfaces import KnowsTrainingText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokbench.core.interfaces import TextIdentity, Tokenizer
     from tokbench.evaluation.contestants import Contestant
     from tokbench.evaluation.reading import Reading
-    from tokbench.interfaces import TextIdentity, Tokenizer
     from tokbench.metrics.vocabulary import Vocabulary
 
 

@@ -7,15 +7,15 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tokbench.core.interfaces import files_read, known_bytes
 from tokbench.corpus import Fingerprint
 from tokbench.corpus.lines import Lines
-from tokbench.interfaces import files_read, known_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from tokbench.core.interfaces import LineIdentity, TextIdentity
     from tokbench.corpus import Document
-    from tokbench.interfaces import LineIdentity, TextIdentity
 
 _BEGINNING_CHARACTERS = 1 << 20
 _LINES_OF_GROUP = 200

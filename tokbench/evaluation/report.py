@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.core.interfaces import no_progress
+from tokbench.core.plurals import counted
 from tokbench.evaluation.robustness import Robustness, robustness_of
 from tokbench.evaluation.spending import Spending, spending_of
 from tokbench.evaluation.sweeping import nested_merges
-from tokbench.interfaces import no_progress
 from tokbench.metrics.counts import LONGEST_NUMBER
 from tokbench.metrics.distribution import frequency_deciles, length_histogram
 from tokbench.metrics.nested import scaffold_entries
-from tokbench.plurals import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tokbench.core.interfaces import Progress, Tokenizer
     from tokbench.evaluation.comparison import Comparison, Judged
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.reading import Reading
-    from tokbench.interfaces import Progress, Tokenizer
     from tokbench.metrics.tally import Tally
 
 _USED_SHOWN = 20

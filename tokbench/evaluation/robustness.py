@@ -11,7 +11,7 @@ from tokbench.metrics.robustness import edit_distance, rewritings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 _LINES = 200
 

@@ -12,10 +12,10 @@ from tokbench.evaluation.splitting import split_corpus
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.tokens import Segmentation
     from tokbench.corpus import Corpus, Document
     from tokbench.evaluation.comparison import Comparison
-    from tokbench.interfaces import Tokenizer
-    from tokbench.tokens import Segmentation
 
 PER_GROUP = 3
 MOST = 120

@@ -7,19 +7,19 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.interfaces import no_progress
 from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
 from tokbench.corpus.watched import watched
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
 from tokbench.evaluation.holding_out import Plan, plan_of
 from tokbench.evaluation.wording import listed, percent
-from tokbench.interfaces import no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from tokbench.core.interfaces import Progress
     from tokbench.corpus import Document
-    from tokbench.interfaces import Progress
 
 _EVEN = (0.08, 0.12)
 """Shares of a group that are a tenth."""

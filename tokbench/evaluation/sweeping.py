@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.interfaces import no_progress
+from tokbench.core.models import ByteLevelBpe, DescribesItself, NestsVocabularies
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import AlignedLines
@@ -14,22 +16,20 @@ from tokbench.evaluation.measuring import evaluate
 from tokbench.evaluation.mixing import Candidate, cheapest, inverted, mixed, mixed_beside
 from tokbench.evaluation.recommending import knee_of, recommend
 from tokbench.evaluation.verdict import group_interval_gaps, interval_gap
-from tokbench.interfaces import no_progress
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
 from tokbench.metrics.ratios import ratio
-from tokbench.models import ByteLevelBpe, DescribesItself, NestsVocabularies
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from tokbench.core.interfaces import Progress, Tokenizer
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.mixing import Mix, Mixed
     from tokbench.evaluation.recommending import Recommendation
     from tokbench.evaluation.splitting import Split
-    from tokbench.interfaces import Progress, Tokenizer
     from tokbench.metrics.intervals import Resampled
 
 _BASE = 256

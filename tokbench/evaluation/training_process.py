@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import IO
 
-    from tokbench.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Progress, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tokbench.formats.ranked_merges import last_pair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.models import ByteLevelBpe
+    from tokbench.core.models import ByteLevelBpe
 
 Merge = tuple[int, int, int]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokbench.core.tokens import Span, TokenKind
 from tokbench.metrics import reference
 from tokbench.metrics.classes import NUM_CODE_POINTS, CharacterClass
 from tokbench.metrics.counts import COUNTS, LONGEST_NUMBER
-from tokbench.tokens import Span, TokenKind
 
 if TYPE_CHECKING:
     from typing import Any

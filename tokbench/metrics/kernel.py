@@ -1,6 +1,6 @@
 """Which measuring kernel runs: the compiled one, or its twin in Python.
 
-Both offer one class, `Measurer`; `tokbench.compiled` chooses.
+Both offer one class, `Measurer`; `tokbench.native.compiled` chooses.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tokbench.compiled import chosen_module, is_installed
+from tokbench.native.compiled import chosen_module, is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_COMPILED = "tokbench.metrics._measure"
+_COMPILED = "tokbench.native._metrics"
 
 
 class Measurer(Protocol):

@@ -12,9 +12,9 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokbench.core.tokens import Span
 from tokbench.metrics.classes import CharacterClass, character_classes
 from tokbench.metrics.counts import COUNTS, OPERATORS
-from tokbench.tokens import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.opening.recognition import Format, Source, recognise, recognise_without
 from tokbench.opening.request import ENGINES, Opened, OpenRequest
-from tokbench.saving import SaveableTokenizer
+from tokbench.store.saving import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 __all__ = ["ENGINES", "Format", "OpenRequest", "Opened", "Source", "open_found", "open_path", "recognise"]
 

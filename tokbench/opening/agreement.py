@@ -72,9 +72,9 @@ class CharacterAgreement:
         """Whether that is known of a text without looking closer."""
         if self._kernel != "native":
             return False
-        from tokbench.backends.bpe import _native
+        from tokbench.native import _bpe
 
-        return _native.all_marked(text, self._agreed)
+        return _bpe.all_marked(text, self._agreed)
 
     def _disputed_among(self, characters: set[str]) -> set[str]:
         """Those of some characters that the library and the kernel put into different classes."""
@@ -92,9 +92,9 @@ class CharacterAgreement:
 def classes_here(characters: set[str], *, kernel: str) -> dict[str, int]:
     """The class of each character to the kernel that runs; 0 for none of them."""
     if kernel == "native":
-        from tokbench.backends.bpe import _native
+        from tokbench.native import _bpe
 
-        return {character: _native.class_of(ord(character)) for character in characters}
+        return {character: _bpe.class_of(ord(character)) for character in characters}
     import regex
 
     found = {

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.errors import TokbenchError
-from tokbench.formats.tokenizer_config import (
+from tokbench.formats.tokenizer_config.fields import (
     DEFAULT_TEMPLATE,
     ROLES,
     AddedToken,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from tokbench.adapters.huggingface_decoding import JoinedPieces
-from tokbench.models import TokenFlags
+from tokbench.core.models import TokenFlags
+from tokbench.libraries.huggingface.decoding import JoinedPieces
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

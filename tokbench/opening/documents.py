@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
+from tokbench.core.ids import ids_held
 from tokbench.errors import ModelFormatError
-from tokbench.ids import ids_held
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.added_tokens import completed
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.provable import NotProvableError, byte_level_bpe, check_bpe, merge_pairs
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.models import ByteLevelBpe
+    from tokbench.core.models import ByteLevelBpe
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
 

@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.base import surrogate_error, utf8
-from tokbench.saving import SaveableTokenizer
-from tokbench.tokens import SpecialPolicy
+from tokbench.core.base import surrogate_error, utf8
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.store.saving import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.backends.bpe.kernel import Kernel
-    from tokbench.interfaces import Encoded, EncodedSpans
-    from tokbench.models import ByteLevelBpe
+    from tokbench.core.interfaces import Encoded, EncodedSpans
+    from tokbench.core.models import ByteLevelBpe
+    from tokbench.core.tokens import Token
     from tokbench.opening.agreement import CharacterAgreement
-    from tokbench.tokens import Token
 
 
 class ExactBpe(BpeTokenizer):
@@ -75,7 +75,7 @@ class ExactBpe(BpeTokenizer):
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
             TextError: a text holds a lone surrogate.
         """
-        from tokbench.spans import divided_ids
+        from tokbench.core.spans import divided_ids
 
         return divided_ids(
             texts,
@@ -94,7 +94,7 @@ class ExactBpe(BpeTokenizer):
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
-        from tokbench.spans import divided, encode_spans
+        from tokbench.core.spans import divided, encode_spans
 
         return divided(
             texts,

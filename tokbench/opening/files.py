@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError, StoreError
+from tokbench.files.reading import decode_text, first_repeated, load_strict_json, open_regular, read_regular
 from tokbench.opening.packed import compression_in, unpacked, unpacked_head
 from tokbench.opening.stand_ins import refuse_stand_in
-from tokbench.reading import decode_text, first_repeated, load_strict_json, open_regular, read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path

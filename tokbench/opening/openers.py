@@ -21,7 +21,7 @@ _OPENERS = {
     Format.SENTENCEPIECE: "pieces:open_file",
     Format.VOCAB_AND_MERGES: "vocab_and_merges:open_merged",
     Format.WORDPIECE_VOCAB: "vocabularies:open_word_list",
-    Format.GGUF: "gguf_models:open_gguf",
+    Format.GGUF: "gguf.models:open_gguf",
     Format.LLAMA2C: "pieces:open_llama2c",
 }
 

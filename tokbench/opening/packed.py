@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from tokbench.compression import compression_of
 from tokbench.errors import CorpusError, ModelFormatError
+from tokbench.files.compression import compression_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from tokbench.compression import Compression
+    from tokbench.files.compression import Compression
 
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 """How compressed files are called."""

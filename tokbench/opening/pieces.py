@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokbench.adapters.sentencepiece_models import open_model
+from tokbench.core.post_processing import NOTHING
 from tokbench.errors import ModelFormatError
-from tokbench.formats.llama2c import DOMAIN
-from tokbench.formats.llama2c_model import model_of_llama2c
+from tokbench.formats.llama2c.model import model_of_llama2c
+from tokbench.formats.llama2c.vocabulary import DOMAIN
 from tokbench.formats.protobuf import fields
-from tokbench.formats.sentencepiece_model import parse_model, special_tokens_of
+from tokbench.formats.sentencepiece.model import parse_model, special_tokens_of
+from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
@@ -18,7 +19,6 @@ from tokbench.opening.recognition import Format
 from tokbench.opening.request import Opened
 from tokbench.opening.sentinels import with_sentinels
 from tokbench.opening.templates import template_beside
-from tokbench.post_processing import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

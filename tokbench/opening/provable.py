@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.models import ByteLevelBpe
+from tokbench.core.post_processing import template_size
 from tokbench.errors import ModelFormatError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.tokenizer_json import from_byte_level
-from tokbench.models import ByteLevelBpe
 from tokbench.opening.document_tokens import AddedTokens, NotProvableError, added_tokens
 from tokbench.opening.patterns import known_pattern
-from tokbench.post_processing import template_size
 
 __all__ = ["DocumentBpe", "NotProvableError", "byte_level_bpe", "check_bpe", "document_bpe", "merge_pairs"]
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.models import PostProcessing
+    from tokbench.core.models import PostProcessing
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,18 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
+from tokbench.core.ids import check_largest_id, ids_held
+from tokbench.core.models import ByteLevelBpe
+from tokbench.core.plurals import counted, is_or_are
+from tokbench.core.special_tokens import check_special_tokens
+from tokbench.core.token_table import TokenTable
 from tokbench.errors import ConfigError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
-from tokbench.ids import check_largest_id, ids_held
-from tokbench.models import ByteLevelBpe
 from tokbench.opening.added_tokens import beside_ranks
 from tokbench.opening.files import read_file
 from tokbench.opening.known_ranks import KNOWN_BY_SHA256, likely_pattern
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.request import Opened
-from tokbench.plurals import counted, is_or_are
-from tokbench.special_tokens import check_special_tokens
-from tokbench.token_table import TokenTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     import tiktoken
 
-    from tokbench.adapters.tiktoken import TiktokenTokenizer
-    from tokbench.formats.tokenizer_config import TokenizerConfig
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+    from tokbench.libraries.tiktoken import TiktokenTokenizer
     from tokbench.opening.known_ranks import KnownRanks
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
@@ -129,7 +129,7 @@ def open_rank_table(
     )
 
     def library() -> TiktokenTokenizer:
-        from tokbench.adapters.tiktoken import TiktokenTokenizer
+        from tokbench.libraries.tiktoken import TiktokenTokenizer
 
         return TiktokenTokenizer.from_ranks(
             tokens.ranks(), name=name, pattern=text, special_tokens=special_tokens

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokbench import store
 from tokbench.errors import ModelFormatError, StoreError
-from tokbench.formats.tokenizer_config import TokenizerConfig
+from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening.files import is_packed, read_file, read_head
 from tokbench.opening.packed import SUFFIXES, plain_name
 from tokbench.opening.snapshots import model_of_snapshot, snapshot_in
@@ -165,10 +165,10 @@ def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
     from tokbench.formats.gguf import MAGIC
 
     yield Format.GGUF, lambda head: head.startswith(MAGIC)
-    from tokbench.formats.sentencepiece_model import looks_like_model
+    from tokbench.formats.sentencepiece.model import looks_like_model
 
     yield Format.SENTENCEPIECE, looks_like_model
-    from tokbench.formats.llama2c_model import looks_like_llama2c
+    from tokbench.formats.llama2c.model import looks_like_llama2c
 
     yield Format.LLAMA2C, looks_like_llama2c
 

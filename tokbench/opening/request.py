@@ -10,7 +10,7 @@ from tokbench.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.recognition import Source
 
 ENGINES = ("auto", "native", "library")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench import store
-from tokbench.models import ByteLevelBpe, DescribesItself
+from tokbench.core.models import ByteLevelBpe, DescribesItself
 from tokbench.opening.request import Opened
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
 
@@ -36,7 +36,7 @@ def open_binary(source: Source, request: OpenRequest) -> Opened:
         ConfigError: the request asks for what it does not have.
     """
     from tokbench.formats.tokbin import Model
-    from tokbench.tokbin import open_tokbin
+    from tokbench.opening.tokbin import open_tokbin
 
     request.takes_nothing("a tokbin file")
     tokenizer = open_tokbin(source.files[0])

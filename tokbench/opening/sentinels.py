@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokbench.formats.tokenizer_config import AddedToken
+from tokbench.formats.tokenizer_config.fields import AddedToken
 from tokbench.opening.tokenizer_classes import json_beside
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from tokbench.formats.tokenizer_config import TokenizerConfig
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _CLASS = "T5Tokenizer"
 _USUAL = 100

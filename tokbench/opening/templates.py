@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.models import PostProcessing, Template, TemplatePart
+from tokbench.core.models import PostProcessing, Template, TemplatePart
+from tokbench.core.post_processing import NOTHING
 from tokbench.opening.tokenizer_classes import json_beside
-from tokbench.post_processing import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tokbench.formats.tokenizer_config import TokenizerConfig
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _ENDS = {"T5Tokenizer"}
 """End each text with the role eos, whatever is said. Others do what `add_bos_token` and `add_eos_token` say: what

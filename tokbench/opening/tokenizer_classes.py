@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.formats.tokenizer_config import TokenizerConfig
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 _SAY_NOTHING = {"PreTrainedTokenizer", "TokenizersBackend"}

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.formats.tokenizer_config import TokenizerConfig
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import Opened
     from tokbench.opening.tokenizer_classes import Declared, TokenizerClass

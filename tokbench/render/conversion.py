@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.plurals import counted
+from tokbench.core.plurals import counted
 from tokbench.render.glyphs import spelled
 from tokbench.render.layout import print_rows
 from tokbench.render.tables import visible
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.conversion import ConvertResult
-    from tokbench.formats.disagreement import Disagreement
-    from tokbench.formats.proof import ProofResult
+    from tokbench.convert.conversion import ConvertResult
+    from tokbench.convert.disagreement import Disagreement
+    from tokbench.convert.proof import ProofResult
 
 _IDS_SHOWN = 24
 _IDS_BEFORE = 4

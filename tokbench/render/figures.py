@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.core.plurals import counted
 from tokbench.metrics.intervals import FEWEST_UNITS
-from tokbench.plurals import counted
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:

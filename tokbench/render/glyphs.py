@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import get_character_cell_size
 
-from tokbench.graphemes import clusters
+from tokbench.core.graphemes import clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.metrics.explaining import Explained, explained
-from tokbench.render.exports import latex_table, markdown_table
+from tokbench.render.comparison.exports import latex_table, markdown_table
 from tokbench.render.layout import plain_table, print_table
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.render.exports import Form, Row
+    from tokbench.render.comparison.exports import Form, Row
 
 _HEADS = ("name", "head", "unit", "better", "meaning")
 _WIDE = 120

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rich.color import Color
 from rich.style import Style
 
-from tokbench.tokens import TokenKind
+from tokbench.core.tokens import TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

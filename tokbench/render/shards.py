@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.plurals import counted
+from tokbench.core.plurals import counted
 from tokbench.render.amounts import rate
 from tokbench.render.layout import grid, print_table
 from tokbench.render.tables import visible

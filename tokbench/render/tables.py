@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.plurals import counted
+from tokbench.core.plurals import counted
 from tokbench.render.amounts import amount, rate
 from tokbench.render.glyphs import spelled
 from tokbench.render.glyphs import visible as visible_word
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from tokbench.interfaces import BackendInfo
+    from tokbench.core.interfaces import BackendInfo
     from tokbench.listing_results import BackendsResult, CorpusResult, DoctorResult, ListResult
     from tokbench.results import TrainResult
 

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 
-from tokbench.graphemes import cut_clusters
+from tokbench.core.graphemes import cut_clusters
+from tokbench.core.tokens import TokenKind
 from tokbench.render.glyphs import Glyph, Strip, byte_glyphs, cut_glyphs, sign, strip
 from tokbench.render.palette import FAINT
-from tokbench.tokens import TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from tokbench.core.tokens import Segmentation, Span, Token
     from tokbench.render.palette import Look, Palette
-    from tokbench.tokens import Segmentation, Span, Token
 
 MIN_WIDTH = 20
 """The narrowest view: it holds the widest name, and an id of 32 bits."""
@@ -88,7 +88,7 @@ def token_lines(
         palette: the colours; None for separators instead.
         ids: whether each token's id stands beneath it.
 
-    >>> from tokbench.tokens import Segmentation, Span, Token, TokenKind
+    >>> from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
     >>> hi, x = Token(7, b"Hi", Span(0, 2), TokenKind.NORMAL), Token(8, b" x", Span(2, 4), TokenKind.NORMAL)
     >>> [plain(line) for line in token_lines(Segmentation("Hi x", (hi, x)), width=40)]
     ['Hi│·x']

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from tokbench.plurals import counted, is_or_are
+from tokbench.core.plurals import counted, is_or_are
 from tokbench.render.glyphs import glyphs_of, spelled, visible
 from tokbench.render.palette import FAINT, palette_for
 from tokbench.render.token_view import MIN_WIDTH, Line, Row, token_lines
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from tokbench.graphemes import CutCluster
+    from tokbench.core.graphemes import CutCluster
+    from tokbench.core.tokens import Token
     from tokbench.render.glyphs import Glyph
     from tokbench.results import VizResult, VizTokenizer
-    from tokbench.tokens import Token
 
 Layout = Literal["stacked", "side-by-side"]
 
@@ -156,9 +156,9 @@ def _header(view: VizTokenizer, *, width: int) -> Text:
 def _statistics(view: VizTokenizer) -> Text:
     """What the tokens add up to.
 
-    >>> from tokbench.interfaces import TokenizerInfo
+    >>> from tokbench.core.interfaces import TokenizerInfo
     >>> from tokbench.results import VizTokenizer
-    >>> from tokbench.tokens import Segmentation
+    >>> from tokbench.core.tokens import Segmentation
     >>> info = TokenizerInfo("mine", "bpe", 300, {}, lossless=True, kernel="native")
     >>> _statistics(VizTokenizer(info, Segmentation("", ()))).plain
     '0 characters · 0 bytes · 0 tokens'
@@ -267,9 +267,9 @@ def _beside(rows: Iterable[Row | None], *, width: int) -> Row:
 def _comparison(views: Sequence[VizTokenizer]) -> Text:
     """The tokenizers by their tokens, fewest first.
 
-    >>> from tokbench.interfaces import TokenizerInfo
+    >>> from tokbench.core.interfaces import TokenizerInfo
     >>> from tokbench.results import VizTokenizer
-    >>> from tokbench.tokens import Segmentation, Span, Token, TokenKind
+    >>> from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
     >>> def view(name, tokens):
     ...     made = Segmentation("", (Token(0, b"", Span(0, 0), TokenKind.NORMAL),) * tokens)
     ...     return VizTokenizer(TokenizerInfo(name, "bpe", 300, {}, lossless=True, kernel="native"), made)

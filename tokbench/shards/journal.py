@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
-from tokbench.reading import load_json
+from tokbench.files.reading import load_json
 from tokbench.shards.layout import (
     MAX_INDEX_BYTES,
     CorpusEntry,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from tokbench.interfaces import Progress
+    from tokbench.core.interfaces import Progress
     from tokbench.shards.plan import Plan
 
 JOURNAL_NAME = "journal.jsonl"

@@ -31,10 +31,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import DocumentUnit, ErrorPolicy
 from tokbench.errors import ModelFormatError
-from tokbench.reading import load_json
-from tokbench.tokens import SpecialPolicy
+from tokbench.files.reading import load_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from io import FileIO
 
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.tokens import SpecialPolicy
     from tokbench.corpus import Corpus
     from tokbench.corpus.files import CorpusFile
-    from tokbench.interfaces import Tokenizer
-    from tokbench.tokens import SpecialPolicy
 
 _EOS_NAMES = ("<|endoftext|>", "<|end_of_text|>", "<|eos|>", "<eos>", "</s>", "[EOS]", "[SEP]")
 """What tokenizers call the special token that ends a document; the first that there is, is taken."""

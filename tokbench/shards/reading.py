@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.core.plurals import counted
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
-from tokbench.plurals import counted
-from tokbench.reading import open_regular, read_regular
+from tokbench.files.reading import open_regular, read_regular
 from tokbench.shards.layout import (
     INDEX_NAME,
     MAX_INDEX_BYTES,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
 
 _INCOMPLETE = "the folder is incomplete: restore it, or encode again"
 

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from tokbench.core.interfaces import no_progress
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import MOST_DOCUMENT_BYTES, Problems, open_corpus
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
-from tokbench.interfaces import no_progress
 from tokbench.results import VerifyResult
 from tokbench.shards.journal import JOURNAL_NAME
 from tokbench.shards.layout import INDEX_NAME, OWN_FILE, ShardEntry
 from tokbench.shards.plan import identity_of
 from tokbench.shards.reading import Shards, folder_of, read_index
 from tokbench.shards.shard_file import sha256_of
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from tokbench.core.interfaces import Progress, Tokenizer
     from tokbench.corpus import Corpus, DocumentUnit, ErrorPolicy
-    from tokbench.interfaces import Progress, Tokenizer
     from tokbench.shards.layout import ShardIndex
 
 _CHUNK = 1 << 22

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.core.interfaces import no_progress
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import Problems
 from tokbench.corpus.given import corpus_of
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
-from tokbench.interfaces import no_progress
+from tokbench.files.file import write_file
 from tokbench.shards.journal import JOURNAL_NAME, Journal, refuse_other_plan
 from tokbench.shards.layout import (
     INDEX_NAME,
@@ -30,8 +32,6 @@ from tokbench.shards.layout import (
 from tokbench.shards.plan import Plan, in_order, make_plan, planned_files
 from tokbench.shards.reading import Shards, folder_of, open_shards
 from tokbench.shards.shard_file import ShardFile, sha256_of
-from tokbench.store.file import write_file
-from tokbench.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokbench.core.interfaces import Encoded, Progress, Tokenizer
     from tokbench.corpus import Corpus
     from tokbench.corpus.files import CorpusFile
-    from tokbench.interfaces import Encoded, Progress, Tokenizer
 
 SHARD_TOKENS = 100_000_000
 _BATCH_CHARACTERS = 4 << 20

@@ -17,9 +17,8 @@ from itertools import chain, groupby, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tokbench import store
-from tokbench.base import utf8
-from tokbench.errors import ConfigError, ModelFormatError, TrainingError
-from tokbench.interfaces import (
+from tokbench.core.base import utf8
+from tokbench.core.interfaces import (
     ByteDocuments,
     Encoded,
     EncodedSpans,
@@ -28,15 +27,16 @@ from tokbench.interfaces import (
     no_progress,
     reading_of,
 )
-from tokbench.saving import SaveableTokenizer
-from tokbench.special_tokens import SpecialTokenFinder, check_special_tokens
-from tokbench.tokens import Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.special_tokens import SpecialTokenFinder, check_special_tokens
+from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
+from tokbench.errors import ConfigError, ModelFormatError, TrainingError
+from tokbench.store.saving import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.interfaces import Progress, TextIdentity
+    from tokbench.core.interfaces import Progress, TextIdentity
 
 UNKNOWN = "[UNK]"
 VOCABULARY_NAME = "vocabulary.json"
@@ -142,7 +142,7 @@ class FrequentTokenizer(SaveableTokenizer):
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
         import numpy as np
 
-        from tokbench.spans import KIND_NUMBERS, byte_places, offsets_of, running_places
+        from tokbench.core.spans import KIND_NUMBERS, byte_places, offsets_of, running_places
 
         del threads
         for text in texts:
@@ -240,7 +240,7 @@ _Made = TypeVar("_Made", bound=FrequentTokenizer)
 
 
 class _FrequentBackend(Generic[_Made]):
-    """What `char` and `word` share; see `tokbench.interfaces.Backend`."""
+    """What `char` and `word` share; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str]
     kernel: ClassVar[str] = "python"
@@ -324,7 +324,7 @@ class _FrequentBackend(Generic[_Made]):
 
 
 class CharBackend(_FrequentBackend[CharTokenizer]):
-    """The registered backend "char"; see `tokbench.interfaces.Backend`."""
+    """The registered backend "char"; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str] = "char"
     summary: ClassVar[str] = "a baseline: every frequent character is a token"
@@ -333,7 +333,7 @@ class CharBackend(_FrequentBackend[CharTokenizer]):
 
 
 class WordBackend(_FrequentBackend[WordTokenizer]):
-    """The registered backend "word"; see `tokbench.interfaces.Backend`."""
+    """The registered backend "word"; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str] = "word"
     summary: ClassVar[str] = "a baseline: every frequent word is a token, and what stands between words"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tokbench.interfaces import Progress, no_progress
+from tokbench.core.interfaces import Progress, no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
-    from tokbench.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.listing_results import Check
 
 
 class BpeBackend:
-    """The registered backend "bpe"; see `tokbench.interfaces.Backend`."""
+    """The registered backend "bpe"; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str] = "bpe"
     summary: ClassVar[str] = "byte-level BPE, ours: exact, fast, opens in tiktoken and tokenizers"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern
+from tokbench.core.special_tokens import check_special_tokens
 from tokbench.errors import ConfigError
-from tokbench.special_tokens import check_special_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

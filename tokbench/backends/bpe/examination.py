@@ -64,11 +64,9 @@ def _trains_alike(kernel: Kernel) -> bool:
 def _tables() -> Iterator[Check]:
     import regex
 
-    from tokbench.backends.bpe import _native
+    from tokbench.native import _bpe
 
-    yield Check(
-        "  character tables", f"from {_native.UNICODE_TABLES}; installed is regex {regex.__version__}"
-    )
+    yield Check("  character tables", f"from {_bpe.UNICODE_TABLES}; installed is regex {regex.__version__}")
 
 
 _REINSTALL = "pip install --force-reinstall --no-cache-dir tokbench"

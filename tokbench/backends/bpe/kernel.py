@@ -1,7 +1,7 @@
 """Which kernel runs: the compiled one, or its twin in Python.
 
 Both offer the same things: a counter of pre-tokens, `train`, an encoder, a decoder, `split`, `read_ranks`;
-`tokbench.compiled` chooses. TOKBENCH_SIMD names the tier in which the compiled one reads text,
+`tokbench.native.compiled` chooses. TOKBENCH_SIMD names the tier in which the compiled one reads text,
 "scalar", "swar", "avx2" or "avx512", all of the same results; unset, it is the best.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from tokbench.compiled import chosen_module, is_installed
 from tokbench.errors import ConfigError
+from tokbench.native.compiled import chosen_module, is_installed
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.rank_file import RankBlock
 
-_COMPILED = "tokbench.backends.bpe._native"
+_COMPILED = "tokbench.native._bpe"
 
 CountProgress = Callable[[int], None]
 """Told now and then how many bytes or merges are done."""
@@ -129,7 +129,7 @@ class Kernel:
             the order of their ranks, and keyword arguments whole_tokens_first, pattern (a name, or None)
             → an encoder that merges as tokenizers does.
         encoder_from_ranked_block, encoder_from_merged_block: the same two of the block, starts and gaps of a
-            `tokbench.token_table.TokenTable` instead of token bytes; merges are three numbers each, one after
+            `tokbench.core.token_table.TokenTable` instead of token bytes; merges are three numbers each, one after
             another.
         read_ranks: the bytes of a rank file and a limit of ranks → what `rank_file.read_ranks` says.
         decoder: the bytes of each id (none for a gap) → a decoder.

@@ -6,7 +6,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.tokens import Span
+from tokbench.core.tokens import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokbench.core.token_table import TokenTable
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
-from tokbench.token_table import TokenTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,10 +17,10 @@ from tokbench.backends.bpe.merges import MERGES_NAME, dump_merges, pairs_of, par
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.core.special_tokens import check_special_tokens
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ConversionError, ModelFormatError
-from tokbench.formats.tokenizer_config_files import config_files, with_special_tokens
-from tokbench.special_tokens import check_special_tokens
-from tokbench.tokens import SpecialPolicy
+from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +112,7 @@ def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:
     """
     import tokenizers
 
-    from tokbench.resources import bundled_files
+    from tokbench.files.resources import bundled_files
 
     try:
         exported = tokenizers.Tokenizer.from_buffer(document)

@@ -15,9 +15,9 @@ from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tok
 from tokbench.backends.bpe.saved import config_as_saved
 from tokbench.backends.bpe.split import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.base import utf8
+from tokbench.core.base import utf8
+from tokbench.core.interfaces import ByteDocuments, TrainingRecord, files_read, reading_of, total_for
 from tokbench.errors import CorpusError, TrainingError
-from tokbench.interfaces import ByteDocuments, TrainingRecord, files_read, reading_of, total_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.kernel import CountProgress, PretokenCounter
     from tokbench.backends.bpe.split import SplitPattern
-    from tokbench.interfaces import ByteSource, Progress
+    from tokbench.core.interfaces import ByteSource, Progress
 
 _BATCH_CHARACTERS = 1 << 20
 _DEFAULT_SIZES = [1 << power for power in range(9, 17)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tokbench.interfaces import Progress, no_progress
+from tokbench.core.interfaces import Progress, no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class WordPieceBackend:
-    """The registered backend "wordpiece"; see `tokbench.interfaces.Backend`."""
+    """The registered backend "wordpiece"; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str] = "wordpiece"
     summary: ClassVar[str] = "WordPiece as in BERT: by frequency, or by likelihood as it was first described"

@@ -6,9 +6,9 @@ import string
 import unicodedata
 from dataclasses import dataclass, field
 
+from tokbench.core.near_names import meant
+from tokbench.core.special_tokens import check_special_tokens
 from tokbench.errors import ConfigError
-from tokbench.near_names import meant
-from tokbench.special_tokens import check_special_tokens
 
 OBJECTIVES = ("frequency", "likelihood")
 

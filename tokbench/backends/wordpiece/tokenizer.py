@@ -11,17 +11,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.adapters.huggingface import HuggingFaceTokenizer
 from tokbench.errors import ModelFormatError
-from tokbench.formats.tokenizer_config_files import config_files
-from tokbench.reading import load_json
+from tokbench.files.reading import load_json
+from tokbench.formats.tokenizer_config.files import config_files
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
-    from tokbench.interfaces import TextIdentity, TrainingRecord
+    from tokbench.core.interfaces import TextIdentity, TrainingRecord
 
 DOCUMENT_NAME = "tokenizer.json"
 

@@ -10,15 +10,15 @@ from tokbench.backends.wordpiece import reference
 from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_document
 from tokbench.backends.wordpiece.trainer import train as join_pieces
 from tokbench.backends.wordpiece.words import count_words
+from tokbench.core.interfaces import ByteDocuments, TrainingRecord
 from tokbench.errors import TrainingError
-from tokbench.interfaces import ByteDocuments, TrainingRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.backends.wordpiece.words import WordCounts
-    from tokbench.interfaces import Progress
+    from tokbench.core.interfaces import Progress
 
 _WORDS_FOR_AN_ENTRY = 8
 _DEFAULT_SIZES = [1 << power for power in range(9, 16)]

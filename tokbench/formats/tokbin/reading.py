@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.core.post_processing import NOTHING
+from tokbench.core.token_table import MergeTable, TokenTable
 from tokbench.errors import ModelFormatError, StoreError
 from tokbench.formats.tokbin.input import parse_input
 from tokbench.formats.tokbin.layout import (
@@ -32,15 +34,13 @@ from tokbench.formats.tokbin.layout import (
     filled,
     sections_of,
 )
-from tokbench.formats.tokenizer_config import TokenizerConfig
-from tokbench.formats.tokenizer_config_files import load_config
-from tokbench.post_processing import NOTHING
-from tokbench.token_table import MergeTable, TokenTable
+from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+from tokbench.formats.tokenizer_config.files import load_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokbench.models import PostProcessing, TokenFlags
+    from tokbench.core.models import PostProcessing, TokenFlags
 
 _NO_ID = int(Kind.NONE)  # an enumeration takes its time over each look at it
 _RESTORE = "the file is damaged: convert again, or restore it"

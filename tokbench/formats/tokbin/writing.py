@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from tokbench.core.post_processing import NOTHING
 from tokbench.errors import ConversionError
 from tokbench.formats.tokbin.input import dump_input
 from tokbench.formats.tokbin.layout import (
@@ -28,12 +29,11 @@ from tokbench.formats.tokbin.layout import (
     filled,
     sections_of,
 )
-from tokbench.post_processing import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.models import PostProcessing, TokenFlags
+    from tokbench.core.models import PostProcessing, TokenFlags
 
 _MAX_U32 = 2**32 - 1
 _PACKED_HARD = 9

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.core.plurals import counted
 from tokbench.evaluation.ranking import in_order
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.distribution import length_histogram
-from tokbench.plurals import counted
 from tokbench.render.charts.layout import Frame, Spec, curves, dots, framed
 from tokbench.render.figures import loses_text
 from tokbench.render.tables import visible

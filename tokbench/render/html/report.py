@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
+from tokbench.core.tokens import TokenKind
 from tokbench.errors import BackendUnavailableError
 from tokbench.evaluation.splitting import gaps_of
 from tokbench.metrics.catalogue import METRICS
@@ -18,7 +19,7 @@ from tokbench.render.charts.drawing import require_vl_convert, svg
 from tokbench.render.charts.layout import Frame
 from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, LIGHT, PAGE
-from tokbench.render.comparison_tables import (
+from tokbench.render.comparison.tables import (
     groups_table,
     mix_table,
     premiums_table,
@@ -28,8 +29,8 @@ from tokbench.render.comparison_tables import (
 from tokbench.render.html import tables
 from tokbench.render.html.samples import samples_document
 from tokbench.render.palette import CUBE
-from tokbench.render.report_tables import depth_tables
-from tokbench.render.sweep_tables import (
+from tokbench.render.report.tables import depth_tables
+from tokbench.render.sweep.tables import (
     curve_of,
     legend_of_sweep,
     sentences_of,
@@ -38,7 +39,6 @@ from tokbench.render.sweep_tables import (
     subtitle_of,
 )
 from tokbench.render.tables import visible
-from tokbench.tokens import TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.core.graphemes import cut_clusters
+from tokbench.core.tokens import TokenKind
 from tokbench.evaluation.contestants import BASELINES
-from tokbench.graphemes import cut_clusters
 from tokbench.render.glyphs import byte_glyphs, cut_glyphs, sign, strip
 from tokbench.render.tables import visible
 from tokbench.render.token_view import EMPTY_MARK, UNKNOWN_MARK
-from tokbench.tokens import TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from tokbench.core.tokens import Segmentation, Span, Token
     from tokbench.evaluation.comparison import Comparison, Judged
     from tokbench.evaluation.samples import Sample
     from tokbench.render.glyphs import Glyph
-    from tokbench.tokens import Segmentation, Span, Token
 
 UNCOVERED = -1
 """Stands for the id where no token covers the text."""

@@ -1,0 +1,142 @@
+"""Who is timed: the tokenizers that were named, and each of them in the libraries that can run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tokbench.bench.runner import runner_of
+from tokbench.convert.targets import Source
+from tokbench.core.models import DescribesItself
+from tokbench.errors import ConversionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.bench.peers import Peer
+    from tokbench.bench.runner import Runner
+    from tokbench.core.interfaces import Tokenizer
+
+_ENDINGS = (".tiktoken", ".json", ".model", ".gguf", ".tokbin", ".txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A tokenizer that was named.
+
+    Attributes:
+        name: unique among those that are compared.
+        options: what `tokbench.workbench.open_tokenizer` takes, as plain data: a process of its own opens it too.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+
+    def opened(self) -> Tokenizer:
+        """Open it. Raises what `open_tokenizer` raises."""
+        from tokbench.workbench import open_tokenizer
+
+        tokenizer: Tokenizer = open_tokenizer(**self.options)
+        return tokenizer
+
+
+@dataclass(slots=True)
+class Entrant:
+    """One that is timed.
+
+    Attributes:
+        name: unique.
+        tokenizer: the tokenizer that it is.
+        peer: the library, or None for ours.
+        vocab_size: entries.
+        open: opens it anew.
+        recipe: how a process of its own does, as plain data; see `worker.py`.
+        runner: one that is open.
+        difference: where it first gives something else than the tokenizer.
+    """
+
+    name: str
+    tokenizer: str
+    peer: str | None
+    vocab_size: int
+    open: Callable[[], Runner]
+    recipe: Mapping[str, Any]
+    runner: Runner
+    difference: str | None = field(default=None)
+
+
+def entrant_of(subject: Subject) -> tuple[Entrant, Tokenizer]:
+    """A tokenizer that was named. Raises what `open_tokenizer` raises."""
+    tokenizer = subject.opened()
+    entrant = Entrant(
+        name=subject.name,
+        tokenizer=subject.name,
+        peer=None,
+        vocab_size=tokenizer.info.vocab_size,
+        open=lambda: runner_of(subject.opened()),
+        recipe={"tokenizer": dict(subject.options)},
+        runner=runner_of(tokenizer),
+    )
+    return entrant, tokenizer
+
+
+def peer_of(subject: Subject, tokenizer: Tokenizer, peer: Peer, folder: Path) -> Entrant | str:
+    """The same tokenizer in another library, or why that cannot be."""
+    if not peer.is_installed:
+        return f"not installed: pip install {peer.name}"
+    description = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
+    if description is None:
+        return f"tokenizers of the backend {tokenizer.info.backend!r} do not say what they are made of"
+    try:
+        folder.mkdir(parents=True)
+        peer.prepare(Source(tokenizer=tokenizer, description=description), folder)
+        runner = peer.opened(folder)
+    except ConversionError as error:
+        return error.reason
+    except BaseException as error:  # a library of others may raise anything; panics are no `Exception`
+        if not is_of_library(error):
+            raise
+        return f"it does not open it: {first_line(error)}"
+    return Entrant(
+        name=f"{subject.name} · {peer.name}",
+        tokenizer=subject.name,
+        peer=peer.name,
+        vocab_size=tokenizer.info.vocab_size,
+        open=lambda: peer.opened(folder),
+        recipe={"peer": peer.name, "folder": str(folder)},
+        runner=runner,
+    )
+
+
+def subjects_of(names: Sequence[str], **options: Any) -> list[Subject]:
+    """Subjects by the names of `-t`, each called differently."""
+    from tokbench.evaluation.comparison import unique_names
+
+    return [
+        Subject(name, {"name": given, **options})
+        for given, name in zip(names, unique_names(list(map(_short, names))), strict=True)
+    ]
+
+
+def _short(name: str) -> str:
+    """The last part of a path without its ending, or the name.
+
+    >>> _short("vocab/cl100k_base.tiktoken"), _short("tokenizers/v1.2/"), _short("tiktoken:gpt2")
+    ('cl100k_base', 'v1.2', 'tiktoken:gpt2')
+    """
+    last = name.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or name
+    for ending in _ENDINGS:
+        last = last.removesuffix(ending) or last
+    return last
+
+
+def is_of_library(error: BaseException) -> bool:
+    """Whether a library of others may have failed: what stops the whole process is not meant."""
+    return not isinstance(error, KeyboardInterrupt | SystemExit | MemoryError)
+
+
+def first_line(error: BaseException) -> str:
+    """What is told of an error."""
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

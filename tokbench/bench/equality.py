@@ -1,0 +1,88 @@
+"""Whether two tokenizers give the same ids, before anybody's time counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.bench.runner import Runner
+    from tokbench.bench.sample import Sample
+
+_SHOWN = 4
+
+
+class Expected:
+    """The ids that a tokenizer gives for a sample, to which its peers are held."""
+
+    def __init__(self, runner: Runner, sample: Sample) -> None:
+        self._sample = sample
+        self._texts = [_listed(runner.encode(text)) for text in sample.texts]
+        self._prompts = [_listed(runner.encode(prompt)) for prompt in sample.prompts]
+        self._bytes = runner.token_bytes
+
+    @property
+    def num_tokens(self) -> int:
+        """Of the texts."""
+        return sum(map(len, self._texts))
+
+    @property
+    def ids(self) -> list[int]:
+        """Those of the texts, one after another."""
+        return [id for ids in self._texts for id in ids]
+
+    def difference(self, runner: Runner, *, threads: Sequence[int]) -> str | None:
+        """Where a runner gives something else first, in words; None where it never does."""
+        parts = (
+            ("document", self._sample.texts, self._texts),
+            ("prompt", self._sample.prompts, self._prompts),
+        )
+        for kind, texts, expected in parts:
+            for number, (text, ids) in enumerate(zip(texts, expected, strict=True), 1):
+                if found := _difference(_listed(runner.encode(text)), ids):
+                    return f"{kind} {number}: {found}"
+        return self._batch_difference(runner, threads) or self._byte_difference(runner)
+
+    def _batch_difference(self, runner: Runner, threads: Sequence[int]) -> str | None:
+        if runner.encode_batch is None:
+            return None
+        for count in threads:
+            batch = runner.batch_ids(runner.encode_batch(list(self._sample.texts), count))
+            if len(batch) != len(self._texts):
+                return f"a batch of {len(self._texts)} documents became {len(batch)}"
+            for number, (found, ids) in enumerate(zip(batch, self._texts, strict=True), 1):
+                if difference := _difference(_listed(found), ids):
+                    return f"document {number} in a batch: {difference}"
+        return None
+
+    def _byte_difference(self, runner: Runner) -> str | None:
+        if runner.token_bytes is None or self._bytes is None:
+            return None
+        for id in sorted({id for ids in self._texts for id in ids}):
+            if runner.token_bytes(id) != self._bytes(id):
+                return f"id {id}: {runner.token_bytes(id)!r} instead of {self._bytes(id)!r}"
+        return None
+
+
+def _listed(ids: Sequence[int]) -> list[int]:
+    return ids if isinstance(ids, list) else list(map(int, ids))
+
+
+def _difference(found: list[int], expected: list[int]) -> str | None:
+    """The first position at which two lists of ids part.
+
+    >>> _difference([1, 2, 9], [1, 2, 3])
+    'at token 3 it gives 9 instead of 3'
+    """
+    if found == expected:
+        return None
+    place = next(
+        (index for index, (one, other) in enumerate(zip(found, expected, strict=False)) if one != other),
+        min(len(found), len(expected)),
+    )
+    return f"at token {place + 1} it gives {_shown(found, place)} instead of {_shown(expected, place)}"
+
+
+def _shown(ids: list[int], place: int) -> str:
+    return " ".join(map(str, ids[place : place + _SHOWN])) or "nothing"

@@ -1,0 +1,41 @@
+"""Where something was measured."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+from tokbench.bench.results import Machine
+
+
+def this_machine() -> Machine:
+    """This one, today."""
+    from tokbench import __version__
+
+    return Machine(
+        cpu=_cpu(),
+        processors=processors(),
+        system=f"{platform.system()} {platform.machine()}",
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        tokbench=__version__,
+        date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+    )
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _cpu() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine() or "unknown"

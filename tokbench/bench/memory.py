@@ -1,0 +1,48 @@
+"""The memory that a tokenizer takes, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tokbench.bench.entrants import Entrant
+
+_PATIENCE_SECONDS = 600
+
+
+def write_texts(texts: Sequence[str], path: Path) -> None:
+    """A line for each text: whoever reads them has one at a time."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(f"{json.dumps(text)}\n" for text in texts)
+
+
+def peak_of(entrant: Entrant, texts: Path) -> int | None:
+    """Bytes that a process has resident at its peak that opens the tokenizer and encodes the texts once.
+
+    That is with the interpreter, the library and one text at a time. None where the system does not tell.
+    """
+    paths = [os.path.abspath(path) for path in sys.path]  # noqa: PTH100 -- "" is the current folder
+    asked = json.dumps({"recipe": dict(entrant.recipe), "texts": str(texts)})
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "tokbench.bench.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        encoding="utf-8",
+    )
+    try:
+        answer, _ = process.communicate(asked, timeout=_PATIENCE_SECONDS)
+        return int(answer) or None
+    except (subprocess.SubprocessError, OSError, ValueError):
+        return None
+    finally:
+        process.kill()
+        process.communicate()  # `subprocess.run` would not wait for it after Ctrl-C

@@ -1,0 +1,57 @@
+"""The files that several libraries open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokbench.core.models import ByteLevelBpe
+from tokbench.errors import ConversionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.convert.targets import Source
+
+RANKS_NAME = "ranks.tiktoken"
+DOCUMENT_NAME = "tokenizer.json"
+PATTERN_NAME = "pattern.txt"
+
+
+def without_special(source: Source) -> Source:
+    """The same without special tokens: they take no part, and some libraries find them in every text."""
+    description = source.description
+    if isinstance(description, ByteLevelBpe):
+        return replace(
+            source, description=replace(description, special_tokens={}, tokens=_ordinary(description))
+        )
+    return source
+
+
+def write_ranks(source: Source, folder: Path) -> ByteLevelBpe:
+    """A rank file. Raises `ConversionError` where ranks cannot say what the tokenizer does."""
+    from tokbench.formats.byte_level import ranks_of
+    from tokbench.formats.tiktoken import dump_ranked
+
+    description = source.description
+    if not isinstance(description, ByteLevelBpe):
+        raise ConversionError("it runs byte-level BPE alone, and this is another kind of tokenizer")
+    if description.normalization is not None:
+        raise ConversionError(f"it does not bring text to {description.normalization.upper()} first")
+    (folder / RANKS_NAME).write_bytes(dump_ranked(ranks_of(description)))
+    return description
+
+
+def write_document(source: Source, folder: Path) -> None:
+    """A `tokenizer.json`. Raises `ConversionError`."""
+    from tokbench.convert.targets.tokenizers import document_of
+
+    (folder / DOCUMENT_NAME).write_bytes(document_of(without_special(source)))
+
+
+def _ordinary(description: ByteLevelBpe) -> tuple[bytes | None, ...]:
+    special = set(description.special_tokens.values())
+    tokens = [None if id in special else token for id, token in enumerate(description.tokens)]
+    while tokens and tokens[-1] is None:
+        tokens.pop()
+    return tuple(tokens)

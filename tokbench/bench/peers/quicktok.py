@@ -1,0 +1,44 @@
+"""quicktok: BPE over whole texts, from a list of merges; it knows no split pattern."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from tokbench.bench.runner import Runner
+from tokbench.core.models import ByteLevelBpe
+from tokbench.errors import ConversionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.convert.targets import Source
+
+_MODEL_NAME = "merges.model"
+_NUM_BYTES = 256
+
+
+def prepare(source: Source, folder: Path) -> None:
+    """The pairs that merge, a line each. Raises `ConversionError`."""
+    description = source.description
+    if not isinstance(description, ByteLevelBpe) or description.pattern is not None:
+        raise ConversionError("it has no split patterns: it can run byte-level BPE over whole texts alone")
+    merges = description.merges or ()
+    is_in_order = [made for _, _, made in merges] == list(range(_NUM_BYTES, _NUM_BYTES + len(merges)))
+    if (
+        not merges
+        or not is_in_order
+        or tuple(description.tokens[:_NUM_BYTES]) != tuple(bytes([byte]) for byte in range(_NUM_BYTES))
+    ):
+        raise ConversionError("it numbers the bytes first and then the merges, and here the ids are others")
+    lines = "".join(f"{left} {right}\n" for left, right, _ in merges)
+    (folder / _MODEL_NAME).write_text(f"quicktok v1\n\n0\n{lines}", encoding="ascii", newline="\n")
+
+
+def opened(folder: Path) -> Runner:
+    """The tokenizer of these merges."""
+    import quicktok
+
+    tokenizer = quicktok.BasicTokenizer()
+    tokenizer.load(str(folder / _MODEL_NAME))
+    return Runner(version=f"quicktok {version('quicktok')}", encode=tokenizer.encode)

@@ -1,0 +1,43 @@
+"""A process that opens one tokenizer, encodes the sample once and tells its memory at the peak.
+
+Read from stdin, as JSON: the recipe of an `Entrant` and the file of the texts. Written to stdout: a number.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.bench.runner import Runner
+
+
+def main() -> None:
+    """Do what stdin says."""
+    from tokbench.evaluation.memory import peak_bytes
+
+    asked = json.load(sys.stdin)
+    runner = _opened(asked["recipe"])
+    with Path(asked["texts"]).open(encoding="utf-8", newline="") as lines:
+        for line in lines:
+            runner.encode(json.loads(line))
+    print(peak_bytes() or 0)
+
+
+def _opened(recipe: Mapping[str, Any]) -> Runner:
+    if "peer" in recipe:
+        from tokbench.bench.peers import PEERS
+
+        return PEERS[recipe["peer"]].opened(Path(recipe["folder"]))
+    from tokbench.bench.runner import runner_of
+    from tokbench.workbench import open_tokenizer
+
+    return runner_of(open_tokenizer(**recipe["tokenizer"]))
+
+
+if __name__ == "__main__":
+    main()

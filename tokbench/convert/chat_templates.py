@@ -1,0 +1,63 @@
+"""Rendering chat templates in a process of their own, from a source and from what was made of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ConversionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+
+_WAIT = 120
+
+
+def rendered_differently(folder: Path, config: TokenizerConfig) -> Mapping[str, str] | None:
+    """The first conversation that a folder renders otherwise than a configuration's templates do.
+
+    Args:
+        folder: what `AutoTokenizer` opens.
+        config: the templates, and the special tokens that they may write.
+
+    Returns:
+        "template", "conversation", "expected" and "found"; None where all are the same.
+
+    Raises:
+        ConversionError: a template does not come to an end, or takes all memory.
+    """
+    specials = {f"{role}_token": text for role, text in config.roles.items()} | dict(config.named_tokens)
+    job = {"folder": str(folder), "templates": dict(config.chat_templates), "specials": specials}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "tokbench.convert.chat_worker"],
+            input=json.dumps(job).encode(),
+            capture_output=True,
+            timeout=_WAIT,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+        )
+    except subprocess.TimeoutExpired:
+        raise _endless() from None
+    if done.returncode < 0 or b"MemoryError" in done.stderr:
+        raise _endless()
+    if done.returncode:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise ConversionError(f"the chat templates cannot be rendered: {''.join(last)[:200]}")
+    differences: list[dict[str, str]] = json.loads(done.stdout)
+    return differences[0] if differences else None
+
+
+def _endless() -> ConversionError:
+    from tokbench.convert.chat_worker import SECONDS
+
+    return ConversionError(
+        f"the chat templates are not rendered within {SECONDS} s of processor time and 2 GiB",
+        hint="look at them with `tokbench inspect`; --chat-template FILE gives another one",
+    )

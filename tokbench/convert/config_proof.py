@@ -1,0 +1,154 @@
+"""The proof that a written folder is to a model what its source is: special tokens, roles, chat templates."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tokbench.convert.chat_templates import rendered_differently
+from tokbench.convert.disagreement import Disagreement
+from tokbench.convert.proof import ProofResult
+from tokbench.errors import ProofError
+from tokbench.formats.tokenizer_config.fields import ROLES, parse_generation_config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tokbench.convert.targets import Source
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+
+Fact = tuple[str, object, object]
+"""What is compared, what it is in the source, what it is in the folder."""
+
+
+def prove_config(opened: Any, folder: Path, *, source: Source, config: TokenizerConfig, name: str) -> None:
+    """Hold an opened folder to what its source is to a model.
+
+    Args:
+        opened: the folder as `AutoTokenizer` opens it.
+        folder: where it is.
+        source: what was converted.
+        config: what that is to a model.
+        name: the library, as messages call it.
+
+    Raises:
+        ProofError: a special token, a role, a template or an id that ends a turn differs.
+        ConversionError: a chat template does not come to an end.
+    """
+    for what, expected, found in _facts(opened, folder, source, config):
+        if expected != found:
+            raise _disagreement(what, expected, found, source=source, name=name)
+    if config.chat_templates and _can_render():
+        difference = rendered_differently(folder, config)
+        if difference is not None:
+            what = f"the chat template {difference['template']!r} for {difference['conversation']}"
+            raise _disagreement(what, difference["expected"], difference["found"], source=source, name=name)
+
+
+def proved_in_words(config: TokenizerConfig) -> str:
+    """What `prove_config` compares, as a sentence for the user.
+
+    >>> from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+    >>> proved_in_words(TokenizerConfig(roles={"eos": "</s>"}, generation_ids={"eos": (2, 5)}))
+    'proved as well: 0 added tokens, the role eos, the ids that end a turn (2, 5)'
+    """
+    parts = [f"{len(config.added_tokens):,} added tokens"]
+    parts += [f"the role {role}" for role in ROLES if role in config.roles]
+    parts += [f"the chat template {name!r}" for name in config.chat_templates]
+    if ends := config.generation_ids.get("eos"):
+        parts.append(f"the ids that end a turn ({', '.join(map(str, ends))})")
+    return f"proved as well: {', '.join(parts)}"
+
+
+def _facts(opened: Any, folder: Path, source: Source, config: TokenizerConfig) -> Iterator[Fact]:
+    for text, id in source.special_tokens.items():
+        yield f"the id of the special token {text!r}", id, opened.convert_tokens_to_ids(text)
+    ids = {token.content: token.id for token in config.added_tokens}
+    for role in ROLES:
+        said = config.roles.get(role)
+        yield f"the role {role}", said, getattr(opened, f"{role}_token")
+        yield f"the id of the role {role}", ids.get(said or ""), getattr(opened, f"{role}_token_id")
+    for name, text in config.named_tokens.items():
+        yield f"the token {name}", text, str(getattr(opened, name, None))
+    yield "the other special tokens", list(config.additional_special_tokens or ()), _additional(opened)
+    yield from _added_tokens(opened, config)
+    yield from _chat_templates(opened, config)
+    yield "the longest text of the model", config.model_max_length, _limit(opened)
+    for side in ("padding_side", "truncation_side"):
+        if (wanted := getattr(config, side)) is not None:
+            yield side, wanted, getattr(opened, side)
+    yield "the ids to generate with", dict(config.generation_ids), _generation_ids(folder)
+
+
+def _added_tokens(opened: Any, config: TokenizerConfig) -> Iterator[Fact]:
+    found = opened.added_tokens_decoder
+    expected = {token.id: token for token in config.added_tokens}
+    for id in sorted(found.keys() | expected.keys()):
+        ours, theirs = expected.get(id), found.get(id)
+        yield (
+            f"the added token {id}",
+            None if ours is None else {"content": ours.content, **ours.flags()},
+            None if theirs is None else {"content": theirs.content, **_flags(theirs)},
+        )
+
+
+def _flags(token: Any) -> dict[str, bool]:
+    names = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    return {name: bool(getattr(token, name)) for name in names}
+
+
+def _chat_templates(opened: Any, config: TokenizerConfig) -> Iterator[Fact]:
+    found = opened.chat_template
+    if isinstance(found, str):
+        found = {"default": found}
+    found = found or {}
+    for name in dict.fromkeys([*config.chat_templates, *found]):
+        yield f"the chat template {name!r}", config.chat_templates.get(name), found.get(name)
+
+
+def _additional(opened: Any) -> list[str]:
+    """The special tokens without a role; transformers 5 calls them extra."""
+    for name in ("extra_special_tokens", "additional_special_tokens"):
+        listed = getattr(opened, name, None)
+        if isinstance(listed, list):
+            return [str(token) for token in listed]
+    return []
+
+
+def _limit(opened: Any) -> int | None:
+    return None if opened.model_max_length >= 10**20 else int(opened.model_max_length)
+
+
+def _generation_ids(folder: Path) -> dict[str, tuple[int, ...]]:
+    path = folder / "generation_config.json"
+    if not path.is_file():
+        return {}
+    return dict(parse_generation_config(json.loads(path.read_bytes()), name=path.name).generation_ids)
+
+
+def _can_render() -> bool:
+    """Whether transformers can render templates here; their texts are compared in any case."""
+    from importlib.util import find_spec
+
+    return find_spec("jinja2") is not None
+
+
+def _disagreement(what: str, expected: object, found: object, *, source: Source, name: str) -> ProofError:
+    first = source.tokenizer.info.name
+    proof = ProofResult(
+        first=first,
+        second=name,
+        seed=0,
+        texts=0,
+        characters=0,
+        tokens=0,
+        entries=0,
+        limits=(),
+        disagreement=Disagreement("config", what, _shown(expected), _shown(found)),
+    )
+    return ProofError(f"{name} has another value for {what}", proof=proof, hint="nothing was written")
+
+
+def _shown(value: object) -> str | None:
+    return value if isinstance(value, str) or value is None else str(value)

@@ -1,0 +1,304 @@
+"""Converting a tokenizer to another tool's format, and comparing two: made, proved, then written.
+
+A conversion goes: refuse what the format cannot carry; make the files; put them into a temporary
+folder; open them there with the library they are for; compare it with the source on many texts;
+only then move them to their place.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.convert.disagreement import in_words
+from tokbench.convert.post_processing import as_document, post_processing_of
+from tokbench.convert.proof import ProofResult, peer_of, prove
+from tokbench.convert.targets import ROLES, Source, target_named
+from tokbench.core.interfaces import no_progress
+from tokbench.core.models import DescribesItself
+from tokbench.core.near_names import meant
+from tokbench.core.post_processing import NOTHING
+from tokbench.errors import ConfigError, ConversionError, ProofError, StoreError, TokbenchError
+from tokbench.files.file import write_file
+from tokbench.files.folder import write_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokbench.convert.targets import Product, Target
+    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.models import PostProcessing
+
+__all__ = ["ConvertResult", "compare", "convert"]
+
+_STAGED = "tokenizer"
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertResult:
+    """A conversion that was proved and written.
+
+    Attributes:
+        name: the source.
+        backend: what the source is.
+        vocab_size: its entries.
+        to: the format.
+        out: the file or folder.
+        files: name → bytes; a single file is called as `out` is.
+        proof: what it was compared on.
+        notes: what the format cannot say and its user has to know.
+        rounding: what was accepted of sums that are rounded; None where ids are the same without that.
+        seconds: phase → wall seconds.
+        asked: what the source does to the ids of a text before a model gets them.
+        does: what the target does of it; None for a format that cannot say it.
+    """
+
+    name: str
+    backend: str
+    vocab_size: int
+    to: str
+    out: Path
+    files: Mapping[str, int]
+    proof: ProofResult
+    notes: tuple[str, ...]
+    rounding: str | None
+    seconds: Mapping[str, float]
+    asked: PostProcessing = NOTHING
+    does: PostProcessing | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "schema": "tokbench.convert/1",
+            "name": self.name,
+            "backend": self.backend,
+            "vocab_size": self.vocab_size,
+            "to": self.to,
+            "out": str(self.out),
+            "files": dict(self.files),
+            "proof": self.proof.document(),
+            "notes": list(self.notes),
+            "rounding": self.rounding,
+            "post_processing": {
+                "source": as_document(self.asked),
+                "target": None if self.does is None else as_document(self.does),
+            },
+            "seconds": dict(self.seconds),
+        }
+
+
+def convert(
+    tokenizer: Tokenizer,
+    *,
+    to: str,
+    out: Path | str,
+    overwrite: bool = False,
+    roles: Mapping[str, str] | None = None,
+    chat_template: str | None = None,
+    accept_rounding: bool = False,
+    special_as_text: bool = False,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> ConvertResult:
+    """Convert a tokenizer, prove the result, and write it.
+
+    Args:
+        tokenizer: any.
+        to: a name of `tokbench.convert.targets.TARGETS`.
+        out: the file to write, or the folder for a format of several files.
+        overwrite: whether to replace what is there; a folder only if all in it is what would be written.
+        roles: role ("bos", "eos", …) → special token, for formats that know roles; before those that the
+            tokenizer itself gives.
+        chat_template: a Jinja template, for the same.
+        accept_rounding: whether a Unigram is written whose ids may differ where a library rounds sums of scores
+            and another does not; the result and the file say so.
+        special_as_text: write, for the same, that the texts of special tokens are ordinary text.
+        seed: draws the generated texts of the proof.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError: no such format, or an option that it does not know.
+        ConversionError: the format cannot hold the tokenizer; `ProofError` if a text shows that it does not.
+        StoreError: `out` exists, or cannot be written.
+
+    Usage:
+
+        convert(tokbench.load("tokenizers/mine"), to="tokbin", out="mine.tokbin")
+    """
+    target, out = target_named(to), Path(out)
+    source = _source(
+        tokenizer,
+        target,
+        roles=roles or {},
+        chat_template=chat_template,
+        accept_rounding=accept_rounding,
+        special_as_text=special_as_text,
+    )
+    from tokbench.convert.roles import unsaid
+
+    started = time.perf_counter()
+    progress("converting", 0, None, "files")
+    product = target.make(source)
+    _check_place(out, product, overwrite=overwrite)
+    made = time.perf_counter()
+    proof = _proved(source, product, seed=seed, progress=progress)
+    if proof.disagreement is not None:
+        raise ProofError(
+            f"{proof.second} {in_words(proof.disagreement)}",
+            proof=proof,
+            hint="nothing was written",
+        )
+    proved = time.perf_counter()
+    _write(out, product, overwrite=overwrite)
+    return ConvertResult(
+        name=tokenizer.info.name,
+        backend=tokenizer.info.backend,
+        vocab_size=tokenizer.info.vocab_size,
+        to=to,
+        out=out,
+        files={name or out.name: len(data) for name, data in product.files.items()},
+        proof=proof,
+        notes=(*product.notes, *(unsaid(source) if target.without_roles else ())),
+        rounding=product.rounding,
+        seconds={"converting": made - started, "proving": proved - made},
+        asked=post_processing_of(source.description),
+        does=product.post_processing,
+    )
+
+
+def compare(
+    first: Tokenizer,
+    second: Tokenizer,
+    *,
+    names: Sequence[str] | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> ProofResult:
+    """Compare two tokenizers as a conversion is proved: vocabulary, ids, special tokens, decoding.
+
+    Args:
+        first: one.
+        second: the other.
+        names: what the result calls the two, by default what they call themselves.
+        seed: draws the generated texts.
+        progress: told how far it is.
+
+    Returns:
+        What was compared, and the smallest difference found.
+
+    Usage:
+
+        compare(tokbench.load("tokenizers/mine"), tokbench.load("tokenizer.json")).agrees
+    """
+    one, other = names or (first.info.name, second.info.name)
+    proof = prove(first, peer_of(second), seed=seed, progress=progress)
+    limits = (*proof.limits, *_uncompared(first, second))
+    return replace(proof, first=one, second=other, limits=limits)
+
+
+def _uncompared(first: Tokenizer, second: Tokenizer) -> tuple[str, ...]:
+    """What two tokenizers do to the ids of a text, where that differs: it is no part of a comparison."""
+    done = [
+        post_processing_of(each.description() if isinstance(each, DescribesItself) else None)
+        for each in (first, second)
+    ]
+    if done[0] == done[1]:
+        return ()
+    return ("bare ids: templates, truncation and padding differ and are not compared",)
+
+
+def _source(
+    tokenizer: Tokenizer,
+    target: Target,
+    *,
+    roles: Mapping[str, str],
+    chat_template: str | None,
+    accept_rounding: bool,
+    special_as_text: bool,
+) -> Source:
+    if accept_rounding and not target.adds_otherwise:
+        raise ConfigError(
+            f"{target.name} adds up no scores in another precision", hint="leave out --accept-rounding"
+        )
+    if (roles or chat_template is not None) and not target.takes_roles:
+        raise ConfigError(
+            f"{target.name} knows neither roles nor chat templates", hint="--to transformers writes them"
+        )
+    if special_as_text and not target.takes_roles:
+        raise ConfigError(
+            f"{target.name} cannot say that the texts of special tokens are ordinary text",
+            hint="--to transformers writes it; in other formats it is said where a text is encoded",
+        )
+    special = tokenizer.info.special_tokens
+    for role, text in roles.items():
+        if role not in ROLES:
+            raise ConfigError(
+                f"there is no role {role!r}", hint=meant(role, ROLES, otherwise="the roles are {}")
+            )
+        if text not in special:
+            raise ConfigError(
+                f"{text!r}, which is to be {role}, is no special token of {tokenizer.info.name!r}",
+                hint=f"it has {', '.join(map(repr, special)) or 'none'}",
+            )
+    description = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
+    return Source(
+        tokenizer=tokenizer,
+        description=description,
+        roles=roles,
+        chat_template=chat_template,
+        accept_rounding=accept_rounding,
+        special_as_text=special_as_text,
+    )
+
+
+def _proved(source: Source, product: Product, *, seed: int, progress: Progress) -> ProofResult:
+    """Compare the source with what its library opens from a temporary place."""
+    with tempfile.TemporaryDirectory(prefix="tokbench-") as folder:
+        path = Path(folder) / _STAGED
+        if "" in product.files:
+            path.write_bytes(product.files[""])
+        else:
+            path.mkdir()
+            for name, data in product.files.items():
+                (path / name).write_bytes(data)
+        try:
+            peer = product.open(path)
+        except TokbenchError:
+            raise
+        except Exception as error:
+            raise ConversionError(f"the library it is for does not open it: {error}") from error
+        proof = prove(source.tokenizer, peer, seed=seed, progress=progress)
+        return replace(proof, limits=(*proof.limits, *product.limits))
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def _check_place(out: Path, product: Product, *, overwrite: bool) -> None:
+    """Refuse a place that is taken, before the work of proving."""
+    is_file = "" in product.files
+    if not out.exists():
+        return
+    if is_file and out.is_dir():
+        raise StoreError(f"{out} is a folder", hint="--out names the file to write")
+    if not is_file and not out.is_dir():
+        raise StoreError(f"{out} is a file", hint="--out names the folder to write")
+    if not overwrite:
+        raise StoreError(f"{out} exists", hint="--force replaces it, --out puts it elsewhere")
+    known = {*product.files, *product.at_times}
+    if not is_file and (strangers := sorted({path.name for path in out.iterdir()} - known)):
+        raise StoreError(
+            f"{out} will not be replaced: it holds {strangers[0]!r}, which would not be written",
+            hint="move that away, or let --out name another folder",
+        )
+
+
+def _write(out: Path, product: Product, *, overwrite: bool) -> None:
+    if "" not in product.files:
+        write_folder(out, product.files, replace=overwrite)
+        return
+    _check_place(out, product, overwrite=overwrite)  # proving took a while
+    write_file(out, product.files[""])

@@ -1,0 +1,150 @@
+"""What a conversion keeps of templates, truncation, padding and the flags of special tokens, and its notes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.core.post_processing import NOTHING
+from tokbench.formats.post_processors import (
+    UnknownPostProcessingError,
+    dump_post_processing,
+    parse_post_processing,
+    spelled_template,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.core.models import Description, Padding, PostProcessing, Template
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+
+
+def post_processing_of(description: Description | None) -> PostProcessing:
+    """What a tokenizer does to the ids of a text; nothing where that is not known."""
+    match description:
+        case ByteLevelBpe(post_processing=found) | SentencePieceModel(post_processing=found):
+            return found
+        case HuggingFaceModel():
+            try:
+                return parse_post_processing(_document(description))
+            except UnknownPostProcessingError:
+                return NOTHING
+        case _:
+            return NOTHING
+
+
+def as_configured(done: PostProcessing, config: TokenizerConfig) -> PostProcessing:
+    """What transformers does where a `tokenizer_config.json` stands beside a `tokenizer.json` that asks for it.
+
+    The role pad and the sides come before those of the file. The template is the file's, whatever
+    add_bos_token and add_eos_token say.
+    """
+    truncation, padding = done.truncation, done.padding
+    if truncation is not None and config.truncation_side is not None:
+        truncation = replace(truncation, direction=config.truncation_side.capitalize())
+    if padding is not None:
+        ids = {token.content: token.id for token in config.added_tokens}
+        pad = config.roles.get("pad", padding.pad_token)
+        side = config.padding_side or padding.direction
+        padding = replace(
+            padding, pad_token=pad, pad_id=ids.get(pad, padding.pad_id), direction=side.capitalize()
+        )
+    return replace(done, truncation=truncation, padding=padding)
+
+
+def unwritten(done: PostProcessing, config: TokenizerConfig) -> tuple[str, ...]:
+    """Notes of what add_bos_token and add_eos_token say and no template does.
+
+    >>> from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+    >>> unwritten(NOTHING, TokenizerConfig(roles={"bos": "<s>"}, add_bos_token=True))
+    ('add_bos_token is true beside the source, but no template writes <s>: write it where a model wants it',)
+    """
+    parts = () if done.template is None else done.template.single
+    written = {token for part in parts for token in part.tokens}
+    asked = {"bos": config.add_bos_token, "eos": config.add_eos_token}
+    missing = {role: config.roles.get(role) for role, is_asked in asked.items() if is_asked}
+    return tuple(
+        f"add_{role}_token is true beside the source, but no template writes {token}: write it where a model wants it"
+        for role, token in missing.items()
+        if token is not None and token not in written
+    )
+
+
+def kept(done: PostProcessing) -> tuple[str, ...]:
+    """Notes of what `encode()` of the target does as its source did.
+
+    >>> from tokbench.core.models import PostProcessing, Truncation
+    >>> kept(PostProcessing(truncation=Truncation(max_length=256)))
+    ('encode() truncates at 256 tokens',)
+    """
+    return tuple(_kept(done))
+
+
+def lost(done: PostProcessing, *, who: str) -> tuple[str, ...]:
+    """Notes of what the source does to the ids of a text and a target cannot.
+
+    >>> from tokbench.core.models import PostProcessing, Truncation
+    >>> lost(PostProcessing(truncation=Truncation(max_length=256)), who="tiktoken")
+    ('tiktoken does not truncate; the source does, at 256 tokens',)
+    """
+    return tuple(_lost(done, who))
+
+
+def as_document(done: PostProcessing) -> dict[str, Any]:
+    """What is done, as a part of `--json`."""
+    parts, template = dump_post_processing(done), done.template
+    return {
+        "template": None
+        if template is None
+        else {"single": spelled_template(template.single), "pair": spelled_template(template.pair)},
+        "truncation": parts["truncation"],
+        "padding": parts["padding"],
+    }
+
+
+def padding_in_words(padding: Padding) -> str:
+    """To how many tokens texts are filled up, and with what.
+
+    >>> from tokbench.core.models import Padding
+    >>> padding_in_words(Padding(length=128))
+    "to 128 tokens with '[PAD]'"
+    """
+    length = "to the longest text of a batch" if padding.length is None else f"to {padding.length:,} tokens"
+    return f"{length} with {padding.pad_token!r}"
+
+
+def _kept(done: PostProcessing) -> Iterator[str]:
+    if done.template is not None and _writes(done.template):
+        yield (
+            f"encode() writes {spelled_template(done.template.single)} for a text and "
+            f"{spelled_template(done.template.pair)} for two, and add_special_tokens=False the texts alone"
+        )
+    if done.truncation is not None:
+        yield f"encode() truncates at {done.truncation.max_length:,} tokens"
+    if done.padding is not None:
+        yield f"encode() pads {padding_in_words(done.padding)}"
+
+
+def _lost(done: PostProcessing, who: str) -> Iterator[str]:
+    if done.template is not None and _writes(done.template):
+        yield (
+            f"{who} has no template; the source writes {spelled_template(done.template.single)} for a text "
+            f"and {spelled_template(done.template.pair)} for two"
+        )
+    if done.truncation is not None:
+        yield f"{who} does not truncate; the source does, at {done.truncation.max_length:,} tokens"
+    if done.padding is not None:
+        yield f"{who} does not pad; the source does, {padding_in_words(done.padding)}"
+
+
+def _writes(template: Template) -> bool:
+    """Whether a template writes anything: some only number the texts."""
+    return any(part.text is None for part in (*template.single, *template.pair))
+
+
+def _document(description: HuggingFaceModel) -> dict[str, Any]:
+    from tokbench.libraries.huggingface.document import parse_document
+
+    return parse_document(description.document, source="the tokenizer")

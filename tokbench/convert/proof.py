@@ -1,0 +1,331 @@
+"""Proving that two tokenizers are the same one: equal ids, equal decoding and equal entries.
+
+The texts are the bundled ones, generated ones and the text of each entry of the vocabulary
+(`proof_texts`). What differs is cut down to the smallest text that still does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from tokbench.convert.disagreement import Disagreement, failure_of
+from tokbench.convert.proof_inputs import InputCall, compare_inputs, input_texts
+from tokbench.convert.proof_texts import DOMAIN, corpus_texts, generated_texts, special_texts
+from tokbench.convert.shrinking import shrink
+from tokbench.core.interfaces import no_progress
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import UnknownIdError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tokbench.convert.disagreement import Outcome
+    from tokbench.core.interfaces import Progress, Tokenizer
+
+_REPORT_EVERY = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """A tokenizer of any library, as far as it can be compared.
+
+    Attributes:
+        name: the library, as messages call it.
+        encode: the ids of a text in which nothing is a special token; None where it always finds them.
+        encode_special: the ids where the texts of special tokens are these; None where it never finds them.
+        decode: the text of ids, U+FFFD for what is incomplete; None where it cannot.
+        entry: the bytes of an id, None where there is no such id; None where it cannot tell.
+        special_tokens: the texts of special tokens that it knows, where that is known.
+        excluded: characters on which it is not asked.
+        domain: the sentence that says so.
+        undecoded: ids that it decodes in a way of its own: the decoding of texts with them is not compared.
+        longest: texts are cut to so many characters for it; None takes any.
+        tolerated: whether other ids of a text (the first's, the second's) are accepted; None accepts none.
+        inputs: the ways to ask it for what a model gets; none where it knows neither templates nor limits.
+        found_otherwise: special tokens that it finds in another way, which are compared as ordinary text alone, and
+            stand in no text of `inputs`.
+    """
+
+    name: str
+    encode: Callable[[str], Sequence[int]] | None
+    encode_special: Callable[[str], Sequence[int]] | None = None
+    decode: Callable[[Sequence[int]], str] | None = None
+    entry: Callable[[int], bytes | None] | None = None
+    special_tokens: tuple[str, ...] = ()
+    excluded: str = ""
+    domain: str | None = None
+    undecoded: frozenset[int] = frozenset()
+    longest: int | None = None
+    tolerated: Callable[[Sequence[int], Sequence[int]], bool] | None = None
+    inputs: tuple[InputCall, ...] = ()
+    found_otherwise: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ProofResult:
+    """What two tokenizers were compared on, and where they differ.
+
+    Attributes:
+        first: the name of the one that is right.
+        second: the name of the other.
+        texts: texts compared.
+        characters: their code points.
+        tokens: the tokens they became.
+        entries: vocabulary entries compared by their bytes.
+        inputs: texts and pairs of texts for which what a model gets was compared.
+        seed: drew the generated texts.
+        limits: what the comparison leaves out, a sentence each.
+        disagreement: the smallest text found that differs, None where none does.
+        tolerated: texts that differ in a way that is accepted.
+    """
+
+    first: str
+    second: str
+    seed: int
+    texts: int
+    characters: int
+    tokens: int
+    entries: int
+    limits: tuple[str, ...]
+    disagreement: Disagreement | None = None
+    tolerated: int = 0
+    inputs: int = 0
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no difference was found."""
+        return self.disagreement is None
+
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "agrees": self.agrees,
+            "texts": self.texts,
+            "characters": self.characters,
+            "tokens": self.tokens,
+            "entries": self.entries,
+            "inputs": self.inputs,
+            "seed": self.seed,
+            "limits": list(self.limits),
+            "tolerated": self.tolerated,
+            "disagreement": None if self.disagreement is None else self.disagreement.document(),
+        }
+
+
+def peer_of(tokenizer: Tokenizer, *, name: str | None = None) -> Peer:
+    """A tokenizer of ours as one side of a comparison."""
+    return Peer(
+        name=name or tokenizer.info.name,
+        encode=tokenizer.encode,
+        encode_special=lambda text: tokenizer.encode(text, special=SpecialPolicy.ENCODE),
+        decode=tokenizer.decode,
+        entry=partial(entry_of, tokenizer),
+        special_tokens=tuple(tokenizer.info.special_tokens),
+    )
+
+
+def entry_of(tokenizer: Tokenizer, id: int) -> bytes | None:
+    """The bytes of an entry, None where the vocabulary has no such id."""
+    try:
+        return tokenizer.token_bytes(id)
+    except UnknownIdError:
+        return None
+
+
+def prove(
+    source: Tokenizer,
+    peer: Peer,
+    *,
+    seed: int = 0,
+    texts: Iterable[str] | None = None,
+    progress: Progress = no_progress,
+) -> ProofResult:
+    """Compare a tokenizer with another: vocabulary, ids with and without special tokens, decoding.
+
+    Args:
+        source: the one that is right.
+        peer: the other.
+        seed: draws the generated texts.
+        texts: what to compare them on instead of the bundled, generated and entries' texts.
+        progress: told how many texts are done.
+
+    Returns:
+        What was compared, and the smallest difference found; the comparison ends at the first one.
+    """
+    known = dict.fromkeys([*source.info.special_tokens, *peer.special_tokens])
+    special = [token for token in known if not set(token) & set(peer.excluded)]
+    entries = _entries(source)
+    comparison = _Comparison(source, peer, progress)
+    if texts is None:
+        # Short texts come first: what differs on them is soon made smaller.
+        differs = comparison.run(chain(generated_texts(special, seed=seed), corpus_texts()))
+        differs = differs or comparison.run(_readable(entries), decoding=peer.entry is None)
+    else:
+        differs = comparison.run(texts)
+    if not differs and peer.encode is not None and peer.encode_special is not None:
+        alike = [token for token in special if token not in peer.found_otherwise]
+        comparison.run(special_texts(alike, seed=seed), special=True)
+    difference, inputs = comparison.disagreement, 0
+    if difference is None:
+        asked = [
+            text
+            for text in _suited(input_texts(special, seed=seed) if texts is None else texts, peer)
+            if not any(token in text for token in peer.found_otherwise)
+        ]
+        compared = compare_inputs(source, peer.inputs, _settled(asked, source, peer))
+        inputs = compared.count
+        if compared.disagreement is not None:
+            difference = _with_pieces(compared.disagreement, source, peer)
+    if difference is None and peer.entry is not None:
+        difference = _different_entry(entries, peer.entry)
+    return ProofResult(
+        first=source.info.name,
+        second=peer.name,
+        seed=seed,
+        texts=comparison.texts,
+        characters=comparison.characters,
+        tokens=comparison.tokens,
+        entries=0 if peer.entry is None else len(entries),
+        limits=(DOMAIN, *([peer.domain] if peer.domain else [])),
+        disagreement=difference,
+        tolerated=comparison.tolerated,
+        inputs=inputs,
+    )
+
+
+class _Comparison:
+    """Compares text after text, counts them, and keeps the first difference in its smallest form."""
+
+    def __init__(self, source: Tokenizer, peer: Peer, progress: Progress) -> None:
+        self._source = source
+        self._peer = peer
+        self._progress = progress
+        self.texts = self.characters = self.tokens = self.tolerated = 0
+        self.disagreement: Disagreement | None = None
+
+    def run(self, texts: Iterable[str], *, special: bool = False, decoding: bool = True) -> bool:
+        """Compare text after text; whether one differs."""
+        special = special or self._peer.encode is None
+        for text in _suited(texts, self._peer):
+            if self.texts % _REPORT_EVERY == 0:
+                self._progress("proving", self.texts, None, "texts")
+            self.texts += 1
+            self.characters += len(text)
+            found, tokens = self._difference(text, special=special, decoding=decoding)
+            self.tokens += tokens
+            if found is not None:
+                self.disagreement = self._smallest(found, special=special, decoding=decoding)
+                return True
+        return False
+
+    def _smallest(self, found: Disagreement, *, special: bool, decoding: bool) -> Disagreement:
+        def difference(text: str) -> Disagreement | None:
+            return self._difference(text, special=special, decoding=decoding)[0]
+
+        smallest = shrink(found.text, lambda text: difference(text) is not None)
+        return _with_pieces(difference(smallest) or found, self._source, self._peer)
+
+    def _difference(self, text: str, *, special: bool, decoding: bool) -> tuple[Disagreement | None, int]:
+        """How the two differ on a text, and the tokens that it has."""
+        encode = self._peer.encode_special if special else self._peer.encode
+        if encode is None:
+            return None, 0
+        policy = SpecialPolicy.ENCODE if special else SpecialPolicy.TEXT
+        expected = _ids(lambda text: self._source.encode(text, special=policy), text)
+        found = _ids(encode, text)
+        if expected != found and self._is_tolerated(expected, found):
+            self.tolerated += 1
+        elif expected != found:
+            return Disagreement("encode special" if special else "encode", text, expected, found), 0
+        if isinstance(expected, str):
+            return None, 0
+        if decoding and self._peer.decode is not None and self._peer.undecoded.isdisjoint(expected):
+            read, also = self._source.decode(expected), _text(self._peer.decode, expected)
+            if read != also:
+                return Disagreement("decode", text, read, also), 0
+        return None, len(expected)
+
+    def _is_tolerated(self, expected: Outcome, found: Outcome) -> bool:
+        tolerated = self._peer.tolerated
+        both_ids = isinstance(expected, tuple) and isinstance(found, tuple)
+        return tolerated is not None and both_ids and tolerated(expected, found)  # type: ignore[arg-type]
+
+
+def _settled(texts: Iterable[str], source: Tokenizer, peer: Peer) -> Iterable[str]:
+    """The texts without those on which other ids are accepted."""
+    encode = peer.encode_special
+    if peer.tolerated is None or encode is None:
+        return texts
+    same = partial(source.encode, special=SpecialPolicy.ENCODE)
+    return (text for text in texts if same(text) == list(encode(text)))
+
+
+def _with_pieces(found: Disagreement, source: Tokenizer, peer: Peer) -> Disagreement:
+    """The difference with the bytes of its ids, where it is one of ids."""
+    if found.way in ("type ids", "attention mask"):
+        return found
+    return replace(
+        found,
+        expected_pieces=_pieces(found.expected, entry=partial(entry_of, source)),
+        found_pieces=_pieces(found.found, entry=peer.entry or partial(entry_of, source)),
+    )
+
+
+def _pieces(ids: Outcome, *, entry: Callable[[int], bytes | None]) -> tuple[bytes, ...]:
+    return tuple(entry(id) or b"" for id in ids) if isinstance(ids, tuple) else ()
+
+
+def _ids(encode: Callable[[str], Sequence[int]], text: str) -> tuple[int, ...] | str:
+    try:
+        return tuple(map(int, encode(text)))
+    except BaseException as error:
+        return failure_of(error)
+
+
+def _text(decode: Callable[[Sequence[int]], str], ids: tuple[int, ...]) -> str:
+    try:
+        return decode(ids)
+    except BaseException as error:
+        return failure_of(error)
+
+
+def _entries(source: Tokenizer) -> list[bytes | None]:
+    return [entry_of(source, id) for id in range(source.info.vocab_size)]
+
+
+def _different_entry(
+    entries: Sequence[bytes | None], entry: Callable[[int], bytes | None]
+) -> Disagreement | None:
+    for id, expected in enumerate(entries):
+        found = entry(id)
+        if found != expected:
+            text = f"id {id}: {(expected or b'').decode(errors='replace')}"
+            return Disagreement("entry", text, expected, found)
+    beyond = entry(len(entries))
+    return None if beyond is None else Disagreement("entry", f"id {len(entries)}", None, beyond)
+
+
+def _readable(entries: Iterable[bytes | None]) -> Iterator[str]:
+    """The texts of those entries that are whole characters."""
+    for entry in entries:
+        try:
+            if entry:
+                yield entry.decode()
+        except UnicodeDecodeError:
+            continue
+
+
+def _suited(texts: Iterable[str], peer: Peer) -> Iterator[str]:
+    """The texts as far as the peer takes them."""
+    without = {ord(character): None for character in peer.excluded}
+    for text in texts:
+        kept = text.translate(without) if without else text
+        if peer.longest is None or len(kept) <= peer.longest:
+            yield kept
+        else:
+            yield from (kept[start : start + peer.longest] for start in range(0, len(kept), peer.longest))

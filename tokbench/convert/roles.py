@@ -1,0 +1,170 @@
+"""What a tokenizer is to a model: what stands beside it, what it says itself, and what the user gives."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel, TokenFlags
+from tokbench.formats.tokenizer_config.fields import (
+    DEFAULT_TEMPLATE,
+    AddedToken,
+    TokenizerConfig,
+    config_of,
+    token_id,
+)
+from tokbench.formats.tokenizer_config.files import with_special_tokens
+
+if TYPE_CHECKING:
+    from tokbench.convert.targets import Source
+
+_OF_BERT = {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"}
+_OF_SENTENCEPIECE = ("bos", "eos", "pad")
+
+
+def model_config(source: Source) -> TokenizerConfig:
+    """What a converted tokenizer is to a model, with all its added tokens; `problems` says what is left out.
+
+    A role counts as the user gives it, else as it stands beside the tokenizer, else as it says itself.
+    A token that the vocabulary does not have is left out: it would become a new one.
+    """
+    beside = config_of(source.tokenizer)
+    ids = _Ids(source)
+    roles = known_roles(source) | dict(beside.roles) | dict(source.roles)
+    templates = dict(beside.chat_templates)
+    if source.chat_template is not None:
+        templates[DEFAULT_TEMPLATE] = source.chat_template
+    additional = (
+        () if beside and beside.additional_special_tokens is None else beside.additional_special_tokens
+    )
+    missing = [text for text in (*roles.values(), *beside.special_texts) if text not in ids]
+    config = replace(
+        beside,
+        roles={role: text for role, text in roles.items() if text in ids},
+        named_tokens={name: text for name, text in beside.named_tokens.items() if text in ids},
+        additional_special_tokens=None
+        if additional is None
+        else tuple(text for text in additional if text in ids),
+        added_tokens=added_tokens(source),
+        chat_templates=templates,
+        problems=(
+            *beside.problems,
+            *(f"{text!r} is left out: the vocabulary has no such token" for text in dict.fromkeys(missing)),
+        ),
+    )
+    named = {text: ids[text] for text in (*config.special_texts, *config.roles.values())}
+    return with_special_tokens(config, {**source.special_tokens, **named})
+
+
+def unsaid(source: Source) -> tuple[str, ...]:
+    """A note of what stands beside a tokenizer and a format of one file does not hold.
+
+    >>> from types import SimpleNamespace as Made
+    >>> config = TokenizerConfig(roles={"eos": "</s>"}, chat_templates={"default": "{{ messages }}"})
+    >>> unsaid(Made(tokenizer=Made(tokenizer_config=config)))
+    ("the file does not say roles (eos '</s>') nor a chat template, as the source does: --to transformers keeps them",)
+    """
+    config = config_of(source.tokenizer)
+    roles = ", ".join(f"{role} {text!r}" for role, text in config.roles.items())
+    parts = [f"roles ({roles})"] if roles else []
+    if config.chat_templates:
+        parts.append("a chat template" if len(config.chat_templates) == 1 else "chat templates")
+    if not parts:
+        return ()
+    said = " nor ".join(parts)
+    return (f"the file does not say {said}, as the source does: --to transformers keeps them",)
+
+
+def added_tokens(source: Source) -> tuple[AddedToken, ...]:
+    """The added tokens of a source by ascending id, as far as it says more of them than that they are special."""
+    match source.description:
+        case HuggingFaceModel(document=document):
+            return listed_tokens(document)
+        case description:
+            flags = description.token_flags if isinstance(description, ByteLevelBpe) else {}
+            return tuple(
+                AddedToken(id=id, content=text, **asdict(flags.get(text, TokenFlags())))
+                for text, id in sorted(source.special_tokens.items(), key=lambda item: item[1])
+            )
+
+
+def listed_tokens(document: bytes) -> tuple[AddedToken, ...]:
+    """The added tokens of a `tokenizer.json`, with the ids and flags that its library gives them."""
+    import tokenizers
+
+    opened = tokenizers.Tokenizer.from_buffer(document).get_added_tokens_decoder()
+    return tuple(
+        AddedToken(
+            id=id,
+            content=token.content,
+            special=token.special,
+            single_word=token.single_word,
+            lstrip=token.lstrip,
+            rstrip=token.rstrip,
+            normalized=token.normalized,
+        )
+        for id, token in sorted(opened.items())
+    )
+
+
+class _Ids:
+    """The ids of the tokens that a vocabulary has, by their texts as its file spells them."""
+
+    def __init__(self, source: Source) -> None:
+        self._tokenizer = source.tokenizer
+        self._spelled: dict[str, int] = {}
+        if isinstance(source.description, SentencePieceModel):
+            from tokbench.formats.sentencepiece.model import parse_model
+
+            pieces = parse_model(source.description.proto).pieces
+            self._spelled = {piece.text: id for id, piece in enumerate(pieces)}
+
+    def __contains__(self, text: str) -> bool:
+        return self._find(text) is not None
+
+    def __getitem__(self, text: str) -> int:
+        id = self._find(text)
+        if id is None:
+            raise KeyError(text)
+        return id
+
+    def _find(self, text: str) -> int | None:
+        id = self._spelled.get(text)
+        return token_id(self._tokenizer, text) if id is None else id
+
+
+def known_roles(source: Source) -> dict[str, str]:
+    """Role → special token: what a SentencePiece model says, and the names that BERT gave to those of WordPiece.
+
+    >>> from types import SimpleNamespace as Made
+    >>> added = b'{"id": 1, "content": "[SEP]", "special": true}'
+    >>> document = b'{"model": {"type": "WordPiece"}, "added_tokens": [%s]}' % added
+    >>> known_roles(Made(description=HuggingFaceModel(document)))
+    {'sep': '[SEP]'}
+    """
+    match source.description:
+        case SentencePieceModel(proto=proto):
+            return _of_sentencepiece(proto)
+        case HuggingFaceModel(document=document):
+            return _of_bert(document)
+        case _:
+            return {}
+
+
+def _of_sentencepiece(proto: bytes) -> dict[str, str]:
+    from tokbench.formats.sentencepiece.model import parse_model, special_tokens_of
+
+    model = parse_model(proto)
+    names = {role: model.trainer[f"{role}_piece"] for role in _OF_SENTENCEPIECE}
+    controls = special_tokens_of(model)
+    return {role: name for role, name in names.items() if controls.get(name) == model.trainer[f"{role}_id"]}
+
+
+def _of_bert(data: bytes) -> dict[str, str]:
+    from tokbench.libraries.huggingface.document import model_type, parse_document, special_contents
+
+    document = parse_document(data, source="the tokenizer")
+    if model_type(document) != "WordPiece":
+        return {}
+    special = special_contents(document)
+    return {role: text for role, text in _OF_BERT.items() if text in special}

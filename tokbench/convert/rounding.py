@@ -1,0 +1,86 @@
+"""Whether two libraries add up the scores of a Unigram to the same sums, and what to say where they do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ConfigError, ConversionError
+from tokbench.formats.sentencepiece.unigram_scores import (
+    caused_by_rounding,
+    exact_sums,
+    normal_scores,
+    why_inexact,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.convert.proof import Peer
+    from tokbench.convert.targets import Source
+    from tokbench.formats.sentencepiece.model import ModelPiece
+
+_DIFFERENT = "SentencePiece adds up scores in single precision, tokenizers in double"
+_HINT = (
+    "--accept-rounding writes it all the same: of segmentations that are nearly equally probable the two may then "
+    "take different ones; a Unigram trained here has scores without rounding (round_scores, the default)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """What adding up the scores of a Unigram in two precisions does.
+
+    Attributes:
+        limit: what is proved by arithmetic; None where sums may be rounded.
+        accepted: what the user has accepted instead, in a sentence; None where there is nothing to accept.
+        pieces: the model's, by id.
+    """
+
+    limit: str | None = None
+    accepted: str | None = None
+    pieces: Sequence[ModelPiece] = ()
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What a proof has to say of it."""
+        return (self.limit,) if self.limit else ()
+
+    def tolerant(self, peer: Peer) -> Peer:
+        """A peer that may segment otherwise where rounding alone decides, if that is accepted."""
+        if self.accepted is None:
+            return peer
+        pieces = self.pieces
+        return replace(peer, tolerated=lambda expected, found: caused_by_rounding(expected, found, pieces))
+
+
+def rounding_of(pieces: Sequence[ModelPiece], source: Source) -> Rounding:
+    """What the other library makes of the scores of a Unigram.
+
+    Args:
+        pieces: the model's, by id.
+        source: what is converted, and whether rounding is accepted.
+
+    Raises:
+        ConversionError: sums may be rounded, and that is not accepted.
+    """
+    scores = normal_scores(pieces)
+    if (sums := exact_sums(scores)) is not None:
+        return Rounding(limit=sums.sentence)
+    why = f"{_DIFFERENT}, and {why_inexact(scores)}"
+    if not source.accept_rounding:
+        raise ConversionError(f"{why}, so that no text proves anything of the next", hint=_HINT)
+    return Rounding(
+        accepted=f"accepted: {why}; ids differ where segmentations are equally probable but for rounding",
+        pieces=pieces,
+    )
+
+
+def no_rounding(source: Source) -> Rounding:
+    """For a source that has no scores to add up. Raises `ConfigError` where rounding was to be accepted."""
+    if source.accept_rounding:
+        raise ConfigError(
+            f"{source.tokenizer.info.name!r} is no Unigram: nothing is rounded",
+            hint="leave out --accept-rounding",
+        )
+    return Rounding()

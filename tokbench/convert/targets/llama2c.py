@@ -1,0 +1,45 @@
+"""To llama2.c: its `tokenizer.bin`, proved by its encoder written out in Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.convert.kinds import kind_of
+from tokbench.convert.post_processing import lost, post_processing_of
+from tokbench.convert.proof import Peer
+from tokbench.convert.targets import Product, Source, undescribed
+from tokbench.convert.targets.sentencepiece import proto_of
+from tokbench.core.models import HuggingFaceModel, SentencePieceModel
+from tokbench.errors import ConversionError
+from tokbench.formats.llama2c.vocabulary import DOMAIN, EXCLUDED, Llama2cTokenizer, dump_llama2c
+from tokbench.formats.sentencepiece.model import parse_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LONGEST = 400  # its greedy search is quadratic
+
+
+def make(source: Source) -> Product:
+    """A `tokenizer.bin`. Raises `ConversionError`."""
+    if source.description is None:
+        raise undescribed(source)
+    if not isinstance(source.description, SentencePieceModel | HuggingFaceModel):
+        raise ConversionError(
+            f"llama2.c reads the scores of a SentencePiece BPE model, and this is {kind_of(source.description)}"
+        )
+    data = dump_llama2c(parse_model(proto_of(source)))
+
+    def opened(path: Path) -> Peer:
+        encoder = Llama2cTokenizer(path.read_bytes(), path=path)
+        return Peer(
+            name="llama2.c",
+            encode=encoder.encode,
+            decode=encoder.decode,
+            excluded=EXCLUDED,
+            domain=DOMAIN,
+            longest=_LONGEST,
+        )
+
+    notes = (f"exact for {DOMAIN}", *lost(post_processing_of(source.description), who="a tokenizer.bin"))
+    return Product(files={"": data}, open=opened, notes=notes)

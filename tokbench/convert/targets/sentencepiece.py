@@ -1,0 +1,102 @@
+"""To sentencepiece: the `.model` of a tokenizer that was one, or that merges characters as one does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.convert.post_processing import lost, post_processing_of
+from tokbench.convert.proof import Peer
+from tokbench.convert.rounding import no_rounding, rounding_of
+from tokbench.convert.targets import Product, Source, undescribed
+from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.errors import ConversionError
+from tokbench.formats.protobuf import length_field
+from tokbench.formats.sentencepiece.model import PieceType, parse_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.formats.sentencepiece.unigram import UnigramModel
+
+_REMARK = 200
+"""The first field of `ModelProto` that is left to others, and read by none."""
+
+_JOINING = (
+    "texts without characters that join others (marks, joiners, jamo) or split words unseen (such as U+0085): there "
+    "tokenizers normalises whole grapheme clusters, and SentencePiece the longest key of its table"
+)
+
+
+def make(source: Source) -> Product:
+    """A `.model` file. Raises `ConversionError`, `ConfigError`."""
+    unigram = _unigram(source)
+    rounding = rounding_of(unigram.pieces, source) if unigram else no_rounding(source)
+    proto = unigram.proto if unigram else proto_of(source)
+    if rounding.accepted:
+        proto += length_field(_REMARK, rounding.accepted.encode())
+    pieces = parse_model(proto).pieces
+    unknown = frozenset(id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN)
+
+    def opened(path: Path) -> Peer:
+        import sentencepiece
+
+        processor = sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
+        peer = Peer(
+            name=f"sentencepiece {sentencepiece.__version__}",
+            encode=lambda text: processor.encode(text, out_type=int),
+            decode=lambda ids: processor.decode(list(ids)),
+            undecoded=unknown,
+            excluded=unigram.excluded if unigram else "",
+            domain=_JOINING if unigram and unigram.excluded else None,
+        )
+        return rounding.tolerant(peer)
+
+    return Product(
+        files={"": proto},
+        open=opened,
+        notes=lost(post_processing_of(source.description), who="a .model"),
+        limits=rounding.limits,
+        rounding=rounding.accepted,
+    )
+
+
+def _unigram(source: Source) -> UnigramModel | None:
+    """The model of a `tokenizer.json` with a Unigram; None for what is something else."""
+    if not isinstance(source.description, HuggingFaceModel):
+        return None
+    from tokbench.formats.sentencepiece.unigram import model_of_unigram
+    from tokbench.libraries.huggingface.document import model_type, parse_document
+
+    document = parse_document(source.description.document, source=source.tokenizer.info.name)
+    return model_of_unigram(document) if model_type(document) == "Unigram" else None
+
+
+def proto_of(source: Source) -> bytes:
+    """The serialised `ModelProto` of a description, of merges if it is none yet. Raises `ConversionError`."""
+    match source.description:
+        case SentencePieceModel(proto=proto):
+            return proto
+        case HuggingFaceModel(document=data):
+            return _of_document(data, name=source.tokenizer.info.name)
+        case ByteLevelBpe():
+            raise ConversionError(
+                "SentencePiece merges characters and knows no split pattern; a byte-level BPE merges bytes, "
+                "also parts of characters, inside pre-tokens"
+            )
+        case None:
+            raise undescribed(source)
+
+
+def _of_document(data: bytes, *, name: str) -> bytes:
+    from tokbench.formats.sentencepiece.bpe import model_of_document
+    from tokbench.libraries.huggingface.document import model_type, parse_document
+    from tokbench.opening.provable import merge_pairs
+
+    document = parse_document(data, source=name)
+    if (kind := model_type(document)) == "Unigram":
+        raise ConversionError("its Unigram has scores for pieces, and no merges")
+    if kind != "BPE":
+        raise ConversionError(
+            f"of a tokenizer.json only a BPE or a Unigram can become a .model, and this is {kind}"
+        )
+    return model_of_document(document, merges=merge_pairs(document["model"], path=name))

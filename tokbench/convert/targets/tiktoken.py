@@ -1,0 +1,160 @@
+"""To tiktoken: a rank file, proved together with the pattern and the special tokens that go with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from tokbench.convert.kinds import kind_of
+from tokbench.convert.post_processing import lost
+from tokbench.convert.proof import Peer
+from tokbench.convert.targets import Product, Source, undescribed
+from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.errors import ConversionError
+from tokbench.formats.byte_level import ranks_of
+from tokbench.formats.tiktoken import dump_ranked, parse_ranks, to_encoding
+from tokbench.libraries.huggingface.document import model_type, parse_document
+from tokbench.opening.document_tokens import AddedTokens, NotProvableError, overlapping
+from tokbench.opening.provable import document_bpe
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+_TEXTS_SHOWN = 3
+_FLAGS = ("lstrip", "rstrip", "single_word")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A source as tiktoken would have it: its added tokens are all special ones there."""
+
+    bpe: ByteLevelBpe
+    added: AddedTokens
+
+
+def make(source: Source) -> Product:
+    """A rank file. Raises `ConversionError`."""
+    ranked = _ranked(source)
+    description, everywhere = ranked.bpe, set(ranked.added.everywhere)
+    if description.normalization is not None:
+        raise ConversionError(
+            f"text is brought to {description.normalization.upper()} first, and tiktoken has no normaliser"
+        )
+    ranks = ranks_of(description)
+    special, pattern = dict(description.special_tokens), description.pattern
+    to_encoding("checked", pattern=pattern, ranks=ranks, special_tokens=special)
+
+    def opened(path: Path) -> Peer:
+        import tiktoken
+
+        encoding = to_encoding(
+            "converted",
+            pattern=pattern,
+            ranks=parse_ranks(path.read_bytes(), path=path),
+            special_tokens=special,
+        )
+        return Peer(
+            name=f"tiktoken {tiktoken.__version__}",
+            encode=lambda text: encoding.encode(text, allowed_special=everywhere, disallowed_special=()),
+            encode_special=lambda text: encoding.encode(text, allowed_special="all"),
+            decode=lambda ids: encoding.decode(list(ids)),
+            entry=lambda id: _entry(encoding, id),  # noqa: A006
+            found_otherwise=frozenset(_flags_of(ranked.added)),
+            domain=_domain(ranked.added),
+        )
+
+    notes = (*_notes(ranked), *lost(description.post_processing, who="tiktoken"))
+    return Product(files={"": dump_ranked(ranks)}, open=opened, notes=notes)
+
+
+def _ranked(source: Source) -> _Ranked:
+    """What of a source is ranks, pattern and special tokens. Raises `ConversionError` where there is more to it."""
+    match source.description:
+        case ByteLevelBpe() as description:
+            added = AddedTokens(special=description.special_tokens, flags=description.token_flags)
+            return _Ranked(description, added)
+        case HuggingFaceModel(document=data):
+            return _of_document(data, name=source.tokenizer.info.name)
+        case SentencePieceModel() as description:
+            raise ConversionError(f"tiktoken runs byte-level BPE alone, and this is {kind_of(description)}")
+        case None:
+            raise undescribed(source)
+
+
+def _of_document(data: bytes, *, name: str) -> _Ranked:
+    """A `tokenizer.json` that its library runs, as far as it is splitting by one pattern and merging bytes."""
+    document = parse_document(data, source=name)
+    if (kind := model_type(document)) != "BPE":
+        raise ConversionError(f"tiktoken runs byte-level BPE alone, and this is {kind}")
+    try:
+        found = document_bpe(document, path=name)
+    except NotProvableError as error:
+        raise ConversionError(
+            f"tiktoken runs byte-level BPE with one split pattern and nothing before it; of this one, {error}"
+        ) from None
+    _check_everywhere(found.added)
+    return _Ranked(found.bpe, found.added)
+
+
+def _check_everywhere(added: AddedTokens) -> None:
+    """Refuse added tokens that change ordinary text in a way that tiktoken's special tokens do not."""
+    for text in added.everywhere:
+        if flags := _flags_of(added).get(text):
+            raise ConversionError(
+                f"the added token {text!r} is found in every text and has the flag {flags[0]}, "
+                "which tiktoken's special tokens have not"
+            )
+    if (added.everywhere or added.in_two_passes) and (found := overlapping(added.all)):
+        one, other = found
+        raise ConversionError(
+            f"the added tokens {one!r} and {other!r} can overlap in a text, and which of them tiktoken "
+            "would find first is left to chance"
+        )
+
+
+def _flags_of(added: AddedTokens) -> dict[str, list[str]]:
+    """Text → the flags by which a token takes more of a text than itself, or is not found inside words."""
+    named = {text: [name for name in _FLAGS if getattr(flags, name)] for text, flags in added.flags.items()}
+    return {text: names for text, names in named.items() if names}
+
+
+def _entry(encoding: object, id: int) -> bytes | None:
+    try:
+        data: bytes = encoding.decode_single_token_bytes(id)  # type: ignore[attr-defined]
+    except KeyError:
+        return None
+    return data
+
+
+def _domain(added: AddedTokens) -> str | None:
+    """What of special tokens the proof leaves out."""
+    flags = _flags_of(added)
+    if not flags:
+        return None
+    return f"texts without {_listed(flags)} where special tokens are found: it is found otherwise there"
+
+
+def _notes(ranked: _Ranked) -> Iterator[str]:
+    description, added = ranked.bpe, ranked.added
+    pattern = r"(?s:.+)" if description.pattern is None else description.pattern
+    yield (
+        "a rank file says neither pattern nor special tokens; give tiktoken.Encoding both: "
+        f"pat_str={pattern!r}, special_tokens={dict(description.special_tokens)!r}"
+    )
+    if added.everywhere:
+        yield (
+            f"the added tokens that are not special ({_listed(added.everywhere)}) are found in every text; "
+            "for the same ids name them to encode(…, allowed_special={…}, disallowed_special=())"
+        )
+    for text, flags in _flags_of(added).items():
+        yield (
+            f"the special token {text!r} has the flag {', '.join(flags)}, which tiktoken does not know: where "
+            "special tokens are found, it takes the text of the token alone, wherever that stands"
+        )
+
+
+def _listed(texts: Collection[str]) -> str:
+    first = ", ".join(map(repr, islice(texts, _TEXTS_SHOWN)))
+    return first if len(texts) <= _TEXTS_SHOWN else f"{first} and {len(texts) - _TEXTS_SHOWN:,} more"

@@ -1,0 +1,181 @@
+"""To tokbin: our own file for inference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokbench.convert.post_processing import post_processing_of
+from tokbench.convert.proof import entry_of, peer_of
+from tokbench.convert.proof_inputs import InputCall
+from tokbench.convert.targets import Product, Source, undescribed
+from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.core.post_processing import NOTHING
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConversionError
+from tokbench.formats.byte_level import listed_merges
+from tokbench.formats.tokbin import Kind, Model, Texts
+from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin, merge_scores
+from tokbench.formats.tokenizer_config.fields import config_of
+from tokbench.formats.tokenizer_config.files import dump_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.convert.proof import Peer
+    from tokbench.core.models import PostProcessing
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+
+
+def make(source: Source) -> Product:
+    """A tokbin file. Raises `ConversionError`."""
+    match source.description:
+        case ByteLevelBpe() as description:
+            contents = _byte_level(source, description)
+        case SentencePieceModel() as description:
+            contents = _sentencepiece(source, description)
+        case HuggingFaceModel() as description:
+            contents = _tokenizer_json(source, description)
+        case None:
+            raise undescribed(source)
+    config = config_of(source.tokenizer)
+    if config:
+        contents = replace(contents, config=dump_config(config))
+    done = post_processing_of(source.description)
+    return Product(
+        files={"": dump_tokbin(contents)},
+        open=lambda path: _opened(path, config),
+        notes=_notes(done),
+        post_processing=done,
+    )
+
+
+def _notes(done: PostProcessing) -> tuple[str, ...]:
+    """What the file says and `encode` does not do."""
+    if done == NOTHING:
+        return ()
+    return (
+        "the file has the template, truncation and padding of its source, for with_template and model_input",
+    )
+
+
+def _opened(path: Path, config: TokenizerConfig) -> Peer:
+    from tokbench.opening.tokbin import open_tokbin
+
+    tokenizer = open_tokbin(path)
+    tokenizer.file.verify()
+    if tokenizer.tokenizer_config != config:
+        raise ConversionError("roles, added tokens or chat templates do not come back from the file")
+    calls = (
+        InputCall(
+            name="model_input(text)",
+            call=lambda text, pair: tokenizer.model_input(text, pair, special=SpecialPolicy.ENCODE),
+        ),
+        InputCall(
+            name="model_input(text, template=False)",
+            call=lambda text, pair: tokenizer.model_input(text, pair, template=False),
+            template=False,
+            special=SpecialPolicy.TEXT,
+        ),
+    )
+    return replace(peer_of(tokenizer, name="tokbin"), inputs=calls)
+
+
+def _byte_level(source: Source, description: ByteLevelBpe) -> TokbinContents:
+    tokens = _entries(source)
+    listed = description.merges
+    made = [merge[2] for merge in listed_merges(description)]
+    return TokbinContents(
+        model=Model.RANKS if listed is None else Model.MERGES,
+        texts=Texts(
+            source.tokenizer.info.backend,
+            source.tokenizer.info.name,
+            description.pattern_name,
+            description.pattern,
+            description.normalization,
+        ),
+        tokens=tokens,
+        kinds=_kinds(source, tokens),
+        scores=merge_scores(made, num_ids=len(tokens)),
+        special_tokens=source.special_tokens,
+        merges=listed or (),
+        lossless=source.tokenizer.info.lossless,
+        whole_tokens_first=description.whole_tokens_first,
+        token_flags=description.token_flags,
+        post_processing=description.post_processing,
+    )
+
+
+def _sentencepiece(source: Source, description: SentencePieceModel) -> TokbinContents:
+    from tokbench.formats.sentencepiece.model import PieceType, parse_model
+
+    model = parse_model(description.proto)
+    named = {PieceType.BYTE: Kind.BYTE, PieceType.UNKNOWN: Kind.UNKNOWN}
+    kinds = {id: named[piece.type] for id, piece in enumerate(model.pieces) if piece.type in named}
+    return _with_payload(
+        source,
+        Model.SENTENCEPIECE,
+        description.proto,
+        kinds=kinds,
+        scores=[piece.score for piece in model.pieces],
+        post_processing=description.post_processing,
+    )
+
+
+def _tokenizer_json(source: Source, description: HuggingFaceModel) -> TokbinContents:
+    import tokenizers
+
+    from tokbench.libraries.huggingface.document import (
+        model_type,
+        parse_document,
+        piece_spelling,
+        unknown_piece,
+    )
+
+    document = parse_document(description.document, source=source.tokenizer.info.name)
+    spelling, unknown = piece_spelling(document), unknown_piece(document)
+    vocabulary = tokenizers.Tokenizer.from_buffer(description.document).get_vocab()
+    kinds = {id: Kind.BYTE for text, id in vocabulary.items() if spelling.is_byte(text)}
+    if unknown is not None and unknown in vocabulary:
+        kinds[vocabulary[unknown]] = Kind.UNKNOWN
+    scores = [0.0] * source.tokenizer.info.vocab_size
+    if model_type(document) == "Unigram":
+        for id, (_, score) in enumerate(document["model"]["vocab"]):
+            scores[id] = score
+    return _with_payload(source, Model.TOKENIZER_JSON, description.document, kinds=kinds, scores=scores)
+
+
+def _with_payload(
+    source: Source,
+    model: Model,
+    payload: bytes,
+    *,
+    kinds: dict[int, Kind],
+    scores: list[float],
+    post_processing: PostProcessing = NOTHING,
+) -> TokbinContents:
+    tokens = _entries(source)
+    return TokbinContents(
+        model=model,
+        texts=Texts(source.tokenizer.info.backend, source.tokenizer.info.name, None, None, None),
+        tokens=tokens,
+        kinds=_kinds(source, tokens, kinds),
+        scores=scores,
+        special_tokens=source.special_tokens,
+        payload=payload,
+        lossless=source.tokenizer.info.lossless,
+        post_processing=post_processing,
+    )
+
+
+def _entries(source: Source) -> list[bytes | None]:
+    return [entry_of(source.tokenizer, id) for id in range(source.tokenizer.info.vocab_size)]
+
+
+def _kinds(source: Source, tokens: list[bytes | None], others: dict[int, Kind] | None = None) -> list[Kind]:
+    kinds = [Kind.NONE if token is None else Kind.NORMAL for token in tokens]
+    for id, kind in (others or {}).items():
+        kinds[id] = kind
+    for id in source.special_tokens.values():
+        kinds[id] = Kind.SPECIAL
+    return kinds

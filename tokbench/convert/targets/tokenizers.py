@@ -1,0 +1,176 @@
+"""To tokenizers: a `tokenizer.json`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.convert.post_processing import kept, post_processing_of, unwritten
+from tokbench.convert.proof import Peer
+from tokbench.convert.proof_inputs import InputCall
+from tokbench.convert.rounding import Rounding, no_rounding, rounding_of
+from tokbench.convert.targets import Product, Source, undescribed
+from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.core.tokens import ModelInput
+from tokbench.formats.tokenizer_config.fields import config_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+_SPECIAL_NOTE = (
+    "tokenizers makes special tokens of their texts in every text, where tokbench encodes them as text; set "
+    "encode_special_tokens = True on the opened tokenizer for texts that you did not write yourself: the file "
+    "cannot say it"
+)
+
+
+def make(source: Source) -> Product:
+    """A `tokenizer.json`. Raises `ConversionError`."""
+    rounding, done = scores_of(source), post_processing_of(source.description)
+    return Product(
+        files={"": document_of(source, rounding=rounding)},
+        open=lambda path: rounding.tolerant(restricted(opened(path), source)),
+        notes=(
+            *((_SPECIAL_NOTE,) if source.special_tokens else ()),
+            *kept(done),
+            *unwritten(done, config_of(source.tokenizer)),
+        ),
+        limits=rounding.limits,
+        rounding=rounding.accepted,
+        post_processing=done,
+    )
+
+
+def document_of(source: Source, *, rounding: Rounding | None = None) -> bytes:
+    """The `tokenizer.json` of any description; it says what was accepted. Raises `ConversionError`."""
+    match source.description:
+        case HuggingFaceModel(document=document):
+            return document
+        case ByteLevelBpe() as description:
+            return _byte_level(description)
+        case SentencePieceModel(proto=proto, post_processing=done):
+            from tokbench.formats.sentencepiece.model import parse_model
+            from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece
+
+            return dump_sentencepiece(
+                parse_model(proto),
+                rounding=rounding.accepted if rounding else None,
+                post_processing=done,
+            )
+        case None:
+            raise undescribed(source)
+
+
+def scores_of(source: Source) -> Rounding:
+    """What tokenizers makes of the scores of a SentencePiece model. Raises `ConversionError`, `ConfigError`."""
+    if isinstance(source.description, SentencePieceModel):
+        from tokbench.formats.sentencepiece.model import ModelType, parse_model
+
+        model = parse_model(source.description.proto)
+        if model.model_type is ModelType.UNIGRAM:
+            return rounding_of(model.pieces, source)
+    return no_rounding(source)
+
+
+def restricted(peer: Peer, source: Source) -> Peer:
+    """The library's tokenizer, as far as it can be asked to do what ours does.
+
+    Special tokens and the unknown piece it decodes in its own way. And where special tokens are
+    pieces of the vocabulary, as in a Unigram or a WordLevel that was not made by us, it finds them in
+    every text, whatever is set.
+    """
+    peer = replace(peer, undecoded=undecoded_ids(source))
+    if excluded := _excluded(source):
+        names = ", ".join(f"U+{ord(character):04X}" for character in excluded)
+        without = f"texts without {names}, which it would normalise otherwise"
+        peer = replace(
+            peer, excluded=excluded, domain=without if peer.domain is None else f"{peer.domain}; {without}"
+        )
+    if isinstance(source.description, HuggingFaceModel) and peer.encode is not None:
+        encode = peer.encode
+        if any(id in encode(text) for text, id in source.special_tokens.items()):
+            return replace(peer, encode=None, domain="what spells a special token always becomes it there")
+    return peer
+
+
+def _excluded(source: Source) -> str:
+    """The characters that stand for something else there while a text is normalised."""
+    if not isinstance(source.description, SentencePieceModel):
+        return ""
+    from tokbench.formats.sentencepiece.charsmap_json import normalization_of
+    from tokbench.formats.sentencepiece.model import parse_model
+
+    charsmap = parse_model(source.description.proto).normalizer["precompiled_charsmap"]
+    return normalization_of(charsmap).excluded if charsmap else ""
+
+
+def opened(path: Path) -> Peer:
+    """A `tokenizer.json` as tokenizers opens it, once with special tokens and once without, and untouched."""
+    import tokenizers
+
+    whole = tokenizers.Tokenizer.from_file(str(path))
+    ordinary, special = _library_opens(path), _library_opens(path)
+    ordinary.encode_special_tokens = True
+
+    def decode(ids: Sequence[int]) -> str:
+        text: str = ordinary.decode(list(ids), skip_special_tokens=False)
+        return text
+
+    return Peer(
+        name=f"tokenizers {tokenizers.__version__}",
+        encode=lambda text: ordinary.encode(text, add_special_tokens=False).ids,
+        encode_special=lambda text: special.encode(text, add_special_tokens=False).ids,
+        decode=decode,
+        inputs=(
+            InputCall(name="encode(text)", call=lambda text, pair: _input(whole.encode(text, pair))),
+            InputCall(
+                name="encode(text, add_special_tokens=False)",
+                call=lambda text, pair: _input(whole.encode(text, pair, add_special_tokens=False)),
+                template=False,
+            ),
+        ),
+    )
+
+
+def _input(encoding: Any) -> ModelInput:
+    return ModelInput(tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.attention_mask))
+
+
+def undecoded_ids(source: Source) -> frozenset[int]:
+    """The ids that libraries decode each in its own way: special tokens and the unknown piece."""
+    special = frozenset(source.special_tokens.values())
+    match source.description:
+        case SentencePieceModel(proto=proto):
+            from tokbench.formats.sentencepiece.model import PieceType, parse_model
+
+            pieces = parse_model(proto).pieces
+            return special | {id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN}
+        case _:
+            return special
+
+
+def _library_opens(path: Path) -> Any:
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _byte_level(description: ByteLevelBpe) -> bytes:
+    from tokbench.formats.byte_level import listed_merges, needs_whole_tokens_first, ordinary_tokens
+    from tokbench.formats.tokenizer_json import dump_byte_level_bpe, for_oniguruma
+
+    merges = listed_merges(description)
+    return dump_byte_level_bpe(
+        tokens=ordinary_tokens(description),
+        merges=[(left, right) for left, right, _ in merges],
+        special_tokens=description.special_tokens,
+        pattern=None if description.pattern is None else for_oniguruma(description.pattern),
+        normalization=description.normalization,
+        whole_tokens_first=needs_whole_tokens_first(description, merges),
+        token_flags=description.token_flags,
+        post_processing=description.post_processing,
+    )

@@ -1,0 +1,159 @@
+"""To transformers: a folder that AutoTokenizer opens, with roles and a chat template."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.convert.config_proof import prove_config, proved_in_words
+from tokbench.convert.post_processing import (
+    as_configured,
+    kept,
+    padding_in_words,
+    post_processing_of,
+    unwritten,
+)
+from tokbench.convert.proof import Peer
+from tokbench.convert.roles import model_config
+from tokbench.convert.targets import Product, Source
+from tokbench.convert.targets.tokenizers import document_of, restricted, scores_of
+from tokbench.convert.transformers_calls import input_calls, quiet
+from tokbench.core.models import HuggingFaceModel, SentencePieceModel
+from tokbench.errors import BackendUnavailableError
+from tokbench.formats.tokenizer_config.fields import config_of
+from tokbench.formats.tokenizer_config.files import config_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from tokbench.core.models import Description, PostProcessing
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+
+_SPECIAL_NOTE = (
+    "AutoTokenizer makes special tokens of their texts in every text, where tokbench encodes them as text; give "
+    "split_special_tokens=True for texts that you did not write yourself, or convert with --special-as-text"
+)
+_TEXT_NOTE = (
+    "the texts of special tokens are ordinary text to AutoTokenizer; give split_special_tokens=False where they "
+    "are tokens, as in chats: apply_chat_template(messages, tokenizer_kwargs={'split_special_tokens': False})"
+)
+
+
+def make(source: Source) -> Product:
+    """The files of a folder. Raises `ConversionError`, `BackendUnavailableError` without transformers to prove it."""
+    _require()
+    rounding, asked = scores_of(source), post_processing_of(source.description)
+    config = _with_limits(model_config(source), source, asked)
+    done = as_configured(asked, config)
+    types = _has_token_types(source.description, done)
+    return Product(
+        files={
+            "tokenizer.json": document_of(source, rounding=rounding),
+            **config_files(config, token_types=types),
+        },
+        open=lambda path: rounding.tolerant(restricted(_opened(path, source, config, done), source)),
+        notes=tuple(_notes(source, config, done)),
+        at_times=frozenset(["chat_template.jinja", "generation_config.json"]),
+        limits=rounding.limits,
+        rounding=rounding.accepted,
+        post_processing=replace(done, truncation=None, padding=None),
+    )
+
+
+def _with_limits(config: TokenizerConfig, source: Source, asked: PostProcessing) -> TokenizerConfig:
+    """The configuration with what the user asks for, and with what the source cuts at and fills up with."""
+    if source.special_as_text:
+        config = replace(config, split_special_tokens=True)
+    if config.model_max_length is None and asked.truncation is not None:
+        config = replace(config, model_max_length=asked.truncation.max_length)
+    if asked.padding is not None and "pad" not in config.roles:
+        # transformers takes it for that in any case.
+        pad = asked.padding.pad_token
+        others = tuple(text for text in config.additional_special_tokens or () if text != pad)
+        config = replace(config, roles={**config.roles, "pad": pad}, additional_special_tokens=others)
+    return config
+
+
+def _has_token_types(description: Description | None, done: PostProcessing) -> bool:
+    """Whether the model is told of two texts which is which: BERT's are, whose tokenizers are WordPiece."""
+    if done.template is None or not isinstance(description, HuggingFaceModel):
+        return False
+    if not any(part.type_id for part in done.template.pair):
+        return False
+    from tokbench.libraries.huggingface.document import model_type, parse_document
+
+    return model_type(parse_document(description.document, source="the tokenizer")) == "WordPiece"
+
+
+def _notes(source: Source, config: TokenizerConfig, done: PostProcessing) -> Iterator[str]:
+    if source.special_tokens:
+        yield _TEXT_NOTE if config.split_special_tokens else _SPECIAL_NOTE
+    yield from kept(replace(done, truncation=None, padding=None))
+    yield from unwritten(done, config)
+    if done.truncation is not None:
+        yield (
+            f"the source truncates at {done.truncation.max_length:,} tokens, and AutoTokenizer with "
+            "truncation=True alone"
+        )
+    if done.padding is not None:
+        yield f"the source pads {padding_in_words(done.padding)}, and AutoTokenizer with padding alone"
+    beside = config_of(source.tokenizer)
+    if config.roles or config.chat_templates or config.generation_ids:
+        yield proved_in_words(config)
+    if beside.generation_ids:
+        yield "generation_config.json is written with its token ids alone"
+    if beside.clean_up_tokenization_spaces:
+        yield "clean_up_tokenization_spaces is written false: decoding gives spaces as they are"
+    yield from config.problems
+
+
+def _opened(path: Path, source: Source, config: TokenizerConfig, done: PostProcessing) -> Peer:
+    with quiet():
+        import transformers
+
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            str(path), local_files_only=True, trust_remote_code=False
+        )
+    name = f"transformers {transformers.__version__}"
+    prove_config(tokenizer, path, source=source, config=config, name=name)
+
+    def encode(text: str, *, special: bool) -> list[int]:
+        ids: list[int] = tokenizer(
+            text, add_special_tokens=False, split_special_tokens=not special, verbose=False
+        )["input_ids"]
+        return ids
+
+    def decode(ids: Sequence[int]) -> str:
+        return str(tokenizer.decode(list(ids), skip_special_tokens=False))
+
+    unknown = _found_unknown(source, config)
+    return Peer(
+        name=name,
+        encode=lambda text: encode(text, special=False),
+        found_otherwise=unknown,
+        domain=f"texts without {min(unknown)!r}, which becomes the unknown piece there" if unknown else None,
+        encode_special=lambda text: encode(text, special=True),
+        decode=decode,
+        inputs=tuple(input_calls(tokenizer, done=done, special_as_text=bool(config.split_special_tokens))),
+    )
+
+
+def _found_unknown(source: Source, config: TokenizerConfig) -> frozenset[str]:
+    """The unknown piece of a SentencePiece model, which no text becomes by its spelling, but the role unk does."""
+    text = config.roles.get("unk")
+    if text is None or config.split_special_tokens or not isinstance(source.description, SentencePieceModel):
+        return frozenset()
+    return frozenset([text])
+
+
+def _require() -> Any:
+    try:
+        with quiet():
+            import transformers
+    except ImportError:
+        raise BackendUnavailableError(
+            "transformers is not installed, and the conversion could not be proved",
+            hint='pip install "tokbench[transformers]"',
+        ) from None
+    return transformers

@@ -1,0 +1,172 @@
+"""To a `vocab.txt`: the pieces of a WordPiece tokenizer, one a line, as BERT's are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.convert.kinds import kind_of
+from tokbench.convert.post_processing import kept, lost, post_processing_of
+from tokbench.convert.proof import Peer
+from tokbench.convert.proof_inputs import InputCall
+from tokbench.convert.targets import Product, Source, undescribed
+from tokbench.convert.targets.tokenizers import undecoded_ids
+from tokbench.core.models import HuggingFaceModel, PostProcessing
+from tokbench.core.tokens import ModelInput
+from tokbench.errors import ConversionError
+from tokbench.formats.post_processors import parse_post_processing, spelled_template
+from tokbench.libraries.huggingface.document import model_type, parse_document
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.core.models import Template
+
+_MODEL = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+_WHITE_SPACE = "\t\v\f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What the library takes off the ends of lines; Python would take U+001C to U+001F too."""
+_NEVER_MADE = ("", "##")
+_SPECIAL = ("[UNK]", "[SEP]", "[CLS]", "[PAD]", "[MASK]")
+
+
+def make(source: Source) -> Product:
+    """A `vocab.txt`. Raises `ConversionError`."""
+    if source.description is None:
+        raise undescribed(source)
+    if not isinstance(source.description, HuggingFaceModel):
+        raise ConversionError(
+            f"a vocab.txt holds the pieces of a WordPiece tokenizer, and this is {kind_of(source.description)}"
+        )
+    document = parse_document(source.description.document, source=source.tokenizer.info.name)
+    if model_type(document) != "WordPiece":
+        raise ConversionError(
+            f"a vocab.txt holds the pieces of a WordPiece tokenizer, and this is {model_type(document)}"
+        )
+    model, options = document["model"], _options(document)
+    for name, value in _MODEL.items():
+        if model.get(name) != value:
+            raise ConversionError(
+                f"who opens a vocab.txt takes {name} to be {value!r}; here it is {model.get(name)!r}"
+            )
+    pieces = _pieces(model["vocab"], document)
+    done, written = post_processing_of(source.description), bert_template(model["vocab"])
+
+    def opened(path: Path) -> Peer:
+        import tokenizers
+        from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
+
+        # One copy in which special tokens are found in texts, and one in which they are not.
+        ordinary, special = (BertWordPieceTokenizer.from_file(str(path), **options) for _ in range(2))
+        ordinary._tokenizer.encode_special_tokens = True
+        return Peer(
+            name=f"tokenizers {tokenizers.__version__}",
+            encode=lambda text: ordinary.encode(text, add_special_tokens=False).ids,
+            encode_special=lambda text: special.encode(text, add_special_tokens=False).ids,
+            decode=lambda ids: ordinary.decode(list(ids), skip_special_tokens=False),
+            undecoded=undecoded_ids(source),
+            inputs=_inputs(special) if written == done.template else (),
+        )
+
+    return Product(
+        files={"": "".join(f"{piece}\n" for piece in pieces).encode()},
+        open=opened,
+        notes=(*_notes(options, pieces), *_template_notes(done, written)),
+        post_processing=PostProcessing(template=written),
+    )
+
+
+def bert_template(vocabulary: Mapping[str, int]) -> Template | None:
+    """The template that BERT's tokenizers write with a vocabulary; None where it has not both tokens.
+
+    >>> bert_template({"[CLS]": 0, "[SEP]": 1}).single[0].tokens
+    ('[CLS]',)
+    """
+    if "[CLS]" not in vocabulary or "[SEP]" not in vocabulary:
+        return None
+    processor = {
+        "type": "BertProcessing",
+        "cls": ["[CLS]", vocabulary["[CLS]"]],
+        "sep": ["[SEP]", vocabulary["[SEP]"]],
+    }
+    return parse_post_processing({"post_processor": processor}).template
+
+
+def _inputs(tokenizer: Any) -> tuple[InputCall, ...]:
+    """What a model gets from whoever opens the vocabulary; truncation and padding are for them to ask for."""
+
+    def called(text: str, pair: str | None) -> ModelInput:
+        found = tokenizer.encode(text, pair)
+        return ModelInput(tuple(found.ids), tuple(found.type_ids), tuple(found.attention_mask))
+
+    return (InputCall(name="encode(text)", call=called, limits=False),)
+
+
+def _template_notes(done: PostProcessing, written: Template | None) -> tuple[str, ...]:
+    """What becomes of the template, truncation and padding of the source."""
+    limits = lost(replace(done, template=None), who="a vocab.txt")
+    if written == done.template:
+        return (*kept(PostProcessing(template=written)), *limits)
+    told = "nothing" if done.template is None else spelled_template(done.template.single)
+    does = "nothing" if written is None else spelled_template(written.single)
+    return (f"who opens a vocab.txt writes {does} around a text; the source writes {told}", *limits)
+
+
+def _options(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of the normaliser to whoever opens the vocabulary."""
+    normalizer, splitter = document.get("normalizer") or {}, document.get("pre_tokenizer") or {}
+    for part, step, expected in (
+        ("normaliser", normalizer, "BertNormalizer"),
+        ("pre-tokenizer", splitter, "BertPreTokenizer"),
+    ):
+        if (found := step.get("type")) != expected:
+            raise ConversionError(
+                f"who opens a vocab.txt prepares text as BERT does, with a {expected}; this tokenizer has "
+                f"{f'the {part} {found}' if found else f'no {part}'}"
+            )
+    return {
+        "clean_text": bool(normalizer.get("clean_text", True)),
+        "handle_chinese_chars": bool(normalizer.get("handle_chinese_chars", True)),
+        "strip_accents": normalizer.get("strip_accents"),
+        "lowercase": bool(normalizer.get("lowercase", True)),
+    }
+
+
+def _pieces(vocabulary: Mapping[str, int], document: Mapping[str, Any]) -> list[str]:
+    """The pieces in the order of their ids, which are their lines."""
+    by_id = {id: piece for piece, id in vocabulary.items()}
+    if sorted(by_id) != list(range(len(vocabulary))):
+        raise ConversionError("the ids leave a gap, and a vocab.txt has a line for each")
+    for piece in vocabulary:
+        _check_line(piece)
+    for token in document.get("added_tokens", []):
+        if token["content"] not in _SPECIAL or vocabulary.get(token["content"]) != token["id"]:
+            raise ConversionError(f"a vocab.txt cannot say that {token['content']!r} is an added token")
+    return [by_id[id] for id in range(len(by_id))]
+
+
+def _check_line(piece: str) -> None:
+    """Refuse a piece that whoever opens the file would take for another one.
+
+    A line ends at U+000A and at nothing else; the library strips the white space before it. What is left of
+    a piece that is white space alone is nothing, and no text becomes either: BERT splits at white space.
+    """
+    if not piece or "\n" in piece or "\r" in piece:
+        raise ConversionError(f"the piece {piece!r} {'holds a line end' if piece else 'is an empty line'}")
+    read = piece.rstrip(_WHITE_SPACE)
+    if read != piece and read not in _NEVER_MADE:
+        raise ConversionError(f"the piece {piece!r} ends in white space, and would be read as {read!r}")
+
+
+def _notes(options: Mapping[str, Any], pieces: Sequence[str]) -> tuple[str, ...]:
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    blank = [piece for piece in pieces if piece != piece.rstrip(_WHITE_SPACE)]
+    notes = [f"a vocab.txt holds pieces alone; open it with {given}"]
+    if blank:
+        listed = ", ".join(map(repr, blank))
+        notes.append(
+            f"of {listed}, which no text becomes, the library strips the white space when it reads them"
+        )
+    return tuple(notes)

@@ -1,0 +1,185 @@
+"""What a tokenizer is called with: what it cannot take is an error of ours, from every one of them.
+
+A class derived from `ChecksArguments` has its methods wrapped by what their argument is: texts, ids, one id, a
+piece, a folder. One text is checked by whoever makes UTF-8 of it (`tokbench.core.base.utf8`), so that encoding a
+short text costs no call more. What can only be seen element by element is looked for when something went wrong.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import wraps
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConfigError, DecodeError, StoreError, TextError, TokbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_INTEGERS = "biu"
+"""What NumPy calls the kinds of its types that hold whole numbers."""
+
+
+class ChecksArguments:
+    """A tokenizer whose methods, and those of classes derived from it, are never given what they cannot take."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, guard in _GUARDS.items():
+            if name in cls.__dict__:
+                setattr(cls, name, guard(cls.__dict__[name]))
+
+
+def not_a_text(given: object) -> TextError:
+    """The error for what is given for a text."""
+    hint = "give decoded text" if isinstance(given, bytes | bytearray) else None
+    return TextError(f"a text is a str, and this is {_called(given)}", hint=hint)
+
+
+def texts_of(given: Iterable[str]) -> Sequence[str]:
+    """Texts as a sequence; what is in it is not looked at. Raises `TextError` for one text, and for no texts.
+
+    >>> texts_of(text.lower() for text in ["A", "B"])
+    ['a', 'b']
+    """
+    if isinstance(given, list | tuple):
+        return given
+    if isinstance(given, str | bytes | bytearray):
+        raise TextError(
+            f"a list of texts is needed, and this is one {type(given).__name__}",
+            hint="put it into a list: [text]; `encode` takes one text",
+        )
+    if not isinstance(given, Iterable):
+        raise TextError(f"a list of texts is needed, and this is {_called(given)}")
+    return list(given)
+
+
+def ids_of(given: Iterable[int]) -> Sequence[int]:
+    """Ids as a sequence; what is in a list is not looked at. Raises `DecodeError` for what holds no ids.
+
+    >>> ids_of(iter([7, 8]))
+    [7, 8]
+    """
+    if isinstance(given, list | tuple):
+        return given
+    kind = getattr(getattr(given, "dtype", None), "kind", "")
+    if kind and kind in _INTEGERS and given.shape:  # type: ignore[attr-defined]
+        return given  # type: ignore[return-value]
+    if isinstance(given, str | bytes | bytearray | Mapping) or not isinstance(given, Iterable):
+        hint = "`token_bytes` takes one id" if isinstance(given, int) else None
+        raise DecodeError(f"a list of ids is needed, and this is {_called(given)}", hint=hint)
+    if kind and len(given):  # type: ignore[arg-type]
+        raise DecodeError(f"ids are whole numbers, and this is an array of {given.dtype}")  # type: ignore[attr-defined]
+    return list(given) if not hasattr(given, "__len__") else given  # type: ignore[return-value]
+
+
+def whole_ids(given: Iterable[int]) -> list[int]:
+    """Ids as Python's whole numbers. Raises `DecodeError` for what are none.
+
+    >>> whole_ids((7, 8))
+    [7, 8]
+    """
+    ids = ids_of(given)
+    try:
+        return list(map(index, ids))
+    except TypeError:
+        raise _not_whole(ids) from None
+
+
+def _not_whole(ids: Iterable[object]) -> DecodeError:
+    """The error for ids of which one is no whole number."""
+    position, id = next((position, id) for position, id in enumerate(ids) if not _is_whole(id))
+    return DecodeError(f"ids are whole numbers, and the id at position {position} is {_called(id)}")
+
+
+def _taking_texts(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def taking_texts(self: Any, texts: Iterable[str], **options: Any) -> Any:
+        if "threads" in options:
+            _check_threads(options["threads"])
+        given = texts if type(texts) is list else texts_of(texts)
+        try:
+            return method(self, given, **options)
+        except (TypeError, AttributeError):
+            for text in given:
+                if not isinstance(text, str):
+                    raise not_a_text(text) from None
+            raise
+
+    return taking_texts
+
+
+def _taking_ids(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def taking_ids(self: Any, ids: Iterable[int]) -> Any:
+        given = ids if type(ids) is list else ids_of(ids)
+        try:
+            return method(self, given)
+        except TokbenchError:
+            raise
+        except (TypeError, AttributeError, ValueError, LookupError):
+            if all(map(_is_whole, given)):
+                raise
+            raise _not_whole(given) from None
+
+    return taking_ids
+
+
+def _taking_an_id(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def taking_an_id(self: Any, id: int) -> Any:
+        if type(id) is not int and not _is_whole(id):
+            raise DecodeError(f"an id is a whole number, and this is {_called(id)}")
+        return method(self, id)
+
+    return taking_an_id
+
+
+def _taking_a_piece(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def taking_a_piece(self: Any, piece: object) -> Any:
+        if not isinstance(piece, bytes):
+            hint = "give its UTF-8: piece.encode()" if isinstance(piece, str) else None
+            raise TextError(f"a piece is bytes, and this is {_called(piece)}", hint=hint)
+        return method(self, piece)
+
+    return taking_a_piece
+
+
+def _taking_a_folder(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def taking_a_folder(self: Any, directory: object, **options: Any) -> Any:
+        if not isinstance(directory, str | os.PathLike):
+            raise StoreError(f"a folder is named by a path, and this is {_called(directory)}")
+        return method(self, directory, **options)
+
+    return taking_a_folder
+
+
+def _check_threads(threads: object) -> None:
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise ConfigError(f"threads is {threads!r:.40}, where a number from 1 on is needed, or None for all")
+
+
+def _is_whole(id: object) -> bool:
+    try:
+        index(id)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
+def _called(given: object) -> str:
+    """What a value is called in a message: its type, or None."""
+    return "None" if given is None else type(given).__name__
+
+
+_GUARDS: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+    **dict.fromkeys(("encode_batch", "count_batch", "encode_spans"), _taking_texts),
+    "decode_bytes": _taking_ids,
+    **dict.fromkeys(("token_bytes", "score"), _taking_an_id),
+    "token_id": _taking_a_piece,
+    "save": _taking_a_folder,
+}

@@ -1,0 +1,246 @@
+"""What every tokenizer can do once it can segment ordinary text and knows its entries.
+
+A backend derives from `SaveableTokenizer` (`saving.py`), or from `BaseTokenizer` if it cannot be saved, and
+writes the four abstract methods; it overrides the others where it is faster or knows better.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from functools import cached_property
+from itertools import accumulate
+from operator import index
+from typing import TYPE_CHECKING
+
+from tokbench.core.arguments import ChecksArguments, not_a_text
+from tokbench.core.interfaces import Decoding, Encoded
+from tokbench.core.special_tokens import SpecialTokenFinder
+from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+from tokbench.errors import ConfigError, DecodeError, TextError, UnknownIdError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo, TrainingRecord
+    from tokbench.core.tokens import ModelInput
+
+_MANY_IDS = 1024
+"""From so many on, looking them up in a table is worth making it."""
+
+
+class PlainUse(ChecksArguments):
+    """What a user of Python expects of every tokenizer, whatever it is built on."""
+
+    def __repr__(self: Tokenizer) -> str:
+        """Short: what it is called, what it is, how large."""
+        info = self.info
+        return f"<{info.backend} tokenizer {info.name!r}, {info.vocab_size:,} entries, {info.kernel}>"
+
+    def __call__(self: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text; the same as `encode`."""
+        return self.encode(text, special=special)
+
+    @cached_property  # not a property: a tokenizer of another package may have an attribute of that name
+    def vocab_size(self: Tokenizer) -> int:
+        """Entries, special tokens included."""
+        return self.info.vocab_size
+
+
+class BaseTokenizer(PlainUse, ABC):
+    """A tokenizer by its segmentation; see `tokbench.core.interfaces.Tokenizer` for the contract.
+
+    Attributes:
+        info: what it says of itself.
+        training: what its training saw and did; None for one that was opened.
+        loading_seconds: that opening it took; None for one that was trained here.
+    """
+
+    loading_seconds: float | None = None
+
+    def __init__(self, info: TokenizerInfo, *, training: TrainingRecord | None = None) -> None:
+        self.info = info
+        self.training = training
+        self._special_ids = dict(info.special_tokens)
+        self._special_bytes = {id: text.encode() for text, id in self._special_ids.items()}
+        self._finder = SpecialTokenFinder(self._special_ids)
+
+    @abstractmethod
+    def segment_ordinary(self, text: str) -> Iterable[Token]:
+        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+
+    @abstractmethod
+    def entry(self, id: int) -> bytes | None:
+        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+
+    @abstractmethod
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+
+    @abstractmethod
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Write the folder that `tokbench.load` opens; `write` does most of it. Raises `StoreError`."""
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token."""
+        return [token.id for token in self.segment_ordinary(text)]
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        utf8(text)
+        ids: list[int] = []
+        for piece in self._finder.cut(text, special=special):
+            if piece.token is not None:
+                ids.append(self._special_ids[piece.token])
+            else:
+                ids.extend(self.encode_ordinary(piece.text))
+        return ids
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays; the result does not depend on `threads`.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        import numpy as np
+
+        del threads
+        encoded = [self.encode(text, special=special) for text in texts]
+        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(encoded) + 1)
+        flat = np.fromiter((id for ids in encoded for id in ids), np.uint32, int(offsets[-1]))
+        return Encoded(ids=flat, offsets=offsets)
+
+    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
+        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+        utf8(text)
+        tokens: list[Token] = []
+        offset = 0
+        for piece in self._finder.cut(text, special=special):
+            size = len(piece.text.encode())
+            if piece.token is not None:
+                id, span = self._special_ids[piece.token], Span(offset, offset + size)
+                tokens.append(Token(id, self._special_bytes[id], span, TokenKind.SPECIAL))
+            else:
+                tokens.extend(_moved(token, offset) for token in self.segment_ordinary(piece.text))
+            offset += size
+        return Segmentation(text=text, tokens=tuple(tokens))
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ids. Raises `UnknownIdError`."""
+        return b"".join(self._pieces_of(ids))
+
+    def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
+        """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
+        return decoded(self.decode_bytes(ids), errors=errors)
+
+    @property
+    def decoding(self) -> Decoding:
+        """What the text of an entry depends on: nothing, where `decode_bytes` is not another one."""
+        joins = type(self).decode_bytes is BaseTokenizer.decode_bytes
+        return Decoding.JOINED if joins else Decoding.WHOLE
+
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of one entry. Raises `UnknownIdError`."""
+        return self._known_bytes(id, 0)
+
+    def _pieces_of(self, ids: Sequence[int]) -> list[bytes]:
+        """The bytes of each id. Raises `UnknownIdError`."""
+        if len(ids) >= _MANY_IDS:
+            with suppress(KeyError):  # an unknown id: the loop below tells which
+                return list(map(self._known.__getitem__, map(index, ids)))
+        return [self._known_bytes(index(id), position) for position, id in enumerate(ids)]
+
+    @cached_property
+    def _known(self) -> dict[int, bytes]:
+        """The bytes of every id there is."""
+        entries = ((id, self.entry(id)) for id in range(self.info.vocab_size))
+        return {id: data for id, data in entries if data is not None} | self._special_bytes
+
+    def _known_bytes(self, id: int, position: int) -> bytes:
+        data = self._special_bytes.get(id)
+        if data is None and 0 <= id < self.info.vocab_size:
+            data = self.entry(id)
+        if data is None:
+            raise UnknownIdError(id, position, self.info.vocab_size)
+        return data
+
+
+class TakesTemplate(ABC):
+    """What a tokenizer has that knows what a model gets; see `tokbench.core.interfaces.SupportsTemplate`."""
+
+    @abstractmethod
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """What a model gets of one text or of two.
+
+        Args:
+            text: the text, or the first of two.
+            pair: the second.
+            special: what the text of a special token becomes.
+            template: whether the special tokens are put around the texts that the tokenizer's file asks for.
+            limits: whether they are cut and filled up as it asks.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate, or cannot be cut as the file asks.
+        """
+
+    def with_template(
+        self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
+    ) -> list[int]:
+        """The ids of one text or of two, with the special tokens that a model wants around them, as [CLS] … [SEP].
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        return list(self.model_input(text, pair, special=special, limits=False).ids)
+
+
+def utf8(text: str) -> bytes:
+    """The UTF-8 of a text. Raises `TextError` for a lone surrogate, and for what is no text."""
+    if not isinstance(text, str):
+        raise not_a_text(text)
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise surrogate_error(error) from None
+
+
+def decoded(data: bytes, *, errors: str) -> str:
+    """The text of ids by their bytes. Raises `DecodeError` under errors="strict", `ConfigError` for unknown errors."""
+    try:
+        return data.decode(errors=errors)
+    except UnicodeDecodeError as error:
+        raise DecodeError(
+            f"the ids do not make whole characters: byte {error.start} (0x{data[error.start]:02X}) of their text",
+            hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
+        ) from None
+    except (LookupError, TypeError):
+        raise ConfigError(f"unknown errors {errors!r:.40}", hint='choose "replace" or "strict"') from None
+
+
+def surrogate_error(error: UnicodeEncodeError) -> TextError:
+    """What the user is told of a text that has no UTF-8 form."""
+    code_point = ord(error.object[error.start])
+    return TextError(
+        f"the text has a lone surrogate, U+{code_point:04X}, at character {error.start}: it has no UTF-8 form",
+        hint='read the text again with errors="replace", or drop the character',
+    )
+
+
+def _moved(token: Token, offset: int) -> Token:
+    if offset == 0:
+        return token
+    return Token(token.id, token.piece, Span(token.span.start + offset, token.span.stop + offset), token.kind)

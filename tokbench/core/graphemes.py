@@ -1,0 +1,107 @@
+"""Grapheme clusters: what a reader takes for one character, and where tokens cut through one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.tokens import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.core.tokens import Segmentation
+
+# The first alternative says nothing new: left to \X, a row of flags takes quadratic time.
+_CLUSTER = r"\p{RI}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+|\X"
+
+
+@dataclass(frozen=True, slots=True)
+class CutCluster:
+    """A grapheme cluster with a token boundary inside.
+
+    Attributes:
+        text: the whole cluster.
+        span: its place in the text, in UTF-8 bytes.
+        boundaries: the byte offsets strictly inside `span` where a token starts or ends, ascending.
+    """
+
+    text: str
+    span: Span
+    boundaries: tuple[int, ...]
+
+    @property
+    def parts(self) -> tuple[bytes, ...]:
+        r"""The bytes of the cluster, cut at the boundaries.
+
+        >>> CutCluster(text="é", span=Span(10, 12), boundaries=(11,)).parts
+        (b'\xc3', b'\xa9')
+        """
+        data = self.text.encode()
+        edges = (self.span.start, *self.boundaries, self.span.stop)
+        return tuple(data[start - edges[0] : stop - edges[0]] for start, stop in pairwise(edges))
+
+
+def clusters(text: str) -> list[str]:
+    r"""The extended grapheme clusters of a text (UAX 29); together they are the text.
+
+    >>> clusters("Ae\u0301\r\n👩\u200d👧!") == ["A", "e\u0301", "\r\n", "👩\u200d👧", "!"]
+    True
+    """
+    if text.isascii() and "\r\n" not in text:  # nothing joins there, and `regex` is slow to import
+        return list(text)
+    found: list[str] = _compiled(_CLUSTER).findall(text)
+    return found
+
+
+def cut_clusters(segmentation: Segmentation) -> tuple[CutCluster, ...]:
+    """The grapheme clusters that token boundaries cut, in order; a line end of CR and LF is none.
+
+    A boundary is where a token with a non-empty span starts or ends. Time is linear in the text.
+
+    >>> from tokbench.core.tokens import Segmentation, Token, TokenKind
+    >>> halves = [Token(i, b"", Span(i, i + 1), TokenKind.NORMAL) for i in range(3)]
+    >>> [(cut.text, cut.boundaries) for cut in cut_clusters(Segmentation("aé", tuple(halves)))]
+    [('é', (2,))]
+    """
+    boundaries = _boundaries(segmentation)
+    cuts = []
+    index = 0
+    for text, span in _longer_clusters(segmentation.text):
+        while index < len(boundaries) and boundaries[index] <= span.start:
+            index += 1
+        first = index
+        while index < len(boundaries) and boundaries[index] < span.stop:
+            index += 1
+        if index > first:
+            cuts.append(CutCluster(text=text, span=span, boundaries=tuple(boundaries[first:index])))
+    return tuple(cuts)
+
+
+def _boundaries(segmentation: Segmentation) -> list[int]:
+    spans = (token.span for token in segmentation.tokens if token.span.length > 0)
+    return sorted(set(chain.from_iterable(spans)))
+
+
+def _longer_clusters(text: str) -> Iterator[tuple[str, Span]]:
+    """The clusters of more than one byte, but for CR LF: no others are characters that can be cut."""
+    # Two printable ASCII characters never share a cluster, so a run of them is passed over up to its
+    # last one, which may carry a combining mark.
+    position = 0
+    for match in _compiled(rf"[ -~]+(?=[ -~])|{_CLUSTER}").finditer(text):
+        found = match.group()
+        if found.isascii():
+            position += len(found)
+            continue
+        span = Span(position, position + len(found.encode()))
+        yield found, span
+        position = span.stop
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    import regex
+
+    return regex.compile(pattern)

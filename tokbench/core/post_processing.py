@@ -1,0 +1,154 @@
+"""From the ids of texts to what a model gets: cut, put into the template, filled up.
+
+The law of what `tokenizers` calls post-processing, in its order: truncation comes first and leaves
+room for the template's tokens, padding comes last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokbench.core.interfaces import SupportsTemplate
+from tokbench.core.models import PostProcessing, TemplatePart
+from tokbench.core.tokens import ModelInput, SpecialPolicy
+from tokbench.errors import TextError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.models import Padding, Template, Truncation
+
+NOTHING = PostProcessing()
+"""Neither a template nor limits."""
+
+
+def input_of(
+    tokenizer: Tokenizer,
+    text: str,
+    pair: str | None = None,
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    template: bool = True,
+    limits: bool = True,
+) -> ModelInput:
+    """What a model gets of a text from any tokenizer: the bare ids from one that knows no template.
+
+    Raises:
+        SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+        TextError: a text holds a lone surrogate, or cannot be cut as the tokenizer's file asks.
+    """
+    if isinstance(tokenizer, SupportsTemplate):
+        return tokenizer.model_input(text, pair, special=special, template=template, limits=limits)
+    texts = [text] if pair is None else [text, pair]
+    return model_input(NOTHING, [tokenizer.encode(each, special=special) for each in texts])
+
+
+def model_input(
+    post_processing: PostProcessing,
+    ids: Sequence[Sequence[int]],
+    *,
+    template: bool = True,
+    limits: bool = True,
+) -> ModelInput:
+    """What a model gets of one text, or of two.
+
+    Args:
+        post_processing: what is done.
+        ids: those of each text.
+        template: whether the special tokens of the template are written.
+        limits: whether texts are cut and filled up.
+
+    Raises:
+        TextError: the text that may be cut is not there, or too short for it.
+
+    >>> from tokbench.core.models import PostProcessing, Template, TemplatePart
+    >>> begin, text = TemplatePart(None, ("<s>",), (1,)), TemplatePart(0)
+    >>> model_input(PostProcessing(template=Template((begin, text), (begin, text))), [[7, 8]]).ids
+    (1, 7, 8)
+    """
+    texts = [list(each) for each in ids]
+    parts = _parts(post_processing.template, pair=len(texts) == 2)
+    if limits and post_processing.truncation is not None:
+        room = sum(len(part.ids) for part in parts) if template else 0
+        allowed = replace(post_processing.truncation, max_length=post_processing.truncation.max_length - room)
+        texts = _truncated(texts, allowed)
+    written = _written(parts, texts, template=template)
+    if limits and post_processing.padding is not None:
+        return _padded(written, post_processing.padding)
+    return written
+
+
+def template_size(template: Template | None, *, pair: bool) -> int:
+    """How many special tokens a template writes around one text, or two."""
+    return sum(len(part.ids) for part in _parts(template, pair=pair))
+
+
+def _parts(template: Template | None, *, pair: bool) -> tuple[TemplatePart, ...]:
+    if template is not None:
+        return template.pair if pair else template.single
+    return tuple(TemplatePart(text, type_id=text) for text in range(2 if pair else 1))
+
+
+def _written(parts: Sequence[TemplatePart], texts: Sequence[list[int]], *, template: bool) -> ModelInput:
+    ids: list[int] = []
+    type_ids: list[int] = []
+    for part in parts:
+        special = part.ids if template else ()
+        added = special if part.text is None else texts[part.text]
+        ids += added
+        type_ids += [part.type_id] * len(added)
+    return ModelInput(tuple(ids), tuple(type_ids), (1,) * len(ids))
+
+
+def _truncated(texts: list[list[int]], truncation: Truncation) -> list[list[int]]:
+    """The texts cut to so many tokens together."""
+    sizes = [len(text) for text in texts]
+    surplus = sum(sizes) - truncation.max_length
+    if surplus <= 0:
+        return texts
+    kept = list(sizes)
+    if truncation.max_length == 0:
+        kept = [0] * len(sizes)
+    elif truncation.strategy == "LongestFirst":
+        kept = _longest_first(sizes, truncation.max_length)
+    else:
+        place = 0 if truncation.strategy == "OnlyFirst" else 1
+        if place >= len(texts) or sizes[place] <= surplus:
+            raise TextError(
+                f"the {('first', 'second')[place]} text has too few tokens to be cut to "
+                f"{truncation.max_length} with the other",
+                hint="the tokenizer's file asks to cut this text alone",
+            )
+        kept[place] -= surplus
+    return [_cut(text, size, truncation.direction) for text, size in zip(texts, kept, strict=True)]
+
+
+def _longest_first(sizes: Sequence[int], most: int) -> list[int]:
+    """How much is kept of each: the shorter one is cut only when both are longer than half."""
+    if len(sizes) == 1:
+        return [most]
+    shorter, longer = sorted(sizes)
+    longer = shorter if shorter > most else max(shorter, most - shorter)
+    if shorter + longer > most:
+        shorter = most // 2
+        longer = shorter + most % 2
+    return [longer, shorter] if sizes[0] > sizes[1] else [shorter, longer]
+
+
+def _cut(ids: list[int], size: int, direction: str) -> list[int]:
+    return ids[len(ids) - size :] if direction == "Left" else ids[:size]
+
+
+def _padded(written: ModelInput, padding: Padding) -> ModelInput:
+    length = len(written.ids) if padding.length is None else padding.length
+    if padding.multiple:
+        length = -(-length // padding.multiple) * padding.multiple
+    missing = max(0, length - len(written.ids))
+    fillings = (padding.pad_id, padding.pad_type_id, 0)
+    if padding.direction == "Left":
+        return ModelInput(
+            *((filling,) * missing + row for filling, row in zip(fillings, written, strict=True))
+        )
+    return ModelInput(*(row + (filling,) * missing for filling, row in zip(fillings, written, strict=True)))

@@ -1,0 +1,94 @@
+"""Random segmentations of a text as tokens with places, from any tokenizer that can sample ids."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from tokbench.core.interfaces import SupportsSampling
+from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tokbench.core.interfaces import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to segment at random.
+
+    Attributes:
+        dropout: how far to stray, as `SupportsSampling.sample` has it under the name alpha.
+        seed: chooses the segmentation.
+    """
+
+    dropout: float
+    seed: int = 0
+
+
+def sample_ids(tokenizer: Tokenizer, text: str, sampling: Sampling, *, special: SpecialPolicy) -> list[int]:
+    """The ids of a random segmentation.
+
+    Raises:
+        ConfigError: the tokenizer cannot sample, or special tokens are asked for as well.
+    """
+    if special is not SpecialPolicy.TEXT:
+        raise ConfigError(
+            "with dropout every text is ordinary text",
+            hint=f"leave out --special {special.value}, or --dropout",
+        )
+    if not isinstance(tokenizer, SupportsSampling):
+        info = tokenizer.info
+        raise ConfigError(
+            f"{info.name!r} ({info.backend}) does not have the power SupportsSampling, which --dropout needs",
+            hint="leave out --dropout, or name a BPE or Unigram tokenizer",
+        )
+    return tokenizer.sample(text, seed=sampling.seed, alpha=sampling.dropout)
+
+
+def sample_segmentation(
+    tokenizer: Tokenizer, text: str, sampling: Sampling, *, special: SpecialPolicy
+) -> Segmentation:
+    """The tokens of a random segmentation; its ids are those of `sample_ids`.
+
+    Where they stand follows from the tokenizer's own segmentation, whose pieces are the same bytes
+    cut in other places: a place inside one of its tokens is exact where the token is the bytes of the
+    text, and its beginning or end where it is not (a normaliser, a space put before the text).
+
+    Raises:
+        ConfigError: as `sample_ids`.
+    """
+    ids = sample_ids(tokenizer, text, sampling, special=special)
+    usual = tokenizer.segment(text).tokens
+    kinds = {token.id: token.kind for token in usual}
+    pieces = [tokenizer.token_bytes(id) for id in ids]
+    places = _Places(usual, len(text.encode()))
+    ends = accumulate(map(len, pieces), initial=0)
+    edges = accumulate(map(places.of, ends), max)  # tokens of one character may share their place
+    return Segmentation(
+        text=text,
+        tokens=tuple(
+            Token(id, piece, Span(start, stop), kinds.get(id, TokenKind.NORMAL))
+            for id, piece, (start, stop) in zip(ids, pieces, pairwise(edges), strict=True)
+        ),
+    )
+
+
+class _Places:
+    """From offsets into the pieces of a segmentation to offsets into its text."""
+
+    def __init__(self, tokens: tuple[Token, ...], size: int) -> None:
+        self._tokens = tokens
+        self._size = size
+        self._starts = list(accumulate((len(token.piece) for token in tokens), initial=0))
+
+    def of(self, offset: int) -> int:
+        """The place in the text."""
+        if offset >= self._starts[-1] or not self._tokens:
+            return self._tokens[-1].span.stop if self._tokens else self._size
+        number = bisect_right(self._starts, offset) - 1
+        token, inside = self._tokens[number], offset - self._starts[number]
+        surplus = len(token.piece) - token.span.length  # of a piece that begins with a space put there
+        return min(token.span.start + max(inside - max(surplus, 0), 0), token.span.stop)

@@ -1,0 +1,144 @@
+"""Ids become text as they come: what is given out ends at a character, and together it is what `decode` gives."""
+
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING
+
+from tokbench.core.arguments import whole_ids
+from tokbench.core.interfaces import Decoding, TellsDecoding
+from tokbench.core.plurals import counted
+from tokbench.errors import DecodeError, UnknownIdError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokbench.core.interfaces import Tokenizer
+
+
+class StreamingDecoder:
+    """Decodes ids in pieces. Whatever the pieces, their texts and the rest are the text of all ids.
+
+    Of a tokenizer that joins the bytes of its entries, at most the three bytes of a character that has begun
+    are held back. Where an entry's text depends on those before it (the space that SentencePiece puts before a
+    text, the "##" of WordPiece), it is decoded behind a few of them: those with which the text has begun, the
+    latest special token and what has begun behind it, and the entry before. Where it may depend on what
+    follows, as under decoders that tokbench does not know, everything comes at the end: `Tokenizer.decode` is
+    the law.
+
+    >>> from tokbench.backends.baseline import ByteBackend
+    >>> tokenizer = ByteBackend().train([], ByteBackend.config_type())
+    >>> decoder = StreamingDecoder(tokenizer)
+    >>> [decoder.feed(id) for id in "aé".encode()] + [decoder.finish()]
+    ['a', '', 'é', '']
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, errors: str = "replace") -> None:
+        """Begin a text.
+
+        Args:
+            tokenizer: gives the bytes.
+            errors: "replace" puts U+FFFD for bytes that are no whole characters, "strict" is an error.
+        """
+        if not hasattr(tokenizer, "decode_bytes"):
+            raise DecodeError(f"a tokenizer decodes a stream, and this is {type(tokenizer).__name__}")
+        self._tokenizer = tokenizer
+        self._errors = errors
+        self._decoding = tokenizer.decoding if isinstance(tokenizer, TellsDecoding) else Decoding.WHOLE
+        self._specials = frozenset(tokenizer.info.special_tokens.values())
+        self._begin()
+
+    def __repr__(self) -> str:
+        """Short: whose ids it decodes, and how many it was fed."""
+        return f"<decoder of {self._tokenizer.info.name!r}, {counted(self._fed, 'id')} fed>"
+
+    def feed(self, ids: int | Iterable[int]) -> str:
+        """The text that is certain after one more id, or some.
+
+        Raises:
+            UnknownIdError: an id that the vocabulary does not have; its position counts from the first fed.
+            DecodeError: bytes that are no character, under "strict". Then this text cannot go on.
+        """
+        some = [ids] if isinstance(ids, int) else whole_ids(ids)
+        if not some:
+            return ""
+        if self._decoding is Decoding.WHOLE:
+            self._decode(some, before=0)  # an unknown id is told when it comes
+            self._held += some
+            self._fed += len(some)
+            return ""
+        if self._decoding is Decoding.JOINED:
+            data = self._decode(some, before=0)
+        else:
+            known = self._decode(self._context, before=len(self._context))
+            data = self._decode([*self._context, *some], before=len(self._context))[len(known) :]
+            self._move_context(some)
+        self._fed += len(some)
+        return self._characters(data, is_last=False)
+
+    def finish(self) -> str:
+        """What was held back; then a new text begins.
+
+        Raises:
+            DecodeError: it is no whole character, under "strict".
+        """
+        try:
+            data = self._tokenizer.decode_bytes(self._held) if self._held else b""
+            return self._characters(data, is_last=True)
+        finally:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._utf8 = codecs.getincrementaldecoder("utf-8")(self._errors)
+        self._held: list[int] = []
+        self._fed = 0
+        self._bytes = 0
+        self._beginning: list[int] = []
+        self._anchor: list[int] = []
+        self._is_anchored = False
+        self._context: list[int] = []
+
+    def _decode(self, ids: list[int], *, before: int) -> bytes:
+        """The bytes of ids, of which `before` were fed earlier."""
+        try:
+            return self._tokenizer.decode_bytes(ids)
+        except UnknownIdError as error:
+            position = self._fed + error.position - before
+            raise UnknownIdError(error.id, position, error.vocab_size) from None
+
+    def _move_context(self, ids: list[int]) -> None:
+        """Choose behind which ids the next are decoded: those that the text began with, and the last."""
+        latest = max((place for place, id in enumerate(ids) if id in self._specials), default=None)
+        if latest is not None:  # a text may begin anew behind it, or just go on
+            self._lengthen_anchor(ids[:latest])
+            self._anchor, self._is_anchored = [*(self._beginning or self._anchor), ids[latest]], False
+            if not self._beginning and self._tokenizer.decode_bytes(self._anchor):
+                self._beginning = self._anchor
+            ids = ids[latest + 1 :]
+        last = ids[-1] if ids else None
+        self._lengthen_anchor(ids)
+        self._context = [*self._anchor, last] if self._is_anchored and last is not None else self._anchor
+
+    def _lengthen_anchor(self, ids: list[int]) -> None:
+        """Take ids into the anchor until one of them adds to the text."""
+        for id in ids:
+            if self._is_anchored:
+                break
+            before = self._tokenizer.decode_bytes(self._anchor)
+            self._anchor = [*self._anchor, id]
+            self._is_anchored = self._tokenizer.decode_bytes(self._anchor) != before
+        if self._is_anchored:
+            self._beginning = self._beginning or self._anchor
+
+    def _characters(self, data: bytes, *, is_last: bool) -> str:
+        held = len(self._utf8.getstate()[0])
+        try:
+            text = self._utf8.decode(data, final=is_last)
+        except UnicodeDecodeError as error:
+            place = self._bytes - held + error.start
+            raise DecodeError(
+                f"the ids do not make whole characters: byte {place} (0x{error.object[error.start]:02X}) of their text",
+                hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
+            ) from None
+        self._bytes += len(data)
+        return text

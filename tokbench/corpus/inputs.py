@@ -1,0 +1,150 @@
+"""The texts that a command names: a text itself, files, folders, or standard input."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tokbench.core.interfaces import no_progress
+from tokbench.errors import CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tokbench.core.interfaces import Progress
+    from tokbench.corpus import Corpus, ErrorPolicy
+
+InputKind = Literal["auto", "text", "file"]
+
+_PATH_LIKE = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z][A-Za-z0-9]{0,9}|\S*\*\S*")
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class TextInput:
+    """A text and where it came from.
+
+    Attributes:
+        source: what messages call it: "docs/a.txt", "data.jsonl:17", or the text itself, shortened.
+        text: the text.
+        file: the file it is a part of: "data.jsonl"; else its source.
+        continues: whether the text before it was a part of the same file.
+    """
+
+    source: str
+    text: str
+    file: str
+    continues: bool = False
+
+
+def read_inputs(
+    arguments: Sequence[str],
+    *,
+    kind: InputKind = "auto",
+    text_field: str | Sequence[str] = "text",
+    errors: ErrorPolicy = "strict",
+    max_document_bytes: int | None = None,
+    tell: Callable[[Corpus], None] = lambda _: None,
+    progress: Progress = no_progress,
+) -> Iterator[TextInput]:
+    """The texts of a command's arguments, one after another.
+
+    Under "auto", "-" is standard input, an argument that names a file or folder is read, and any
+    other is a text; one that looks like a path or a pattern and is none is an error rather than a
+    text of a few letters.
+
+    Args:
+        arguments: as the user wrote them.
+        kind: "text" takes every argument as it is, "file" takes every one as a path.
+        text_field: as `open_corpus` takes it.
+        errors: as `open_corpus` takes it.
+        max_document_bytes: as `open_corpus` takes it; None for what that takes by default.
+        tell: called with every corpus that was read, to tell its problems.
+        progress: told how far each is read.
+
+    Raises:
+        CorpusError: a path that is missing, or a file that cannot be read.
+
+    >>> next(read_inputs(["two words"])).text
+    'two words'
+    """
+    bound = {} if max_document_bytes is None else {"max_document_bytes": max_document_bytes}
+    if kind != "text" and arguments.count("-") > 1:
+        raise CorpusError("standard input can be read only once", hint="name - once")
+    for argument in arguments:
+        if kind == "text" or (kind == "auto" and is_text(argument)):
+            text = _utf8(argument)
+            source = _shortened(text)
+            yield TextInput(source, text, file=source)
+        else:
+            corpus = _open(argument, kind=kind, text_field=text_field, errors=errors, **bound)
+            from tokbench.corpus.watched import watched
+
+            phase = f"reading {_shortened(argument)}"
+            yield from watched(_read(corpus), corpus, phase=phase, progress=progress)
+            tell(corpus)
+
+
+def is_text(argument: str) -> bool:
+    """Whether an argument is a text itself: it names nothing, and does not look as though it should.
+
+    >>> is_text("two words"), is_text("-"), is_text("notes.txt")
+    (True, False, False)
+    """
+    return argument != "-" and not _exists(argument) and _PATH_LIKE.fullmatch(argument) is None
+
+
+def _exists(argument: str) -> bool:
+    try:
+        return bool(argument) and Path(argument).exists()
+    except (OSError, ValueError):  # too long for a path, or with a NUL
+        return False
+
+
+def _utf8(argument: str) -> str:
+    """An argument as the UTF-8 that it is, also where the locale is of another time."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        try:
+            return os.fsencode(argument).decode()
+        except UnicodeError:
+            raise CorpusError(
+                f"the text {_shortened(argument)!a} is not UTF-8", hint="put it into a file, and name that"
+            ) from None
+    return argument
+
+
+def _open(argument: str, *, kind: InputKind, **options: Any) -> Corpus:
+    from tokbench.corpus import open_corpus
+
+    try:
+        return open_corpus(argument, **options)
+    except CorpusError as error:
+        if kind == "file" or _exists(argument):
+            raise
+        hint = f"--text takes it as the text itself; {error.hint or 'else check the path'}"
+        raise CorpusError(error.message, hint=hint) from None
+
+
+def _read(corpus: Corpus) -> Iterator[TextInput]:
+    names = {file.name for file in corpus.files}
+    before = None
+    try:
+        for document in corpus.documents():
+            source = document.source
+            file = source if source in names else source.rpartition(":")[0]
+            yield TextInput(source, document.text, file=file, continues=file == before)
+            before = file
+    except CorpusError as error:
+        if len(names) > 1 or not error.message.startswith("there is no text"):
+            raise
+        yield TextInput(corpus.files[0].name, "", file=corpus.files[0].name)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"

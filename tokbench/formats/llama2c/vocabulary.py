@@ -1,0 +1,199 @@
+"""The `tokenizer.bin` of llama2.c, and its encoder, by which the file is proved.
+
+The file is little-endian: the length of the longest token (int32); for each id its score
+(float32), its length in bytes (int32), its bytes. There is no size of the vocabulary in it: the
+model that it belongs to knows it. Spaces stand for ▁; the ids 1 and 2 are `<s>` and `</s>`,
+written between line ends; the pieces of the 256 bytes, `<0x00>` to `<0xFF>`, have the ids from 3.
+
+The encoder (`encode` in run.c) does what SentencePiece does with a BPE model whose only
+preparation of the text is the dummy prefix, with two exceptions: a text ends at a NUL, and the
+character ▁ is not a space to it.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ConversionError, ModelFormatError
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
+from tokbench.formats.sentencepiece.tokenizer_json import check_characters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+
+EXCLUDED = f"\0{SPACE}"
+"""The characters on which llama2.c differs from SentencePiece."""
+
+DOMAIN = (
+    "texts without U+0000, where llama2.c takes a text to end, and without U+2581, "
+    "which SentencePiece takes for a space"
+)
+
+_LONGEST = struct.Struct("<i")
+_ENTRY = struct.Struct("<fi")
+_BOS, _EOS, _FIRST_BYTE = 1, 2, 3
+_NO_SCORE = -1e10
+_BYTE = re.compile(rb"<0x\s*([+-][0-9A-Fa-f]|[0-9A-Fa-f]{1,2})")
+
+
+def dump_llama2c(model: SentencePieceFile) -> bytes:
+    """The `tokenizer.bin` of a SentencePiece BPE model.
+
+    Raises:
+        ConversionError: llama2.c would tokenize in another way.
+    """
+    _check(model)
+    entries = [_spelled(piece.text, id) for id, piece in enumerate(model.pieces)]
+    _check_entries(entries, model)
+    parts = [_LONGEST.pack(max(map(len, entries)))]
+    for piece, entry in zip(model.pieces, entries, strict=True):
+        parts += [_ENTRY.pack(piece.score, len(entry)), entry]
+    return b"".join(parts)
+
+
+class Llama2cTokenizer:
+    """llama2.c's tokenizer as its C code has it: greedy, the best score first, the leftmost of equal ones.
+
+    Attributes:
+        entries: the bytes of each id.
+        scores: the score of each id.
+    """
+
+    def __init__(self, data: bytes, *, path: Path | str = "tokenizer.bin") -> None:
+        """Read a `tokenizer.bin`. Raises `ModelFormatError`."""
+        self.entries: list[bytes] = []
+        self.scores: list[float] = []
+        try:
+            (longest,) = _LONGEST.unpack_from(data)
+            position = _LONGEST.size
+            while position < len(data):
+                score, length = _ENTRY.unpack_from(data, position)
+                position += _ENTRY.size
+                if not 0 <= length <= min(longest, len(data) - position):
+                    raise ModelFormatError(path, f"a token of at most {longest} bytes", f"one of {length}")
+                self.entries.append(data[position : position + length])
+                self.scores.append(score)
+                position += length
+        except struct.error as error:
+            raise ModelFormatError(path, "a score, a length and a token", str(error)) from None
+        self._ids = {entry: id for id, entry in reversed(list(enumerate(self.entries)))}
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without `<s>` before it."""
+        if not text:
+            return []
+        ids = [self._ids[b" "]]
+        for character in text:
+            data = character.encode()
+            known = self._ids.get(data)
+            ids += [byte + _FIRST_BYTE for byte in data] if known is None else [known]
+        scores = [self._score(left, right) for left, right in pairwise(ids)]
+        while scores and (best := max(scores)) > _NO_SCORE:
+            place = scores.index(best)
+            ids[place : place + 2] = [self._ids[self.entries[ids[place]] + self.entries[ids[place + 1]]]]
+            del scores[place]
+            for index in (place - 1, place):
+                if 0 <= index < len(scores):
+                    scores[index] = self._score(ids[index], ids[index + 1])
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids that follow `<s>`."""
+        parts: list[bytes] = []
+        before = _BOS
+        for id in ids:
+            entry = self.entries[id]
+            if before == _BOS and entry.startswith(b" "):
+                entry = entry[1:]
+            parts.append(_byte_of(entry) or entry)
+            before = id
+        return b"".join(parts).decode(errors="replace")
+
+    def _score(self, left: int, right: int) -> float:
+        id = self._ids.get(self.entries[left] + self.entries[right])
+        return _NO_SCORE if id is None else self.scores[id]
+
+
+def _byte_of(entry: bytes) -> bytes | None:
+    """What C's sscanf makes of an entry: `<0x` and a hexadecimal digit or two are a byte, whatever follows."""
+    found = _BYTE.match(entry)
+    return None if found is None else bytes([int(found[1], 16) % 256])
+
+
+def _spelled(text: str, id: int) -> bytes:
+    if id in (_BOS, _EOS):
+        return f"\n{text}\n".encode()
+    return text.replace(SPACE, " ").encode()
+
+
+def _check(model: SentencePieceFile) -> None:
+    _check_options(model)
+    _check_kinds(model)
+    check_characters(model)
+
+
+def _check_options(model: SentencePieceFile) -> None:
+    options, trainer = model.normalizer, model.trainer
+    if model.model_type is not ModelType.BPE:
+        raise ConversionError(
+            f"llama2.c merges by scores, as BPE does, and this is a {model.model_type.name.lower()} model"
+        )
+    if options["precompiled_charsmap"]:
+        raise ConversionError("the model normalises text, and llama2.c does not")
+    if model.denormalizer["precompiled_charsmap"]:
+        raise ConversionError("the model changes text when it decodes, and llama2.c does not")
+    if options["remove_extra_whitespaces"]:
+        raise ConversionError("the model normalises text (it takes out extra spaces), and llama2.c does not")
+    if not options["add_dummy_prefix"]:
+        raise ConversionError("llama2.c puts a space before every text, and this model does not")
+    if not options["escape_whitespaces"]:
+        raise ConversionError("llama2.c has spaces in its pieces, and this model does not write them as ▁")
+    if not trainer["byte_fallback"]:
+        raise ConversionError(
+            "llama2.c falls back to the 256 bytes, and this model has an unknown piece instead"
+        )
+    if trainer["treat_whitespace_as_suffix"]:
+        raise ConversionError("the model has spaces at the end of words, and llama2.c before them")
+
+
+def _check_kinds(model: SentencePieceFile) -> None:
+    kinds = [piece.type for piece in model.pieces]
+    expected = [PieceType.UNKNOWN, PieceType.CONTROL, PieceType.CONTROL]
+    if kinds[:_FIRST_BYTE] != expected:
+        raise ConversionError("llama2.c has the unknown piece, <s> and </s> at the ids 0, 1 and 2")
+    bytes_ = [piece.text for piece in model.pieces[_FIRST_BYTE : _FIRST_BYTE + 256]]
+    if bytes_ != [f"<0x{byte:02X}>" for byte in range(256)] or kinds[_FIRST_BYTE] is not PieceType.BYTE:
+        raise ConversionError(
+            "llama2.c has the pieces of the 256 bytes at the ids from 3, and this model not"
+        )
+    for piece in model.pieces[_FIRST_BYTE + 256 :]:
+        if piece.type is not PieceType.NORMAL:
+            raise ConversionError(
+                f"{piece.text!r} is a {piece.type.name.lower()} piece, and llama2.c would merge it like any other"
+            )
+        if _byte_of(piece.text.encode()) is not None:
+            raise ConversionError(f"llama2.c would decode the piece {piece.text!r} as a byte")
+
+
+def _check_entries(entries: Sequence[bytes], model: SentencePieceFile) -> None:
+    """What llama2.c looks up by its spelling alone must be there once, and be made by no merge it must not be."""
+    known: dict[bytes, int] = {}
+    for id, entry in enumerate(entries):
+        if (first := known.setdefault(entry, id)) != id:
+            raise ConversionError(f"the entries {first} and {id} are both {entry!r} to llama2.c")
+        if b"\0" in entry:
+            raise ConversionError(f"entry {id} holds a NUL, where a string of C ends")
+    if b" " not in known:
+        raise ConversionError("llama2.c begins with the piece of a space, and the model has none")
+    for id in range(_FIRST_BYTE + 256):
+        entry = entries[id]
+        if any(entry[:cut] in known and entry[cut:] in known for cut in range(1, len(entry))):
+            raise ConversionError(
+                f"llama2.c would make {model.pieces[id].text!r} from the text that spells it"
+            )

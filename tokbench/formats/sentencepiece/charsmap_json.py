@@ -1,0 +1,261 @@
+"""SentencePiece's normalisation table as normalisers of `tokenizers`, the same on every text.
+
+The library has a normaliser that takes the table, `Precompiled`, and it does something else: it replaces a
+whole grapheme cluster of up to five bytes by what its beginning maps to, and the characters of a longer one
+each by itself. So texts are prepared for it:
+
+1. A separator goes behind each key of the table that SentencePiece would replace, and behind each character
+   outside of one. From there on nothing joins two of these units: no grapheme cluster, no composition.
+2. NFKC composes the characters inside a unit; `Precompiled` maps the single characters that come of it.
+3. Separators are taken away: by the table itself, where it drops control characters.
+
+That is so because each key and each character of Unicode is tried, in the library, when the steps are made.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConversionError
+from tokbench.formats.sentencepiece.charsmap import rules_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+SEPARATOR = "\U000e0001"
+"""What separates where the table drops nothing: the language tag, a control character long out of use."""
+
+_CONTROLS = [chr(code) for code in (*range(1, 9), 11, *range(14, 32), 127)]
+_MOST_STEPS = 200
+_MOST_EXCLUDED = 3
+_AT_ONCE = 500
+_OTHERWISE = "its normalisation table joins characters as tokenizers cannot"
+
+
+@dataclass(frozen=True, slots=True)
+class Normalization:
+    """A normalisation table in the words of `tokenizers`.
+
+    Attributes:
+        steps: normalisers, one after the other.
+        excluded: characters for which they do something else.
+    """
+
+    steps: tuple[dict[str, Any], ...]
+    excluded: str
+
+
+@lru_cache(maxsize=8)
+def normalization_of(charsmap: bytes) -> Normalization:
+    """The normalisers that do what a table does.
+
+    Raises:
+        ConversionError: there are none.
+    """
+    rules = rules_of(charsmap)
+    plan = _plan(rules)
+    steps = plan.steps(charsmap)
+    composed = [character for character in plan.composed if character not in rules]
+    failing = _failing(steps, rules, [*rules, *composed])
+    patched = {key: rules[key] for key in failing if len(key) > 1 and rules[key] not in rules}
+    if patched:
+        steps = plan.steps(charsmap, patched=patched)
+        touched = {character for key in patched for character in key}
+        failing = _failing(steps, rules, [key for key in rules if not touched.isdisjoint(key)]) + [
+            key for key in failing if touched.isdisjoint(key)
+        ]
+    excluded = "" if plan.drops else plan.separator
+    excluded += "".join(_in_all(failing))
+    if len(steps) > _MOST_STEPS:
+        raise ConversionError(_OTHERWISE)
+    return Normalization(tuple(steps), excluded=excluded)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What the steps are made of.
+
+    Attributes:
+        rules: the table.
+        joined: its keys of several characters.
+        separator: what ends units.
+        composed: what the library's NFKC does to single characters, where the table has such keys.
+        stand_ins: character that NFKC must not change → what stands for it meanwhile.
+    """
+
+    rules: Mapping[str, str]
+    joined: Sequence[str]
+    separator: str
+    composed: Mapping[str, str]
+    stand_ins: Mapping[str, str]
+
+    @property
+    def drops(self) -> bool:
+        """Whether the table itself takes separators away."""
+        return self.rules.get(self.separator) == ""
+
+    def steps(self, charsmap: bytes, *, patched: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+        """The normalisers; `patched` are keys that the library does not compose, and what they become."""
+        firsts = {key[0] for key in self.joined}
+        later = {each: self.rules[each] for each in firsts - set(self.composed) if each in self.rules}
+        stand_ins = self.stand_ins.items()
+        return [
+            *(_replace({"String": stand_in}, self.separator) for _, stand_in in stand_ins),
+            *(_replace({"String": character}, stand_in) for character, stand_in in stand_ins),
+            _replace({"Regex": _units(self.joined)}, self.separator),
+            *(
+                _replace({"String": key}, (patched or {})[key])
+                for key in sorted(patched or {}, key=lambda key: (-len(key), key))
+            ),
+            *_mapped(later),
+            *([{"type": "NFKC"}] if self.joined else []),
+            *(_replace({"String": stand_in}, character) for character, stand_in in stand_ins),
+            {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()},
+            *([] if self.drops else [_replace({"String": self.separator}, "")]),
+        ]
+
+
+def _plan(rules: Mapping[str, str]) -> _Plan:
+    joined = [key for key in rules if len(key) > 1]
+    in_keys = {character for key in joined for character in key}
+    if " " in rules or "\n" in in_keys or " " in in_keys:
+        raise ConversionError("its normalisation table changes spaces")
+    dropped = [each for each in _CONTROLS if rules.get(each) == "" and each not in in_keys]
+    separator = dropped.pop(0) if dropped else SEPARATOR
+    composed = _composed() if joined else {}
+    kept = [character for character in composed if character not in rules]
+    if len(kept) > len(dropped) or in_keys.intersection([*kept, separator]) or rules.get(separator):
+        raise ConversionError(_OTHERWISE)
+    return _Plan(rules, joined, separator, composed, dict(zip(kept, dropped, strict=False)))
+
+
+def _mapped(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Map characters of keys that the library's Unicode does not know yet, by what they become."""
+    by_value: dict[str, list[str]] = {}
+    for character in sorted(values):
+        by_value.setdefault(values[character], []).append(character)
+    return (_replace({"Regex": _one_class(group)}, value) for value, group in by_value.items())
+
+
+def _composed() -> dict[str, str]:
+    """Each character that the library's NFKC changes, and what it becomes."""
+    from tokenizers.normalizers import NFKC
+
+    # U+0001 joins nothing and is nothing to NFKC.
+    characters = [chr(code) for code in range(2, 0x110000) if not 0xD800 <= code < 0xE000]
+    made = NFKC().normalize_str("\1".join(characters)).split("\1")
+    return {one: other for one, other in zip(characters, made, strict=True) if one != other}
+
+
+def _failing(steps: Sequence[Mapping[str, Any]], rules: Mapping[str, str], texts: Sequence[str]) -> list[str]:
+    """The keys and characters of which the library makes something else; many are tried in one text."""
+    import orjson
+    from tokenizers import Tokenizer
+
+    document = {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": {"type": "Sequence", "normalizers": list(steps)},
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0]]},
+    }
+    normalizer = Tokenizer.from_str(orjson.dumps(document).decode()).normalizer
+    between = rules.get("\n", "\n")
+    failing: list[str] = []
+    for start in range(0, len(texts), _AT_ONCE):
+        some = texts[start : start + _AT_ONCE]
+        if normalizer.normalize_str("\n".join(some)) != between.join(rules.get(text, text) for text in some):
+            failing += [text for text in some if normalizer.normalize_str(text) != rules.get(text, text)]
+    return failing
+
+
+def _in_all(failing: Sequence[str]) -> list[str]:
+    """A few characters, one of which is in each key that fails. Raises `ConversionError` for single characters."""
+    chosen: list[str] = []
+    left = list(failing)
+    while left:
+        counts = Counter(character for key in left for character in set(key) if len(key) > 1)
+        if len(chosen) == _MOST_EXCLUDED or not counts:
+            raise ConversionError(f"{_OTHERWISE}: {left[0]!a}")
+        chosen.append(max(counts, key=lambda character: (counts[character], character)))
+        left = [key for key in left if chosen[-1] not in key]
+    return chosen
+
+
+# --- the regular expression of units ----------------------------------------------------------
+
+
+def _units(joined: Sequence[str]) -> str:
+    r"""Where units end: a key of several characters, or a character; between ASCII alone no mark is needed.
+
+    >>> print(_units(["e\u0301"]).partition("|")[0])
+    (?>(?=[\x{0}-\x{10FFFF}]\x{301})\x{65}\x{301}
+    """
+    others = r"[^\x{0}-\x{7F}]|\r|[\x{0}-\x{7F}](?=[^\x{0}-\x{7F}])"
+    if not joined:
+        return rf"(?>{others})\K"
+    seconds = _one_class({key[1] for key in joined})
+    return rf"(?>(?=[\x{{0}}-\x{{10FFFF}}]{seconds}){_alternatives(joined)}|{others})\K"
+
+
+class _Trie:
+    """Keys as the smallest automaton that takes them: nodes that go on alike are one."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        root: dict[str, Any] = {}
+        for key in keys:
+            node = root
+            for character in key:
+                node = node.setdefault(character, {})
+            node[""] = {}
+        self._numbers: dict[tuple[bool, tuple[tuple[int, str], ...]], int] = {}
+        self._root = self._number(root)
+        self._nodes = {number: node for node, number in self._numbers.items()}
+        self._expressions: dict[int, str] = {}
+
+    def expression(self) -> str:
+        """A regular expression that takes the longest key."""
+        return self._expression(self._root)
+
+    def _number(self, node: Mapping[str, Any]) -> int:
+        groups: dict[int, str] = {}
+        for character in sorted(node):
+            if character:
+                child = self._number(node[character])
+                groups[child] = groups.get(child, "") + character
+        return self._numbers.setdefault(("" in node, tuple(sorted(groups.items()))), len(self._numbers))
+
+    def _expression(self, number: int) -> str:
+        if number not in self._expressions:
+            may_end, groups = self._nodes[number]
+            parts = [_one_class(characters) + self._expression(child) for child, characters in groups]
+            several = f"(?:{'|'.join(parts)})" if len(parts) > 1 or (parts and may_end) else "".join(parts)
+            self._expressions[number] = several + ("?" if may_end and parts else "")
+        return self._expressions[number]
+
+
+def _alternatives(joined: Sequence[str]) -> str:
+    return _Trie(joined).expression()
+
+
+def _one_class(characters: Iterable[str]) -> str:
+    r"""A class of characters, in ranges.
+
+    >>> _one_class("cab"), _one_class("a")
+    ('[\\x{61}-\\x{63}]', '\\x{61}')
+    """
+    codes = sorted(map(ord, characters))
+    starts = [code for place, code in enumerate(codes) if not place or codes[place - 1] != code - 1]
+    stops = [code for place, code in enumerate(codes) if codes[place + 1 : place + 2] != [code + 1]]
+    ranges = [
+        rf"\x{{{start:X}}}" + (rf"-\x{{{stop:X}}}" if stop > start else "")
+        for start, stop in zip(starts, stops, strict=True)
+    ]
+    return ranges[0] if len(codes) == 1 else f"[{''.join(ranges)}]"
+
+
+def _replace(pattern: Mapping[str, str], content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": dict(pattern), "content": content}

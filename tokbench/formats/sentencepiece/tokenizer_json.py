@@ -1,0 +1,252 @@
+"""A SentencePiece model as a `tokenizer.json`: Unigram or BPE, with the same ids.
+
+What has to be said in other words:
+
+- the dummy prefix, the removal of spaces and ▁ are normalisers, and there is no pre-tokenizer;
+- a BPE of scores becomes a list of merges (see `ranked_merges`);
+- `tokenizers` finds every piece of a Unigram vocabulary in a text, control symbols too: texts that
+  spell one are cut inside it, at a place that no piece crosses.
+
+- of a normalisation table it does something else than SentencePiece (see `charsmap_json`).
+
+What it does otherwise: it adds up scores in double precision, SentencePiece in single precision. Where
+`unigram_scores` does not show that no sum is rounded, some text may have other ids.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.post_processing import NOTHING
+from tokbench.errors import ConversionError
+from tokbench.formats.post_processors import dump_post_processing
+from tokbench.formats.ranked_merges import last_pair
+from tokbench.formats.sentencepiece.charsmap_json import normalization_of
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.core.models import PostProcessing
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+
+_SPECIAL = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+_MANY = 2**31 - 1
+_STRANGER = "\ufdd0"
+"""A character that is none: no piece of a text."""
+
+
+def dump_sentencepiece(
+    model: SentencePieceFile, *, rounding: str | None = None, post_processing: PostProcessing = NOTHING
+) -> bytes:
+    """The `tokenizer.json` of a SentencePiece model.
+
+    Args:
+        model: what the file says.
+        rounding: what was accepted of rounded sums: a sentence that the file keeps, and the library ignores.
+        post_processing: what is done to the ids of a text before a model gets them.
+
+    Raises:
+        ConversionError: `tokenizers` cannot do what the model does.
+    """
+    import orjson
+
+    _check(model)
+    document = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {"id": id, "content": piece.text} | _SPECIAL
+            for id, piece in enumerate(model.pieces)
+            if piece.type is PieceType.CONTROL
+        ],
+        "normalizer": {"type": "Sequence"}
+        | ({"rounding": rounding} if rounding else {})
+        | {"normalizers": _normalizers(model)},
+        "pre_tokenizer": _cuts(model),
+        "post_processor": dump_post_processing(post_processing)["post_processor"],
+        "decoder": {"type": "Sequence", "decoders": _decoders(model)},
+        "model": _unigram(model) if model.model_type is ModelType.UNIGRAM else _bpe(model),
+    }
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def merge_order(model: SentencePieceFile) -> list[tuple[str, str]]:
+    """The merges of a BPE model in the order of its scores, the pair that makes each piece.
+
+    Where pieces have the same score SentencePiece merges the leftmost first. Runs of one character
+    ("▁▁", "▁▁▁", …) are listed with the longest first, which comes to the same: a run grows from the
+    left. Other pieces of the same score have no order that a list of merges could say.
+
+    Raises:
+        ConversionError: there is no such list.
+    """
+    scores = {piece.text: piece.score for piece in model.pieces if piece.type is PieceType.NORMAL}
+    check_characters(model)
+    levels = {score: rank for rank, score in enumerate(sorted(set(scores.values()), reverse=True))}
+    ranks = {text: levels[score] for text, score in scores.items() if len(text) > 1}
+    merges = {text: pair for text in ranks if (pair := last_pair(text, ranks)) is not None}
+    parts = {part for text, pair in merges.items() for part in pair if ranks.get(part) != ranks[text]}
+    ordered = sorted(merges, key=lambda text: (ranks[text], -len(text)))
+    for one, other in pairwise(ordered):
+        if ranks[one] != ranks[other]:
+            continue
+        if len(set(one + other)) > 1 or one in parts or other in parts:
+            raise ConversionError(
+                f"the pieces {one!r} and {other!r} have the same score, and merges need an order"
+            )
+    return [merges[text] for text in ordered]
+
+
+def check_characters(model: SentencePieceFile) -> None:
+    """Refuse a model that merges characters which are no pieces themselves. Raises `ConversionError`."""
+    normal = {piece.text for piece in model.pieces if piece.type is PieceType.NORMAL}
+    for text in normal:
+        for character in text:
+            if character not in normal:
+                raise ConversionError(f"{character!r} in the piece {text!r} is no piece itself")
+
+
+def _check(model: SentencePieceFile) -> None:
+    if model.model_type not in (ModelType.UNIGRAM, ModelType.BPE):
+        raise ConversionError(f"tokenizers has no model of the type {model.model_type.name.lower()}")
+    if not model.normalizer["escape_whitespaces"]:
+        raise ConversionError("the model does not write spaces as ▁")
+    if model.trainer["treat_whitespace_as_suffix"]:
+        raise ConversionError("the model has spaces at the end of words, and tokenizers adds none there")
+    if model.denormalizer["precompiled_charsmap"]:
+        raise ConversionError("the model changes text when it decodes, and tokenizers cannot")
+    if model.trainer["pretokenization_delimiter"]:
+        raise ConversionError("the model cuts texts at a delimiter of its own")
+    for piece in model.pieces:
+        if piece.type is PieceType.USER_DEFINED:
+            raise ConversionError(
+                f"{piece.text!r} is a user-defined symbol, which SentencePiece finds before it normalises; "
+                "tokenizers would normalise the text on both sides of it by itself"
+            )
+        if piece.type is PieceType.UNUSED and model.model_type is ModelType.BPE:
+            raise ConversionError(f"{piece.text!r} is an unused piece, which SentencePiece takes apart again")
+        if piece.type not in (PieceType.NORMAL, PieceType.USER_DEFINED) and len(piece.text) == 1:
+            raise ConversionError(f"{piece.text!r} is a {piece.type.name.lower()} piece of one character")
+
+
+def _normalizers(model: SentencePieceFile) -> list[dict[str, Any]]:
+    options = model.normalizer
+    steps: list[dict[str, Any]] = []
+    if options["add_dummy_prefix"] and not options["remove_extra_whitespaces"]:
+        # First, as a text of which nothing is left has its prefix. The table changes ▁, but no space.
+        steps.append({"type": "Prepend", "prepend": " " if options["precompiled_charsmap"] else SPACE})
+    if options["precompiled_charsmap"]:
+        steps += normalization_of(options["precompiled_charsmap"]).steps
+    if options["remove_extra_whitespaces"]:
+        # At the end SentencePiece takes away what it has written as ▁, so a ▁ of the text too.
+        steps.append(_replaced({"Regex": r"\A +"}, ""))
+        steps.append(_replaced({"Regex": f"[ {SPACE}]+\\z"}, ""))
+        steps.append(_replaced({"Regex": " {2,}"}, " "))
+        if options["add_dummy_prefix"]:
+            steps.append({"type": "Prepend", "prepend": SPACE})
+    return [*steps, _replaced({"String": " "}, SPACE), *_disguises(model)]
+
+
+def _decoders(model: SentencePieceFile) -> list[dict[str, Any]]:
+    options = model.normalizer
+    steps: list[dict[str, Any]] = [_replaced({"String": SPACE}, " ")]
+    if model.trainer["byte_fallback"]:
+        steps.append({"type": "ByteFallback"})
+    steps.append({"type": "Fuse"})
+    dropped = _MANY if options["remove_extra_whitespaces"] else int(options["add_dummy_prefix"])
+    return [*steps, {"type": "Strip", "content": " ", "start": dropped, "stop": 0}] if dropped else steps
+
+
+def _replaced(pattern: dict[str, str], content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+def _unknown_id(model: SentencePieceFile) -> int:
+    return next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN)
+
+
+def _unigram(model: SentencePieceFile) -> dict[str, Any]:
+    # The lowest score decides what an unknown character costs, and for SentencePiece only normal pieces
+    # count there. No text is segmented into the others, so that a score which is not lower does no harm.
+    other = max((0.0, *(piece.score for piece in model.pieces if piece.type is PieceType.NORMAL)))
+    return {
+        "type": "Unigram",
+        "unk_id": _unknown_id(model),
+        "vocab": [
+            [piece.text, piece.score if piece.type is PieceType.NORMAL else other] for piece in model.pieces
+        ],
+        "byte_fallback": bool(model.trainer["byte_fallback"]),
+    }
+
+
+def _bpe(model: SentencePieceFile) -> dict[str, Any]:
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": model.pieces[_unknown_id(model)].text,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": True,
+        "byte_fallback": bool(model.trainer["byte_fallback"]),
+        "ignore_merges": False,
+        "vocab": {piece.text: id for id, piece in enumerate(model.pieces)},
+        "merges": merge_order(model),
+    }
+
+
+def _spelled(model: SentencePieceFile) -> list[str]:
+    """The pieces that no text becomes, and that `tokenizers` would find in texts that spell them."""
+    if model.model_type is not ModelType.UNIGRAM:
+        return []
+    return [piece.text for piece in model.pieces if piece.type is not PieceType.NORMAL]
+
+
+def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
+    """Replace what spells such a piece in unknown characters alone by another unknown character.
+
+    Without byte fallback, unknown characters side by side are one unknown piece, whichever they are.
+    """
+    known = set(_characters(model))
+    if model.trainer["byte_fallback"]:
+        return []
+    return [_replaced({"String": text}, _STRANGER) for text in _spelled(model) if known.isdisjoint(text)]
+
+
+def _cuts(model: SentencePieceFile) -> dict[str, Any] | None:
+    """Cut texts inside what spells such a piece, between two characters that no piece joins."""
+    normal = [piece.text for piece in model.pieces if piece.type is PieceType.NORMAL]
+    joined = {text[index : index + 2] for text in normal for index in range(len(text) - 1)}
+    known = set(_characters(model))
+    places: dict[str, None] = {}
+    for text in _spelled(model):
+        if model.trainer["byte_fallback"]:
+            places[_place_to_cut(text, joined=joined, known=set(text))] = None
+        elif not known.isdisjoint(text):
+            places[_place_to_cut(text, joined=joined, known=known)] = None
+    if not places:
+        return None
+    pattern = "|".join(f"(?<={re.escape(place[0])})(?={re.escape(place[1])})" for place in places)
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+def _place_to_cut(text: str, *, joined: set[str], known: set[str]) -> str:
+    """The two characters to cut between: no piece crosses them, and they are not both unknown."""
+    for index in range(len(text) - 1):
+        place = text[index : index + 2]
+        # Neighbouring unknown characters become one unknown piece, which a cut would make two; with byte
+        # fallback they become their bytes, and no character is unknown in that sense.
+        if place not in joined and (place[0] in known or place[1] in known):
+            return place
+    raise ConversionError(
+        f"tokenizers would find the piece {text!r} in texts that spell it, and every place in it is crossed "
+        "by other pieces"
+    )
+
+
+def _characters(model: SentencePieceFile) -> Iterator[str]:
+    """The characters that are pieces."""
+    return (piece.text for piece in model.pieces if piece.type is PieceType.NORMAL and len(piece.text) == 1)

@@ -1,0 +1,53 @@
+"""Writing SentencePiece's `.model`: pieces and options as a serialised `ModelProto`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.formats.protobuf import float_field, length_field, varint_field
+from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, TRAINER_FIELDS, ModelPiece, PieceType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tokbench.formats.sentencepiece.model import SpecField
+
+_ROLES = {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
+
+
+def dump_model(
+    pieces: Iterable[ModelPiece], *, trainer: Mapping[str, Any], normalizer: Mapping[str, Any]
+) -> bytes:
+    """The bytes of a `.model` file; of the options, those that are given."""
+    return (
+        b"".join(length_field(1, _piece(piece)) for piece in pieces)
+        + length_field(2, _options(trainer, TRAINER_FIELDS))
+        + length_field(3, _options(normalizer, NORMALIZER_FIELDS))
+    )
+
+
+def role_ids(pieces: Sequence[ModelPiece]) -> dict[str, int]:
+    """The ids of the roles that control symbols have by their usual names, as trainer's options; -1 for none.
+
+    >>> role_ids([ModelPiece("</s>", 0.0, PieceType.CONTROL)])
+    {'bos_id': -1, 'eos_id': 0, 'pad_id': -1}
+    """
+    controls = {piece.text: id for id, piece in enumerate(pieces) if piece.type is PieceType.CONTROL}
+    return {f"{role}_id": controls.get(text, -1) for role, text in _ROLES.items()}
+
+
+def _piece(piece: ModelPiece) -> bytes:
+    return (
+        length_field(1, piece.text.encode()) + float_field(2, piece.score) + varint_field(3, int(piece.type))
+    )
+
+
+def _options(values: Mapping[str, Any], known: Mapping[str, SpecField]) -> bytes:
+    parts = []
+    for name, value in values.items():
+        number = known[name].number
+        data = value.encode() if isinstance(value, str) else value
+        parts.append(
+            length_field(number, data) if isinstance(data, bytes) else varint_field(number, int(data))
+        )
+    return b"".join(parts)

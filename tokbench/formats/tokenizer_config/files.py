@@ -1,0 +1,204 @@
+"""Writing what a tokenizer is to a model: `tokenizer_config.json`, and what stands beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.formats.tokenizer_config.fields import (
+    DEFAULT_TEMPLATE,
+    GENERATION_IDS,
+    ROLES,
+    AddedToken,
+    TokenizerConfig,
+    parse_generation_config,
+    parse_tokenizer_config,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def with_special_tokens(config: TokenizerConfig, special_tokens: Mapping[str, int]) -> TokenizerConfig:
+    """A configuration in which special tokens are listed that it does not list itself.
+
+    >>> made = with_special_tokens(TokenizerConfig(roles={"eos": "</s>"}), {"</s>": 2, "<pad>": 3})
+    >>> [token.id for token in made.added_tokens], made.additional_special_tokens
+    ([2, 3], ('<pad>',))
+    """
+    listed = {token.content for token in config.added_tokens}
+    missing = [AddedToken(id=id, content=text) for text, id in special_tokens.items() if text not in listed]
+    added = tuple(sorted([*config.added_tokens, *missing], key=lambda token: token.id))
+    additional = config.additional_special_tokens
+    if additional is None:
+        named = {*config.roles.values(), *config.named_tokens.values()}
+        additional = tuple(
+            token.content for token in added if token.content in special_tokens and token.content not in named
+        )
+    return replace(config, added_tokens=added, additional_special_tokens=additional)
+
+
+def dump_tokenizer_config(config: TokenizerConfig, *, token_types: bool = False) -> bytes:
+    """The `tokenizer_config.json` with which `transformers` opens the `tokenizer.json` beside it.
+
+    It is what `AutoTokenizer` needs to choose the class that takes the file as it is, and it keeps
+    `transformers` from cleaning up spaces when it decodes and, unless asked to, from feeding a model
+    token types. A chat template that has a file of its own (`template_file`) is not repeated here.
+
+    Args:
+        config: what is written.
+        token_types: whether a model is told which of two texts a token is of.
+    """
+    document = _document(config)
+    if token_types:
+        document["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
+    return _dump_json(document)
+
+
+def config_files(config: TokenizerConfig, *, token_types: bool = False) -> dict[str, bytes]:
+    """The files that stand beside a `tokenizer.json`, by their names.
+
+    >>> made = TokenizerConfig(chat_templates={"default": "{{ messages }}"}, generation_ids={"eos": (2,)})
+    >>> list(config_files(made))
+    ['tokenizer_config.json', 'chat_template.jinja', 'generation_config.json']
+    """
+    files = {"tokenizer_config.json": dump_tokenizer_config(config, token_types=token_types)}
+    if (template := template_file(config)) is not None:
+        files["chat_template.jinja"] = template
+    if config.generation_ids:
+        files["generation_config.json"] = dump_generation_config(config)
+    return files
+
+
+def dump_generation_config(config: TokenizerConfig) -> bytes:
+    """The `generation_config.json` of the ids that a model generates with.
+
+    >>> dump_generation_config(TokenizerConfig(generation_ids={"eos": (2,)})).decode().split()
+    ['{', '"eos_token_id":', '2', '}']
+    """
+    return _dump_json(_generation_document(config))
+
+
+def _generation_document(config: TokenizerConfig) -> dict[str, Any]:
+    ids = config.generation_ids
+    return {
+        f"{role}_token_id": list(ids[role]) if len(ids[role]) > 1 else ids[role][0]
+        for role in GENERATION_IDS
+        if ids.get(role)
+    }
+
+
+def template_file(config: TokenizerConfig) -> bytes | None:
+    r"""The `chat_template.jinja` of a configuration with one template; None where its text would not come back.
+
+    `transformers` reads the file as text, and so a carriage return as a line end; and it knows
+    names of templates in such files only since version 4.52.
+
+    >>> template_file(TokenizerConfig(chat_templates={"default": "{{ messages }}"}))
+    b'{{ messages }}'
+    >>> template_file(TokenizerConfig(chat_templates={"default": "a\r\n"})) is None
+    True
+    """
+    text = config.chat_templates.get(DEFAULT_TEMPLATE)
+    if text is None or len(config.chat_templates) > 1 or "\r" in text:
+        return None
+    return text.encode()
+
+
+def dump_config(config: TokenizerConfig) -> bytes:
+    """All that a configuration says, as JSON; `load_config` reads it."""
+    import orjson
+
+    said = _document(config) | {
+        "tokenizer_class": config.tokenizer_class,
+        "clean_up_tokenization_spaces": config.clean_up_tokenization_spaces,
+        "chat_template": [{"name": name, "template": text} for name, text in config.chat_templates.items()],
+    }
+    if config.additional_special_tokens is None:
+        del said["additional_special_tokens"]
+    return orjson.dumps({"tokenizer_config": said, "generation_config": _generation_document(config)})
+
+
+def load_config(data: bytes, *, name: str) -> TokenizerConfig:
+    """What `dump_config` wrote.
+
+    Args:
+        data: the JSON.
+        name: what `problems` call it.
+
+    Raises:
+        ValueError: it is none.
+
+    >>> load_config(dump_config(TokenizerConfig(roles={"eos": "</s>"})), name="mine").roles
+    {'eos': '</s>'}
+    """
+    import orjson
+
+    document = orjson.loads(data)
+    named = document if isinstance(document, dict) else {}
+    parts = [named.get(part) for part in ("tokenizer_config", "generation_config")]
+    if not all(isinstance(part, dict) for part in parts):
+        raise ValueError("no object with a tokenizer_config and a generation_config")
+    config = parse_tokenizer_config(named["tokenizer_config"], name=name)
+    generation = parse_generation_config(named["generation_config"], name=name)
+    return replace(
+        config,
+        generation_ids=generation.generation_ids,
+        problems=(*config.problems, *generation.problems),
+    )
+
+
+def _document(config: TokenizerConfig) -> dict[str, Any]:
+    # What is written by its text alone transformers takes for a token without flags, whatever is listed.
+    flagged = {
+        token.content: {"__type": "AddedToken", "content": token.content, **token.flags()}
+        for token in config.added_tokens
+        if token != AddedToken(id=token.id, content=token.content)
+    }
+    # transformers 5 calls a list of these extra_special_tokens and reads both names, 4 only this one.
+    document: dict[str, Any] = {
+        "added_tokens_decoder": {
+            str(token.id): {
+                "content": token.content,
+                **{name: flag for name, flag in token.flags().items() if name != "special"},
+                "special": token.special,
+            }
+            for token in config.added_tokens
+        },
+        "additional_special_tokens": [
+            flagged.get(text, text) for text in config.additional_special_tokens or ()
+        ],
+        "clean_up_tokenization_spaces": False,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "tokenizer_class": "PreTrainedTokenizerFast",
+    }
+    document |= {f"{role}_token": config.roles[role] for role in ROLES if role in config.roles}
+    if config.named_tokens:
+        document["extra_special_tokens"] = {
+            name: flagged.get(text, text) for name, text in config.named_tokens.items()
+        }
+    for name in (
+        "add_bos_token",
+        "add_eos_token",
+        "model_max_length",
+        "split_special_tokens",
+        "padding_side",
+        "truncation_side",
+    ):
+        if (value := getattr(config, name)) is not None:
+            document[name] = value
+    if config.chat_templates and template_file(config) is None:
+        document["chat_template"] = _templates(config)
+    return document
+
+
+def _templates(config: TokenizerConfig) -> str | list[dict[str, str]]:
+    if list(config.chat_templates) == [DEFAULT_TEMPLATE]:
+        return config.chat_templates[DEFAULT_TEMPLATE]
+    return [{"name": name, "template": text} for name, text in config.chat_templates.items()]
+
+
+def _dump_json(document: Mapping[str, Any]) -> bytes:
+    import orjson
+
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,451 @@
+"""Any `tokenizer.json`, run by the `tokenizers` library, with our spans, kinds and special tokens.
+
+What the library does and is put right here:
+
+- it finds special tokens in every text; here two copies of it run, and the special tokens of
+  one are spelled as no text is;
+- its offsets count characters, and each token of a character's bytes gets the whole character;
+- truncation, padding and dropout that a file asks for would change ids: they are left out;
+- it decodes bytes that are no whole characters to U+FFFD, and leaves out ids that it does not know.
+"""
+
+from __future__ import annotations
+
+import secrets
+from array import array
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.base import TakesTemplate, utf8
+from tokbench.core.interfaces import Decoding, Encoded, EncodedSpans, TokenizerInfo
+from tokbench.core.models import HuggingFaceModel
+from tokbench.core.spans import KIND_NUMBERS, PieceTable
+from tokbench.core.special_tokens import check_policy
+from tokbench.core.tokens import ModelInput, Segmentation, SpecialPolicy, Token, TokenKind
+from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError, TextError, TokbenchError
+from tokbench.libraries.huggingface import document as reading
+from tokbench.libraries.huggingface.decoding import decodes_from_left, joined_pieces
+from tokbench.libraries.huggingface.entries import laid_out
+from tokbench.libraries.huggingface.spans import byte_offsets, own_places, own_spans
+from tokbench.libraries.word_cache.cutting import are_long, document_cut
+from tokbench.libraries.word_cache.side_by_side import Lines
+from tokbench.libraries.word_cache.stretches import StretchMemo
+from tokbench.store.saving import SaveableTokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    import tokenizers
+    from numpy.typing import NDArray
+
+    from tokbench.core.interfaces import TrainingRecord
+    from tokbench.libraries.huggingface.decoding import JoinedPieces
+    from tokbench.libraries.huggingface.entries import EntryLayout
+
+_BATCH = 1024
+
+
+class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
+    """A tokenizer by the bytes of its `tokenizer.json`: BPE, WordPiece, Unigram or WordLevel.
+
+    Added tokens that are not special belong to the tokenizer and are found in every text. A piece
+    is the bytes that it stands for: the byte-level alphabet, `<0x41>`, "▁", "##" and "</w>" are
+    undone, as far as the file's own parts say so. The token for what the vocabulary does not cover is
+    an entry of the kind UNKNOWN, not one of the special tokens, also where a text spells "[UNK]" under
+    `SpecialPolicy.ENCODE`.
+
+    Args:
+        document: the file.
+        name: how the user calls it.
+        backend: the registered backend that made it, or what an opened one counts as.
+        training: what its training saw and did.
+        source: what error messages call the file; by default the name.
+
+    Raises:
+        ModelFormatError: the document is not a tokenizer, or one that the library does not take.
+
+    Usage:
+
+        tokenizer = HuggingFaceTokenizer(Path("tokenizer.json").read_bytes(), name="bert", backend="wordpiece")
+        tokenizer.segment("Wörter").tokens
+    """
+
+    def __init__(
+        self,
+        document: bytes,
+        *,
+        name: str,
+        backend: str,
+        training: TrainingRecord | None = None,
+        source: Path | str | None = None,
+    ) -> None:
+        import tokenizers
+
+        self.document = document
+        self._source = source if source is not None else name
+        parsed = reading.parse_document(document, source=self._source)
+        with self._library():
+            self._parsed = reading.runnable(parsed)
+            self._engine = self._engine_without_specials()
+            vocabulary = self._spelled_vocabulary()
+        reading.check_ids(vocabulary, source=self._source)
+        unknown = reading.unknown_piece(parsed)
+        specials = {
+            text: vocabulary[text]
+            for text in reading.special_contents(parsed)
+            if text in vocabulary and text != unknown
+        }
+        info = TokenizerInfo(
+            name=name,
+            backend=backend,
+            vocab_size=max(vocabulary.values()) + 1,
+            special_tokens=specials,
+            lossless=reading.is_lossless(parsed, vocabulary),
+            kernel=f"tokenizers {tokenizers.__version__}",
+        )
+        super().__init__(info, training=training)
+        self._spelled, self._unknown = vocabulary, unknown
+
+    @cached_property
+    def _laid_out(self) -> EntryLayout:
+        """What each id stands for; made when it is asked for, as encoding needs none of it."""
+        return laid_out(self._parsed, self._spelled, unknown=self._unknown)
+
+    @cached_property
+    def _joined(self) -> JoinedPieces | None:
+        return joined_pieces(self._parsed)
+
+    # --- the library --------------------------------------------------------------------------
+
+    @contextmanager
+    def _library(self) -> Iterator[None]:
+        """Turn what the library raises, panics of its Rust included, into errors about the file."""
+        try:
+            yield
+        except (TokbenchError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            raise ModelFormatError(
+                self._source,
+                "a tokenizer.json that the library `tokenizers` takes",
+                f"one of which it says: {error}",
+                hint="was it written for a newer version of tokenizers, or edited?",
+            ) from None
+
+    def _engine_without_specials(self) -> tokenizers.Tokenizer:
+        """The library's tokenizer in which no text is a special token."""
+        # Words that nobody can guess: a text that held them would be taken for the tokens.
+        nonce = secrets.token_hex(16)
+        self._unspeakable = {
+            text: f"{nonce}-{number}" for number, text in enumerate(reading.special_contents(self._parsed))
+        }
+        return _engine(reading.with_unspeakable_specials(self._parsed, self._unspeakable))
+
+    def _spelled_vocabulary(self) -> dict[str, int]:
+        """Every piece and added token with its id, special tokens under their own texts."""
+        texts = {spelling: text for text, spelling in self._unspeakable.items()}
+        found: dict[str, int] = self._engine.get_vocab(with_added_tokens=True)
+        return {
+            texts.get(spelling, spelling): id
+            for spelling, id in sorted(found.items(), key=lambda item: item[1])
+        }
+
+    @cached_property
+    def _engine_with_specials(self) -> tokenizers.Tokenizer:
+        """The library's tokenizer as the file has it; made when it is asked for."""
+        with self._library():
+            return _engine(self._parsed)
+
+    # --- encoding -----------------------------------------------------------------------------
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        utf8(text)
+        engine = self._engine_for([text], special=special)
+        with self._library():
+            ids: list[int] = engine.encode_batch_fast([text], add_special_tokens=False)[0].ids
+        return ids
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
+        return self.encode(text)
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays; one thread, or as many as the library chooses.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        import numpy as np
+
+        engine = self._engine_for(texts, special=special)
+        if engine is self._engine and self._memo is not None and are_long(texts):
+            return self._memo.encode_batch(texts, threads=threads)
+        ids = array("I")
+        offsets = [0]
+        for encoding in self._encodings(engine.encode_batch_fast, texts, threads=threads):
+            ids.fromlist(encoding.ids)
+            offsets.append(len(ids))
+        return Encoded(ids=np.array(ids, np.uint32), offsets=np.array(offsets, np.int64))
+
+    def _encodings(
+        self, encode: Callable[..., list[tokenizers.Encoding]], texts: Sequence[str], *, threads: int | None
+    ) -> Iterator[tokenizers.Encoding]:
+        """What the library says of each text; it takes threads where it is given more than one."""
+        for text in texts:
+            utf8(text)
+        step = 1 if threads == 1 else _BATCH
+        for first in range(0, len(texts), step):
+            with self._library():
+                encodings = encode(list(texts[first : first + step]), add_special_tokens=False)
+            yield from encodings
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        if self._memo is not None and are_long(texts):
+            return self._memo.encode_spans(texts, threads=threads)
+        return self._library_spans(texts, threads=threads)
+
+    @cached_property
+    def _memo(self) -> StretchMemo | None:
+        cut = document_cut(self._parsed)
+        return None if cut is None else StretchMemo(cut=cut, encode=self._word_spans)
+
+    def _word_spans(self, words: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of parts that the memo cut, which the library is given many to a text."""
+        lines = Lines(words)
+        apart = lines.apart(*self._found(lines.texts, threads=threads))
+        return self._library_spans(words, threads=threads) if apart is None else self._placed(words, *apart)
+
+    def _library_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        return self._placed(texts, *self._found(texts, threads=threads))
+
+    def _found(self, texts: Sequence[str], *, threads: int | None) -> tuple[Encoded, NDArray[np.int64]]:
+        """What the library says of texts: ids, and int64[N, 2] the characters of each in its text."""
+        import numpy as np
+
+        ids, places = array("I"), array("q")
+        offsets = [0]
+        for encoding in self._encodings(self._engine.encode_batch, texts, threads=threads):
+            ids.fromlist(encoding.ids)
+            places.fromlist(list(chain.from_iterable(encoding.offsets)))
+            offsets.append(len(ids))
+        encoded = Encoded(ids=np.array(ids, np.uint32), offsets=np.array(offsets, np.int64))
+        return encoded, np.array(places, np.int64).reshape(-1, 2)
+
+    def _placed(self, texts: Sequence[str], encoded: Encoded, ranges: NDArray[np.int64]) -> EncodedSpans:
+        kinds = self._kind_numbers[encoded.ids]
+        starts, stops = own_places(
+            texts,
+            encoded,
+            ranges,
+            pieces=self._piece_table,
+            is_silent=kinds == KIND_NUMBERS[TokenKind.UNKNOWN],
+        )
+        return EncodedSpans(encoded, starts, stops, kinds)
+
+    @cached_property
+    def _piece_table(self) -> PieceTable:
+        return PieceTable.of([self._laid_out.pieces.get(id, b"") for id in range(self.info.vocab_size)])
+
+    @cached_property
+    def _kind_numbers(self) -> NDArray[np.uint8]:
+        """The kind of each id in a text that has no special tokens."""
+        import numpy as np
+
+        kinds = [self._kind(id, specials=False) for id in range(self.info.vocab_size)]
+        return np.array([KIND_NUMBERS[kind] for kind in kinds], np.uint8)
+
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """What a model gets of one text or of two; see `TakesTemplate`. The template is the file's post-processor."""
+        texts = [text] if pair is None else [text, pair]
+        for each in texts:
+            utf8(each)
+        engine = self._engine_for(texts, special=special)
+        if limits and self._limits:
+            engine = self._limited_with_specials if special is SpecialPolicy.ENCODE else self._limited
+        with self._library():
+            try:
+                encoding = engine.encode(text, pair, add_special_tokens=template)
+            except Exception as error:
+                if not limits or not self._limits:
+                    raise
+                raise TextError(
+                    f"the text cannot be cut as the file asks: {error}", hint="limits=False leaves it whole"
+                ) from None
+        return ModelInput(tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.attention_mask))
+
+    @cached_property
+    def _limits(self) -> dict[str, Any]:
+        """What the file says of truncation and padding, which no other method does."""
+        document = reading.parse_document(self.document, source=self._source)
+        return {part: document[part] for part in ("truncation", "padding") if document.get(part)}
+
+    @cached_property
+    def _limited(self) -> tokenizers.Tokenizer:
+        with self._library():
+            return _engine(
+                {**reading.with_unspeakable_specials(self._parsed, self._unspeakable), **self._limits}
+            )
+
+    @cached_property
+    def _limited_with_specials(self) -> tokenizers.Tokenizer:
+        with self._library():
+            return _engine({**self._parsed, **self._limits})
+
+    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
+        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+        utf8(text)
+        engine = self._engine_for([text], special=special)
+        return Segmentation(
+            text=text, tokens=tuple(self._tokens(text, engine, specials=special is SpecialPolicy.ENCODE))
+        )
+
+    def segment_ordinary(self, text: str) -> Iterator[Token]:
+        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        return self._tokens(text, self._engine, specials=False)
+
+    def _tokens(self, text: str, engine: tokenizers.Tokenizer, *, specials: bool) -> Iterator[Token]:
+        with self._library():
+            encoding = engine.encode(text, add_special_tokens=False)
+        data, places, ids = text.encode(), byte_offsets(text), encoding.ids
+        ranges = [(places[start], places[stop]) for start, stop in encoding.offsets]
+        kinds = [self._kind(id, specials=specials) for id in ids]
+        entries = self._laid_out.pieces
+        pieces = [
+            None if kind is TokenKind.UNKNOWN else entries[id] for id, kind in zip(ids, kinds, strict=True)
+        ]
+        for id, span, kind in zip(ids, own_spans(data, ranges, pieces), kinds, strict=True):
+            yield Token(id, entries[id], span, kind)
+
+    def _kind(self, id: int, *, specials: bool) -> TokenKind:
+        if specials and id in self._special_bytes:
+            return TokenKind.SPECIAL
+        return self._laid_out.kinds.get(id, TokenKind.NORMAL)
+
+    def _engine_for(self, texts: Sequence[str], *, special: SpecialPolicy) -> tokenizers.Tokenizer:
+        """The copy of the library that keeps to a policy. Raises `SpecialTokenError`."""
+        check_policy(special)
+        if special is SpecialPolicy.TEXT or not self._unspeakable:
+            return self._engine
+        if special is SpecialPolicy.RAISE:
+            for text in texts:
+                self._refuse_specials(text)
+            return self._engine
+        return self._engine_with_specials
+
+    def _refuse_specials(self, text: str) -> None:
+        utf8(text)
+        for token in self._tokens(text, self._engine_with_specials, specials=True):
+            if token.kind is TokenKind.SPECIAL:
+                raise SpecialTokenError(self._special_bytes[token.id].decode(), token.span)
+
+    # --- decoding -----------------------------------------------------------------------------
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ids; where the file's decoder does more than join pieces, of the text it makes.
+
+        Raises:
+            UnknownIdError: an id that the vocabulary does not have.
+        """
+        pieces = self._pieces_of(ids)
+        if self._joined is not None:
+            rewritten = self._rewritten
+            if not rewritten.keys().isdisjoint(ids):
+                pieces = [rewritten.get(id, piece) for id, piece in zip(ids, pieces, strict=True)]
+            return self._joined.decode(b"".join(pieces))
+        if not pieces:
+            return b""  # some steps of the library want something to work on
+        with self._library():
+            text: str = self._engine_with_specials.decode(list(map(int, ids)), skip_special_tokens=False)
+        return text.encode()
+
+    @cached_property
+    def _rewritten(self) -> dict[int, bytes]:
+        """What ids add to a text where that is not what their entries are: id → bytes.
+
+        Added tokens have their texts for entries, and go through the decoder all the same: under Llama 2's,
+        "▁" in one becomes a space. One that is looked for in the normalised text is spelled as it is found there.
+        """
+        assert self._joined is not None
+        decoded = {id: self._joined.bytes_of(spelling) for id, spelling in self._decoded_spellings.items()}
+        return {id: piece for id, piece in decoded.items() if piece != self._known[id]}
+
+    @cached_property
+    def _decoded_spellings(self) -> dict[int, str]:
+        """What the library hands to the decoder for each id."""
+        spellings = {id: text for text, id in self._spelled.items()}
+        normalized = [token for token in self._parsed["added_tokens"] if token.get("normalized")]
+        if normalized and self._parsed.get("normalizer") is not None:
+            for id in [self._spelled[token["content"]] for token in normalized]:
+                spellings[id] = self._engine_with_specials.id_to_token(id) or spellings[id]
+        return spellings
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """What the text of an entry depends on, as far as the file's decoder is known."""
+        is_known = decodes_from_left(self._parsed, self._decoded_spellings.values())
+        return Decoding.FROM_LEFT if is_known else Decoding.WHOLE
+
+    def entry(self, id: int) -> bytes | None:
+        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        return self._laid_out.pieces.get(id)
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry by the bytes it stands for, or by its spelling in the file ("##ing"), or None.
+
+        Of entries that stand for the same bytes, a special token comes first, then one that may begin
+        a word, then the smallest id.
+        """
+        return self._ids.get(piece)
+
+    @cached_property
+    def _ids(self) -> dict[bytes, int]:
+        ids = {text: id for id, text in self._special_bytes.items()}
+        layout = self._laid_out
+        for id, piece in layout.pieces.items():
+            if id not in layout.inside_words:
+                ids.setdefault(piece, id)
+        for id, piece in layout.pieces.items():
+            ids.setdefault(piece, id)
+        for spelling, id in self._spelled.items():
+            ids.setdefault(spelling.encode(), id)
+        return ids
+
+    # --- what it is made of -------------------------------------------------------------------
+
+    def description(self) -> HuggingFaceModel:
+        """What it is made of; see `tokbench.core.models`."""
+        return HuggingFaceModel(document=self.document, special_tokens=self.info.special_tokens)
+
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Refused: only what was trained here has a folder of its own. Raises `ConversionError`."""
+        del directory, overwrite
+        raise ConversionError(
+            f"{self.info.name!r} was opened from a tokenizer.json, which is its only form",
+            hint="copy that file, or convert it to another format",
+        )
+
+
+def _engine(document: Mapping[str, Any]) -> tokenizers.Tokenizer:
+    import orjson
+    import tokenizers
+
+    return tokenizers.Tokenizer.from_buffer(orjson.dumps(document))

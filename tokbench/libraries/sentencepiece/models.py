@@ -1,0 +1,148 @@
+"""SentencePiece models by their algorithm: what BPE can do, and what Unigram can do, besides encoding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.base import utf8
+from tokbench.core.interfaces import ScoredSegmentation
+from tokbench.core.post_processing import NOTHING
+from tokbench.core.tokens import Segmentation
+from tokbench.errors import ConfigError
+from tokbench.formats.sentencepiece.model import ModelType, parse_model
+from tokbench.libraries.sentencepiece.bytes import found_segmentations
+from tokbench.libraries.sentencepiece.sampling import bpe_dropout, sampled_index, unigram_sample
+from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from tokbench.core.interfaces import TextIdentity, TrainingRecord
+    from tokbench.core.models import PostProcessing
+
+
+def open_model(
+    proto: bytes,
+    *,
+    name: str,
+    backend: str | None = None,
+    path: Path | str = "the model",
+    config: Mapping[str, Any] | None = None,
+    training: TrainingRecord | None = None,
+    identify_text: Callable[[], TextIdentity] | None = None,
+    post_processing: PostProcessing = NOTHING,
+) -> SentencePieceTokenizer:
+    """The tokenizer of a serialised model, with the powers its algorithm has.
+
+    Args:
+        proto: a `ModelProto`, as a `.model` file holds it.
+        name: how the user calls it.
+        backend: what trained or would train such a model; by default found by the model's type.
+        path: what error messages call it.
+        config: the options it was trained with, as plain data.
+        training: what its training saw and did.
+        identify_text: tells which text it was trained on.
+        post_processing: what is done to the ids of a text before a model gets them; no part of the file.
+
+    Raises:
+        ModelFormatError: the bytes are no model, or one that the library refuses.
+    """
+    model = parse_model(proto, path=path)
+    made_by = {ModelType.UNIGRAM: UnigramTokenizer, ModelType.BPE: SentencePieceBpeTokenizer}
+    made = made_by.get(model.model_type, SentencePieceTokenizer)
+    return made(
+        proto=proto,
+        model=model,
+        name=name,
+        backend=backend or ("unigram" if model.model_type is ModelType.UNIGRAM else "sentencepiece"),
+        path=path,
+        config=config,
+        training=training,
+        identify_text=identify_text,
+        post_processing=post_processing,
+    )
+
+
+class SentencePieceBpeTokenizer(SentencePieceTokenizer):
+    """A model of BPE on characters: it can leave out merges at random."""
+
+    def sample(
+        self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
+    ) -> list[int]:
+        """The ids of a segmentation in which each merge is left out with the probability `alpha`.
+
+        The same for the same arguments: the library's own sampling is not, as its generator belongs
+        to the thread. `nbest_size` has no meaning here.
+
+        Args:
+            text: ordinary text.
+            seed: chooses the segmentation.
+            alpha: from 0 (what `encode` gives) to 1 (characters); None takes 0.1.
+            nbest_size: ignored.
+
+        Raises:
+            ConfigError: `alpha` is no probability.
+
+        Source: Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization".
+        """
+        del nbest_size
+        dropout = 0.1 if alpha is None else alpha
+        if not 0 <= dropout <= 1:
+            raise ConfigError(f"alpha is {dropout}", hint="for BPE it is a probability, from 0 to 1")
+        pieces = bpe_dropout(self._normalized(text), self._lexicon, dropout=dropout, seed=seed)
+        return self._lexicon.ids(pieces)
+
+
+class UnigramTokenizer(SentencePieceTokenizer):
+    """A Unigram model: it knows every segmentation of a text, and how probable each is."""
+
+    def n_best(self, text: str, *, n: int) -> list[ScoredSegmentation]:
+        """The `n` most probable segmentations, the best first; fewer where there are fewer.
+
+        Scores are sums of the pieces' log probabilities.
+
+        Raises:
+            ConfigError: `n` is below 1.
+        """
+        if n < 1:
+            raise ConfigError(f"n is {n}", hint="it is at least 1")
+        data = utf8(text)
+        if not data:
+            return [ScoredSegmentation(Segmentation(text, ()), 0.0)]
+        answer = self._processor.nbest_encode(data, nbest_size=n, out_type="serialized_proto")
+        return [
+            ScoredSegmentation(Segmentation(text, tuple(self._tokens(found, data))), score)
+            for found, score in found_segmentations(answer)
+        ]
+
+    def sample(
+        self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
+    ) -> list[int]:
+        """The ids of a segmentation drawn with a probability proportional to its own to the power `alpha`.
+
+        The same for the same arguments: the library's own sampling is not, as its generator belongs
+        to the thread.
+
+        Args:
+            text: ordinary text.
+            seed: chooses the segmentation.
+            alpha: 0 draws all alike, larger ones prefer the probable; None takes 0.1.
+            nbest_size: draw among so many of the best; None or -1 among all there are.
+
+        Raises:
+            ConfigError: `alpha` is negative, or `nbest_size` is 0 or below -1.
+
+        Source: Kudo 2018, "Subword Regularization", section 3.3.
+        """
+        smoothing = 0.1 if alpha is None else alpha
+        if not 0 <= smoothing < float("inf"):
+            raise ConfigError(f"alpha is {smoothing}", hint="for Unigram it is 0 or more")
+        if nbest_size is not None and nbest_size < 1 and nbest_size != -1:
+            raise ConfigError(f"nbest_size is {nbest_size}", hint="it is 1 or more, or -1 for all")
+        if nbest_size not in (None, -1):
+            best = self.n_best(text, n=nbest_size)
+            scores = [smoothing * each.score for each in best]
+            return best[sampled_index(scores, seed=seed)].segmentation.ids
+        pieces = unigram_sample(self._normalized(text), self._lexicon, alpha=smoothing, seed=seed)
+        return self._lexicon.ids(pieces)

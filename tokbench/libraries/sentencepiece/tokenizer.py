@@ -1,0 +1,351 @@
+"""A SentencePiece model, run by the `sentencepiece` library and held to our rules.
+
+What the library does that a reader would not guess:
+
+- A space and ▁ (U+2581) become the same thing, so that a text with ▁ in it comes back with a space:
+  no SentencePiece model is lossless. One with identity normalisation, byte fallback and no removal of
+  white space gives back every other text exactly.
+- A text gets a space in front (the dummy prefix). Where it makes a piece of its own, that piece covers
+  nothing: its span is empty.
+- Byte fallback writes a character as its bytes and says of the last one only what it covers; here
+  each covers its own byte.
+- Unknown characters side by side are one piece.
+- User-defined symbols are found in every text, whatever the caller says of special tokens. They are
+  pieces of the kind SPECIAL all the same.
+- Decoding drops control symbols. Here they give their text, and what follows one is a text of its own,
+  as it was when it was encoded.
+- Few models change text when they decode (a denormaliser). It is applied to each such text.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property, partial
+from importlib.metadata import version
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.core.base import TakesTemplate, utf8
+from tokbench.core.interfaces import Decoding, Encoded, TokenizerInfo
+from tokbench.core.post_processing import NOTHING, model_input
+from tokbench.core.spans import offsets_of, segmented
+from tokbench.core.tokens import ModelInput, SpecialPolicy, Token, TokenKind
+from tokbench.errors import ModelFormatError
+from tokbench.formats.sentencepiece.model import (
+    SPACE,
+    ModelType,
+    PieceType,
+    piece_bytes,
+    special_tokens_of,
+)
+from tokbench.libraries.sentencepiece.bytes import Found, found_pieces, own_spans
+from tokbench.libraries.sentencepiece.sampling import Lexicon
+from tokbench.libraries.word_cache.cutting import are_long, model_cut
+from tokbench.store.saving import SaveableTokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from sentencepiece import SentencePieceProcessor
+
+    from tokbench.core.interfaces import EncodedSpans, TextIdentity, TrainingRecord
+    from tokbench.core.models import PostProcessing, SentencePieceModel
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.libraries.sentencepiece.denormalizer import Denormalizer
+    from tokbench.libraries.sentencepiece.spans import SpanFinder
+    from tokbench.libraries.word_cache.stretches import StretchMemo
+
+MODEL_NAME = "tokenizer.model"
+
+_KINDS = {
+    PieceType.NORMAL: TokenKind.NORMAL,
+    PieceType.UNUSED: TokenKind.NORMAL,
+    PieceType.UNKNOWN: TokenKind.UNKNOWN,
+    PieceType.CONTROL: TokenKind.SPECIAL,
+    PieceType.USER_DEFINED: TokenKind.SPECIAL,
+    PieceType.BYTE: TokenKind.BYTE,
+}
+_NEVER_STRIPPED = (PieceType.CONTROL, PieceType.UNKNOWN, PieceType.BYTE)
+
+
+def library() -> str:
+    """What runs a model, with its version: the `kernel` of tokenizers and results."""
+    return f"sentencepiece {version('sentencepiece')}"
+
+
+class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
+    """A SentencePiece model of any type; see `sentencepiece_models.open_model`, which makes them.
+
+    Attributes:
+        proto: the serialised `ModelProto`.
+        model: what it says.
+        config: the options it was trained with, as plain data.
+        post_processing: what is done to the ids of a text before a model gets them, where that stands beside it.
+    """
+
+    def __init__(
+        self,
+        *,
+        proto: bytes,
+        model: SentencePieceFile,
+        name: str,
+        backend: str,
+        path: Path | str = "the model",
+        config: Mapping[str, Any] | None = None,
+        training: TrainingRecord | None = None,
+        identify_text: Callable[[], TextIdentity] | None = None,
+        post_processing: PostProcessing = NOTHING,
+    ) -> None:
+        self.proto = proto
+        self.post_processing = post_processing
+        self.model = model
+        self.config = dict(config or {})
+        self.identify_text = identify_text
+        self._processor = _processor(proto, path=path)
+        self._kinds = [_KINDS[piece.type] for piece in model.pieces]
+        surface = model.trainer["unk_surface"]
+        self._entries = [piece_bytes(piece, unk_surface=surface) for piece in model.pieces]
+        self._strippable = {
+            id
+            for id, piece in enumerate(model.pieces)
+            if piece.text.startswith(SPACE) and piece.type not in _NEVER_STRIPPED
+        }
+        info = TokenizerInfo(
+            name=name,
+            backend=backend,
+            vocab_size=len(model.pieces),
+            special_tokens=special_tokens_of(model),
+            lossless=False,
+            kernel=library(),
+        )
+        super().__init__(info, training=training)
+
+    # --- encoding -----------------------------------------------------------------------------
+
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """What a model gets of one text or of two; see `TakesTemplate`."""
+        ids = [self.encode(each, special=special) for each in ([text] if pair is None else [text, pair])]
+        return model_input(self.post_processing, ids, template=template, limits=limits)
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
+        ids: list[int] = self._processor.encode(utf8(text), out_type=int)
+        return ids
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays; the result does not depend on `threads`.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        if special is not SpecialPolicy.TEXT and self._special_ids:
+            return super().encode_batch(texts, special=special, threads=threads)
+        if self._memo is not None and are_long(texts):
+            for text in texts:
+                utf8(text)  # here, as an error counts characters without the prefix
+            prefix = self._prefix
+            return self._memo.encode_batch(
+                [prefix + text if text else text for text in texts], threads=threads
+            )
+        return self._library_batch(texts, threads=threads)
+
+    @cached_property
+    def _memo(self) -> StretchMemo | None:
+        from tokbench.libraries.word_cache.side_by_side import SpacedWords
+        from tokbench.libraries.word_cache.stretches import StretchMemo, without_places
+
+        cut = model_cut(self.model)
+        if cut is None:
+            return None
+        # Each text begins with a space where the library would put one in front of it.
+        skipped = len(self._prefix)
+        words = SpacedWords(
+            self.model,
+            lambda texts, threads: self._library_batch([text[skipped:] for text in texts], threads=threads),
+        )
+        return StretchMemo(
+            cut=cut,
+            encode=lambda stretches, threads: without_places(words.encode_batch(stretches, threads=threads)),
+        )
+
+    @property
+    def _prefix(self) -> str:
+        return " " if self.model.normalizer["add_dummy_prefix"] else ""
+
+    def _library_batch(self, texts: Sequence[str], *, threads: int | None = None) -> Encoded:
+        encoded: list[NDArray[np.int32]] = self._processor.encode(
+            [utf8(text) for text in texts], return_type="numpy", num_threads=threads or os.cpu_count() or 1
+        )
+        ids = np.concatenate([np.zeros(0, np.int32), *encoded])
+        return Encoded(ids=ids.astype(np.uint32), offsets=offsets_of(list(map(len, encoded))))
+
+    def segment_ordinary(self, text: str) -> Iterable[Token]:
+        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        data = utf8(text)
+        found, _ = found_pieces(self._processor.encode(data, out_type="serialized_proto"))
+        return self._tokens(found, data)
+
+    def _tokens(self, found: Sequence[Found], data: bytes) -> Iterator[Token]:
+        """Tokens from what the library found, each byte of a byte fallback with its own place."""
+        spans = own_spans(found, data, entries=self._entries, kinds=self._kinds)
+        for (id, _, _), span in zip(found, spans, strict=True):
+            yield Token(id, self._entries[id], span, self._kinds[id])
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        if self.model.model_type not in (ModelType.UNIGRAM, ModelType.BPE):
+            return segmented(self, texts)  # of a word that falls back to bytes, the last one gets all
+        encoded = self.encode_batch(texts, threads=threads)
+        return self._span_finder.find(texts, encoded, threads=threads)
+
+    @cached_property
+    def _span_finder(self) -> SpanFinder:
+        from tokbench.libraries.sentencepiece.spans import SpanFinder
+
+        return SpanFinder(self.model, self._processor, kinds=self._kinds)
+
+    # --- decoding -----------------------------------------------------------------------------
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ids: the text's, without the dummy prefix. Raises `UnknownIdError`.
+
+        A control symbol gives its text, and after it a text begins anew. Where the model has a table for
+        what it decodes, they are the bytes of each such text behind the table, not those of the entries.
+        """
+        parts = self._stripped(ids)
+        if self._denormalizer is None:
+            return b"".join(parts)
+        made: list[bytes] = []
+        for is_special, run in groupby(
+            zip(ids, parts, strict=True), lambda pair: pair[0] in self._special_bytes
+        ):
+            text = b"".join(part for _, part in run)
+            made.append(text if is_special else self._denormalizer.apply(text))
+        return b"".join(made)
+
+    def _stripped(self, ids: Sequence[int]) -> list[bytes]:
+        """The bytes of each id, without what was put before each text."""
+        normalizer = self.model.normalizer
+        drops_all = normalizer["remove_extra_whitespaces"]
+        drops_one = drops_all or normalizer["add_dummy_prefix"]
+        parts = self._pieces_of(ids)
+        has_specials = not self._special_bytes.keys().isdisjoint(ids)
+        at_start = drops_one
+        for position, id in enumerate(ids):
+            if id in self._special_bytes:
+                at_start = drops_one
+            elif at_start:
+                stripped = id in self._strippable
+                if stripped:
+                    parts[position] = parts[position][1:]
+                at_start = not parts[position] and (drops_all or not stripped)
+            elif not has_specials:  # nothing begins anew
+                break
+        return parts
+
+    @cached_property
+    def _denormalizer(self) -> Denormalizer | None:
+        from tokbench.libraries.sentencepiece.denormalizer import Denormalizer, has_denormalizer
+
+        if not has_denormalizer(self.model):
+            return None
+        return Denormalizer(
+            self.proto, self.model, open_processor=partial(_processor, path="its denormaliser")
+        )
+
+    @property
+    def decoding(self) -> Decoding:
+        """What is dropped depends on whether a text has begun; a table may match over several entries."""
+        return Decoding.FROM_LEFT if self._denormalizer is None else Decoding.WHOLE
+
+    def entry(self, id: int) -> bytes | None:
+        """The bytes an entry stands for: ▁ is a space, the unknown piece is what decoding shows for it."""
+        return self._entries[id]
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry, or None; special tokens are found by the bytes of their text.
+
+        A character that is both a piece and a byte is found as the piece, as the library encodes it.
+        """
+        return self._ids.get(piece)
+
+    def score(self, id: int) -> float | None:
+        """The entry's log probability (Unigram), or the negative of its rank (BPE); None for one without.
+
+        Raises:
+            UnknownIdError: the vocabulary has no such id.
+        """
+        self._known_bytes(id, 0)
+        piece = self.model.pieces[id]
+        return piece.score if piece.type is PieceType.NORMAL else None
+
+    @cached_property
+    def _ids(self) -> dict[bytes, int]:
+        found_in_text = (TokenKind.NORMAL, TokenKind.SPECIAL)
+        first_wanted = sorted(
+            range(len(self._entries)), key=lambda each: (self._kinds[each] not in found_in_text, each)
+        )
+        ids = {self._entries[id]: id for id in reversed(first_wanted)}
+        return ids | {text: id for id, text in self._special_bytes.items()}
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        return Lexicon.of(self.model)
+
+    def _normalized(self, text: str) -> str:
+        """A text as the pieces see it: normalised, with ▁ for spaces. Raises `TextError` for surrogates."""
+        utf8(text)
+        normalized: str = self._processor.normalize(text)
+        return normalized
+
+    # --- the forms in which others open it ----------------------------------------------------
+
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Write the folder that `tokbench.load` opens; `tokenizer.model` in it is for the library.
+
+        Raises:
+            StoreError: the folder exists, or cannot be written.
+        """
+        self.write(
+            directory,
+            {MODEL_NAME: self.proto},
+            overwrite=overwrite,
+            config=self.config,
+            versions={"sentencepiece": version("sentencepiece")},
+            seed=int(self.config.get("seed", 0)),
+        )
+
+    def description(self) -> SentencePieceModel:
+        """What it is made of; see `tokbench.core.models`."""
+        from tokbench.core.models import SentencePieceModel
+
+        return SentencePieceModel(
+            proto=self.proto,
+            special_tokens=self.info.special_tokens,
+            post_processing=self.post_processing,
+        )
+
+
+def _processor(proto: bytes, *, path: Path | str) -> SentencePieceProcessor:
+    import sentencepiece
+
+    sentencepiece.set_min_log_level(2)  # what it would log of a model it refuses is raised here
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=proto)
+    except (RuntimeError, ValueError, IndexError) as error:
+        raise ModelFormatError(path, "a model that sentencepiece takes", str(error)) from None

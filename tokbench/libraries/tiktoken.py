@@ -1,0 +1,132 @@
+"""Ranks on the `tiktoken` library, with our spans: bytes of the text, not characters."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokbench.core.base import utf8
+from tokbench.core.interfaces import TokenizerInfo
+from tokbench.core.models import ByteLevelBpe
+from tokbench.core.tokens import Span, Token, TokenKind
+from tokbench.errors import ConfigError, ConversionError
+from tokbench.formats.tiktoken import to_encoding
+from tokbench.store.saving import SaveableTokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import tiktoken
+
+    from tokbench.core.interfaces import EncodedSpans
+    from tokbench.core.spans import PieceTable
+
+
+class TiktokenTokenizer(SaveableTokenizer):
+    """A `tiktoken.Encoding` as a tokenizer of ours; lossless, since every byte has a token.
+
+    A pattern that leaves out parts of a text, as tiktoken allows, is refused when it does so: the
+    tokens would not be the text.
+    """
+
+    def __init__(self, encoding: tiktoken.Encoding, *, name: str, pattern: str | None) -> None:
+        import tiktoken
+
+        self._encoding = encoding
+        self._pattern = pattern
+        self._ranks = dict(encoding._mergeable_ranks)
+        self._tokens = {rank: token for token, rank in self._ranks.items()}
+        super().__init__(
+            TokenizerInfo(
+                name=name,
+                backend="bpe",
+                vocab_size=encoding.max_token_value + 1,
+                special_tokens=dict(encoding._special_tokens),
+                lossless=True,
+                kernel=f"tiktoken {tiktoken.__version__}",
+            )
+        )
+
+    @classmethod
+    def from_ranks(
+        cls,
+        ranks: Sequence[tuple[bytes, int]],
+        *,
+        name: str,
+        pattern: str | None,
+        special_tokens: Mapping[str, int],
+    ) -> TiktokenTokenizer:
+        """The tokenizer of tokens with their ranks.
+
+        Args:
+            ranks: tokens with their ranks.
+            name: how the user calls it.
+            pattern: the split pattern in the dialect of tiktoken; None where a text is one pre-token.
+            special_tokens: text → id.
+
+        Raises:
+            ConversionError: tiktoken does not take them.
+        """
+        encoding = to_encoding(name, pattern=pattern, ranks=ranks, special_tokens=special_tokens)
+        return cls(encoding, name=name, pattern=pattern)
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a special token. Raises `TextError`, `ConfigError`."""
+        data = utf8(text)
+        ids = self._encoding.encode_ordinary(text)
+        if sum(len(self._tokens[id]) for id in ids) != len(data):
+            raise ConfigError(
+                "the split pattern leaves out parts of the text, and so does tiktoken",
+                hint=r"end the pattern with an alternative that takes the rest, such as |\s+|.",
+            )
+        return ids
+
+    def segment_ordinary(self, text: str) -> Iterator[Token]:
+        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        start = 0
+        for id in self.encode_ordinary(text):
+            piece = self._tokens[id]
+            yield Token(id, piece, Span(start, start + len(piece)), TokenKind.NORMAL)
+            start += len(piece)
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError`, `ConfigError`."""
+        from tokbench.core.spans import TiledSpans
+
+        return TiledSpans(self.encode_batch(texts, threads=threads), self._piece_table)
+
+    @cached_property
+    def _piece_table(self) -> PieceTable:
+        from tokbench.core.spans import PieceTable
+
+        return PieceTable.of([self._tokens.get(id, b"") for id in range(self.info.vocab_size)])
+
+    def entry(self, id: int) -> bytes | None:
+        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        return self._tokens.get(id)
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        special = {text: id for id, text in self._special_bytes.items()}
+        return special.get(piece, self._ranks.get(piece))
+
+    def description(self) -> ByteLevelBpe:
+        """What it is made of; see `tokbench.core.models`."""
+        tokens = tuple(self._tokens.get(id) for id in range(self.info.vocab_size))
+        return ByteLevelBpe(
+            tokens=tokens,
+            merges=None,
+            pattern=self._pattern,
+            pattern_name="custom",
+            special_tokens=self.info.special_tokens,
+            whole_tokens_first=True,
+        )
+
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Refused: only what was trained here has a folder of its own. Raises `ConversionError`."""
+        del directory, overwrite
+        raise ConversionError(
+            f"{self.info.name!r} was opened from ranks, and how its merges were learned is not known",
+            hint="`tokbench convert` writes it in other formats",
+        )

@@ -1,0 +1,50 @@
+// The kernel as the Python module `_bpe`. Arguments are checked in the binding, and only there; the
+// interpreter's lock is released around everything that takes time.
+#include "binding.hpp"
+
+#include "common/python_texts.hpp"
+#include "splitting.hpp"
+
+using namespace tokbench;
+using namespace nb::literals;
+
+namespace {
+
+Array<std::int64_t> split(const std::string& pattern, const nb::bytes& text, const std::optional<std::string>& simd) {
+  std::vector<std::int64_t> ends;
+  const Bytes bytes = view(text);
+  const Pattern named = pattern_named(pattern);
+  const SimdTier tier = simd ? simd_tier_named(*simd) : simd_tier();
+  {
+    const nb::gil_scoped_release unlocked;
+    for_each_split(split_of(named, tier), bytes, [&](const Byte*, std::span<const Byte* const> found) {
+      for (const Byte* const stop : found) ends.push_back(stop - bytes.data());
+    });
+  }
+  return to_array(std::move(ends));
+}
+
+}  // namespace
+
+NB_MODULE(_bpe, module) {
+  module.attr("SOURCES") = TOKBENCH_SOURCES;
+  module.attr("UNICODE_TABLES") = kUnicodeTablesVersion;
+  module.def("split", &split, "pattern"_a, "text"_a, "simd"_a = nb::none(),
+             "Where the pre-tokens of a text end, in bytes: int64[n]. `simd` names a tier, as TOKBENCH_SIMD does.");
+  module.def("simd_tier", [] { return kSimdTierNames[static_cast<std::size_t>(simd_tier())]; },
+             "The tier that runs. Raises ValueError where TOKBENCH_SIMD names one that cannot.");
+  module.def(
+      "class_of", [](std::uint32_t code_point) {
+        if (code_point > 0x10FFFF) throw std::invalid_argument("no such code point");
+        return static_cast<int>(class_of(code_point));
+      },
+      "code_point"_a, "The class of a code point in the scanners' tables.");
+  module.def(
+      "all_marked", [](nb::handle text, const InputArray<std::uint8_t>& marks) {
+        if (marks.size() != 0x110000) throw std::invalid_argument("there must be a mark for each code point");
+        return all_marked(text_of(text), marks.data());
+      },
+      "text"_a, "marks"_a.noconvert(), "Whether each code point of a text has a 1 among the marks.");
+  bind_training(module);
+  bind_encoding(module);
+}

@@ -1,0 +1,147 @@
+// The named split patterns on 64 bytes at once: where pre-tokens begin, by shifting and adding masks.
+//
+// A block begins where a pre-token begins, and no pattern looks back, so that everything left of a place
+// is known. What is right of the block is not: a start that depends on it is left out, and the
+// scanner of scanner.hpp, which defines what is right, goes on from the last start that was found.
+// All bytes of a character are in the mask of its class, all but its first in `inside`.
+#pragma once
+
+#include <algorithm>
+
+#include "common/byte_classes.hpp"
+#include "scanner.hpp"
+
+namespace tokbench {
+
+// Whether blocks know the words of a pattern. Those of CamelCase look ahead in ways of their own.
+inline constexpr bool has_blocks(WordRule word) { return word != WordRule::CamelCase; }
+
+struct CharacterClasses {
+  std::size_t size;   // bytes of the block that are known, and not too hard for masks
+  Mask letters;
+  Mask upper;
+  Mask caseless = 0;  // letters that are neither upper nor lower
+  Mask inside = 0;
+};
+
+// The places behind the runs of `mask` that begin at `starts`: adding carries through a run.
+inline Mask behind_runs(Mask mask, Mask starts) { return (mask + starts) & ~mask; }
+
+// Adds the characters beyond ASCII; `size` shrinks to before the first one that is cut off, or hard.
+template <Rules R>
+TOKBENCH_ALWAYS_INLINE inline void add_characters(CharacterClasses& classes, Mask high, const Byte* p, const Byte* end) {
+  high &= first_bits(classes.size);
+  while (high != 0) {
+    const auto place = static_cast<std::size_t>(std::countr_zero(high));
+    const Character character = inlined_character_at(p + place, end);
+    const bool is_hard = is_number(character.kind) || is_space(character.kind) ||
+                         (R.word == WordRule::CapitalsFirst && character.kind == CharClass::Mark);
+    if (is_hard || place + character.length > classes.size) {
+      classes.size = place;
+      return;
+    }
+    const Mask bits = first_bits(character.length) << place;
+    if (is_letter(character.kind)) classes.letters |= bits;
+    if (is_upper(character.kind)) classes.upper |= bits;
+    if (character.kind == CharClass::OtherLetter) classes.caseless |= bits;
+    classes.inside |= bits & (bits << 1);
+    high &= ~bits;
+  }
+}
+
+// Starts inside runs of digits, every R.max_digits from their beginnings on.
+template <Rules R>
+inline Mask digit_group_starts(Mask digits, Mask starts) {
+  if constexpr (R.max_digits == 0) return starts;
+  if constexpr (R.max_digits == 1) return digits;
+  Mask group_ends = digits;
+  for (std::uint32_t i = 1; i < R.max_digits; ++i) group_ends &= digits << i;
+  for (Mask next = starts; next != 0; starts |= next) next = (next << R.max_digits) & group_ends;
+  return starts;
+}
+
+// White space, where a run ends behind its last line end, and all but its last character is by itself.
+// `absorbed` are line ends that belong to the punctuation before them.
+inline Mask white_space_starts(Mask white, Mask newlines, Mask absorbed) {
+  const Mask gaps = white & ~newlines;
+  const Mask first = white & ~(white << 1) & ~absorbed;
+  const Mask behind_absorbed = gaps & (absorbed << 1);
+  const Mask last = gaps & ~(white >> 1);
+  // Behind a line end begins a pre-token, unless another line end follows in the same run.
+  Mask behind_newline = gaps & ((newlines & ~absorbed) << 1);
+  for (Mask wrong = behind_runs(gaps, behind_newline) & newlines; wrong != 0; wrong &= wrong - 1) {
+    const Mask before = behind_newline & ((wrong & (~wrong + 1)) - 1);
+    behind_newline &= ~std::bit_floor(before);
+  }
+  return first | behind_absorbed | last | behind_newline;
+}
+
+// Where pre-tokens begin among the `size` <= kBlock bytes at `p`, as far as these bytes tell; bit 0 is
+// the one that begins at `p`. `classes` are of the bytes at `p`; what is behind `size` does not matter.
+template <Rules R>
+TOKBENCH_ALWAYS_INLINE inline Mask block_starts(const ByteClasses& classes, const Byte* p, std::size_t size, const Byte* end) {
+  CharacterClasses characters{size, classes.upper | classes.lower, classes.upper};
+  if (classes.high != 0) {
+    add_characters<R>(characters, classes.high, p, end);
+    if (characters.size == 0) return 0;
+  }
+  const Mask known = first_bits(characters.size);
+  const Mask letters = characters.letters & known, digits = classes.digits & known, white = classes.white & known;
+  const Mask punctuation = known & ~(letters | digits | white);
+  const Mask behind_space = (classes.spaces & known) << 1;
+  const Mask newlines = classes.newlines & known, apostrophes = classes.apostrophes & known;
+  const Mask first_letters = letters & ~(letters << 1);
+  const Mask first_punctuation = punctuation & ~(punctuation << 1) & ~behind_space;
+  Mask starts = first_punctuation;
+  Mask known_starts = known;
+
+  if constexpr (R.word == WordRule::SpaceBefore) {
+    static_assert(R.word != WordRule::SpaceBefore || (R.max_digits == 0 && !R.newline_rule && !R.newlines_after_punctuation));
+    starts |= first_letters & ~behind_space;
+    starts |= digits & ~(digits << 1) & ~behind_space;
+    starts |= white & ~((white << 1) & (white >> 1));
+  } else {
+    static_assert(R.word == WordRule::SpaceBefore || (R.newline_rule && R.newlines_after_punctuation && !R.indentation));
+    const Mask after_punctuation = newlines & (punctuation << 1);
+    const Mask behind_absorbed = behind_runs(newlines, after_punctuation);
+    const Mask absorbed = newlines & ~(newlines + after_punctuation);
+    // What can stand before a word and begins a pre-token: one character of punctuation, or the last white space.
+    const Mask behind_punctuation = ((first_punctuation << 1) + characters.inside) & ~characters.inside;
+    const Mask behind_gap = (white & ~newlines) << 1;
+    starts |= first_letters & ~behind_punctuation & ~behind_gap;
+    starts |= digit_group_starts<R>(digits, digits & ~(digits << 1));
+    starts |= white_space_starts(white, newlines, absorbed);
+    if constexpr (R.slashes_after_punctuation) {
+      // Slashes go on behind absorbed line ends: rare, and left to the scanner.
+      known_starts &= first_bits(static_cast<std::size_t>(std::countr_zero(behind_absorbed & classes.slashes)));
+    }
+  }
+
+  if constexpr (R.word == WordRule::CapitalsFirst) {
+    starts |= characters.upper & ((letters & ~characters.upper & ~characters.caseless) << 1);
+    // Whether a capital behind a caseless letter begins a word depends on what is behind the capitals.
+    const Mask hard = characters.upper & (characters.caseless << 1);
+    known_starts &= first_bits(static_cast<std::size_t>(std::countr_zero(hard)));
+  }
+
+  // Contractions: where they begin a pre-token, or for gpt4o, where they end a word.
+  constexpr bool is_suffix = R.word == WordRule::CapitalsFirst;
+  const Mask behind_known = is_suffix ? ~(known >> 1) : 0;  // a suffix may begin there that ends elsewhere
+  const Mask candidates = apostrophes & (is_suffix ? letters << 1 : first_punctuation) & ((letters >> 1) | behind_known);
+  std::size_t behind_last = 0;
+  for (Mask left = candidates; left != 0; left &= left - 1) {
+    const auto place = static_cast<std::size_t>(std::countr_zero(left));
+    if (is_suffix && behind_last == place) continue;  // a word has one contraction at most
+    const std::size_t length = contraction_length(p + place, end, R.contraction != Contraction::CaseSensitive);
+    if (length == 0) continue;
+    behind_last = place + length;
+    starts &= ~(first_bits(length - !is_suffix) << (place + !is_suffix));
+    if (behind_last < kBlock) starts |= Mask{1} << behind_last;
+  }
+
+  // A run of white space at the end may go on.
+  const std::size_t size_without_white = kBlock - static_cast<std::size_t>(std::countl_zero(known & ~white));
+  return starts & known_starts & first_bits(size_without_white + 1);
+}
+
+}  // namespace tokbench

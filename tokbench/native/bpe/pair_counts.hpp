@@ -1,0 +1,114 @@
+// The pairs that a trainer may still merge: how often each occurs, and where.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/big_pages.hpp"
+#include "common/hashing.hpp"
+#include "pair_map.hpp"
+
+namespace tokbench {
+
+using Posting = std::uint32_t;
+
+// Lists of postings, each written once at the size asked for; all are given back together.
+class PostingArena {
+ public:
+  std::span<Posting> allocate(std::size_t size) {
+    if (size > kBlockPostings / 8) return blocks_.emplace_back(size);
+    if (size > left_) {
+      next_ = blocks_.emplace_back(kBlockPostings).data();
+      left_ = kBlockPostings;
+    }
+    left_ -= size;
+    return {std::exchange(next_, next_ + size), size};
+  }
+
+  void clear() {
+    blocks_.clear();
+    left_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kBlockPostings = 1 << 20;
+
+  std::vector<std::vector<Posting, BigPages<Posting>>> blocks_;
+  Posting* next_ = nullptr;
+  std::size_t left_ = 0;
+};
+
+// Open addressing over entries that stay where they are. A slot holds 32 bits of the hash, so that a
+// pair that is not there (most are not) costs one look at one slot.
+class PairCounts {
+ public:
+  static constexpr std::uint32_t kAbsent = 0xFFFFFFFFu;
+
+  struct Entry {
+    Id left;
+    Id right;
+    std::int64_t count;
+    std::span<Posting> postings;
+  };
+
+  explicit PairCounts(std::uint64_t seed) : slots_(kInitialSlots), seed_(seed) {}
+
+  std::uint32_t find(Id left, Id right) const {
+    const std::uint64_t hash = hash_of(left, right);
+    for (std::size_t i = place(hash); slots_[i].entry != kAbsent; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].tag != tag(hash)) continue;
+      const Entry& entry = entries_[slots_[i].entry];
+      if (entry.left == left && entry.right == right) return slots_[i].entry;
+    }
+    return kAbsent;
+  }
+
+  // A pair that is not there yet.
+  std::uint32_t insert(const Entry& entry) {
+    if ((entries_.size() + 1) * 2 > slots_.size()) grow();
+    entries_.push_back(entry);
+    link(static_cast<std::uint32_t>(entries_.size() - 1));
+    return static_cast<std::uint32_t>(entries_.size() - 1);
+  }
+
+  Entry& operator[](std::uint32_t entry) { return entries_[entry]; }
+
+  void clear() {
+    entries_.clear();
+    slots_.assign(kInitialSlots, {});
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t tag = 0;
+    std::uint32_t entry = kAbsent;
+  };
+
+  static constexpr std::size_t kInitialSlots = 1 << 12;
+
+  std::uint64_t hash_of(Id left, Id right) const {
+    return hash_words(static_cast<std::uint64_t>(left) << 32 | right, 0, seed_);
+  }
+  std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
+  static std::uint32_t tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+
+  void link(std::uint32_t number) {
+    const std::uint64_t hash = hash_of(entries_[number].left, entries_[number].right);
+    std::size_t i = place(hash);
+    while (slots_[i].entry != kAbsent) i = (i + 1) & (slots_.size() - 1);
+    slots_[i] = {tag(hash), number};
+  }
+
+  void grow() {
+    slots_.assign(slots_.size() * 2, {});
+    for (std::uint32_t number = 0; number < entries_.size(); ++number) link(number);
+  }
+
+  std::vector<Slot> slots_;
+  std::vector<Entry> entries_;
+  std::uint64_t seed_;
+};
+
+}  // namespace tokbench

@@ -1,0 +1,102 @@
+// The rank of the merge of two neighbours: in one word a pair, found by open addressing.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/zeroed_table.hpp"
+#include "pair_map.hpp"
+
+namespace tokbench {
+
+// The place of a merge in the order in which merges are applied: smaller ranks first.
+using Rank = std::uint32_t;
+
+struct PairRank {
+  Id left;
+  Id right;
+  Rank rank;
+};
+
+class PairRanks {
+ public:
+  static constexpr Rank kNone = PairMap::kAbsent;
+
+  // A pair that is there twice has the rank that comes first.
+  explicit PairRanks(std::span<const PairRank> pairs = {})
+      : PairRanks(pairs.size(), std::all_of(pairs.begin(), pairs.end(), [](const PairRank& pair) {
+                    return fits(std::max(pair.left, pair.right), pair.rank);
+                  })) {
+    for (const PairRank& pair : pairs) insert(pair);
+  }
+
+  // Room for so many pairs of ids below `num_ids`, whose ranks are below it too.
+  static PairRanks of_ids(std::size_t expected, std::size_t num_ids) {
+    return {expected, num_ids <= kRankMask && (num_ids == 0 || fits(static_cast<Id>(num_ids - 1), 0))};
+  }
+
+  // At most as many as expected; keeps the rank that is there already, if one is.
+  void insert(const PairRank& entry) {
+    const auto& [left, right, rank] = entry;
+    if (wide_) return wide_->insert(left, right, rank);
+    const std::uint64_t pair = packed(left, right), hash = hash_of(pair);
+    std::size_t i = place(hash);
+    while (slots_[i] != kFree && slots_[i] >> kRankBits != pair) i = (i + 1) & (num_slots_ - 1);
+    if (slots_[i] == kFree) slots_[i] = pair << kRankBits | (rank + 1);
+    filter_[bit(hash) / 64] |= std::uint64_t{1} << bit(hash) % 64;
+  }
+
+  // Neither a table nor any pair.
+  static PairRanks none() { return {0, false}; }
+
+  // Whether a word a pair is enough.
+  bool is_narrow() const { return num_slots_ != 0; }
+
+  // Most pairs that are asked for do not merge, and of nine tenths of those the filter knows, which stays in
+  // the processor's cache where the slots do not. Only where it is narrow.
+  Rank find_narrow(Id left, Id right) const {
+    const std::uint64_t pair = packed(left, right), hash = hash_of(pair);
+    if ((filter_[bit(hash) / 64] >> (bit(hash) % 64) & 1) == 0) return kNone;
+    for (std::size_t i = place(hash);; i = (i + 1) & (num_slots_ - 1)) {
+      const std::uint64_t slot = slots_[i];
+      if (slot >> kRankBits == pair && slot != kFree) [[likely]] return static_cast<Rank>(slot & kRankMask) - 1;
+      if (slot == kFree) return kNone;
+    }
+  }
+
+  // The same where it is not.
+  Rank find_wide(Id left, Id right) const { return wide_->find(left, right); }
+
+ private:
+  // Two ids and a rank in 64 bits; vocabularies of more than two million entries take the wide table.
+  static constexpr unsigned kIdBits = 21, kRankBits = 22;
+  static constexpr std::uint64_t kRankMask = (1u << kRankBits) - 1;
+  static constexpr std::uint64_t kFree = 0;  // ranks are kept one greater
+
+  PairRanks(std::size_t expected, bool fit) {
+    if (!fit) {
+      wide_.emplace(expected);
+      return;
+    }
+    num_slots_ = std::bit_ceil(std::max<std::size_t>(expected * 2, 2));
+    num_bits_ = std::max<std::size_t>(num_slots_ * 4, 64);
+    slots_ = ZeroedTable<std::uint64_t>(num_slots_);
+    filter_ = ZeroedTable<std::uint64_t>(num_bits_ / 64);
+  }
+
+  static bool fits(Id largest, Rank rank) { return largest >> kIdBits == 0 && rank < kRankMask; }
+  static std::uint64_t packed(Id left, Id right) { return static_cast<std::uint64_t>(left) << kIdBits | right; }
+  static std::uint64_t hash_of(std::uint64_t pair) { return fold_multiply(pair, 0x9E3779B97F4A7C15u); }
+  std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (num_slots_ - 1); }
+  std::size_t bit(std::uint64_t hash) const { return static_cast<std::size_t>(hash >> 32) & (num_bits_ - 1); }
+
+  std::size_t num_slots_ = 0, num_bits_ = 0;
+  ZeroedTable<std::uint64_t> slots_;
+  ZeroedTable<std::uint64_t> filter_;
+  std::optional<PairMap> wide_;
+};
+
+}  // namespace tokbench

@@ -1,0 +1,200 @@
+// The named split patterns as hand-written scanners: where the pre-token that begins here ends.
+//
+// One set of rules, written as data, describes a pattern; each function below is one alternative
+// of the regular expression. Linear: every character is looked at a bounded number of times.
+#pragma once
+
+#include "common/utf8.hpp"
+
+namespace tokbench {
+
+enum class Contraction : std::uint8_t { None, CaseSensitive, IgnoreCase };
+enum class WordRule : std::uint8_t {
+  SpaceBefore,   // " ?\p{L}+", and the same before digits
+  AnyBefore,     // "[^\r\n\p{L}\p{N}]?\p{L}+"
+  CamelCase,     // AnyBefore (but no tab), and a capital after a small letter begins a new word
+  CapitalsFirst  // gpt4o: capitals, then small letters, then at most one contraction
+};
+
+struct Rules {
+  Contraction contraction;          // tried before everything else
+  WordRule word;
+  std::uint32_t max_digits;         // of one pre-token; 0 for no limit
+  bool newlines_after_punctuation;  // "[\r\n]*" behind punctuation
+  bool slashes_after_punctuation;   // "/" too
+  bool newline_rule;                // "\s*[\r\n]": a run of white space ends behind its last line end
+  bool end_of_text_first;           // "\s++$" comes before that rule
+  bool indentation;                 // two or more spaces and tabs, and a single tab, stay whole
+};
+
+inline constexpr bool is_letter(CharClass kind) {
+  return kind == CharClass::Upper || kind == CharClass::Lower || kind == CharClass::OtherLetter;
+}
+inline constexpr bool is_small(CharClass kind) { return kind == CharClass::Lower || kind == CharClass::OtherLetter; }
+inline constexpr bool is_upper(CharClass kind) { return kind == CharClass::Upper; }
+inline constexpr bool is_number(CharClass kind) { return kind == CharClass::Number; }
+inline constexpr bool is_space(CharClass kind) { return kind == CharClass::Space; }
+// Neither white space, letter nor number: marks are punctuation here.
+inline constexpr bool is_punctuation(CharClass kind) { return kind == CharClass::Other || kind == CharClass::Mark; }
+// In both letter classes of gpt4o: "\p{Lm}\p{Lo}\p{M}".
+inline constexpr bool is_caseless(CharClass kind) { return kind == CharClass::OtherLetter || kind == CharClass::Mark; }
+inline constexpr bool is_newline(Byte byte) { return byte == '\n' || byte == '\r'; }
+
+template <class Predicate>
+inline const Byte* skip_while(const Byte* p, const Byte* end, Predicate wanted) {
+  while (p < end) {
+    const Character character = character_at(p, end);
+    if (!wanted(character.kind)) break;
+    p += character.length;
+  }
+  return p;
+}
+
+inline bool starts_with(CharClass wanted, const Byte* p, const Byte* end) {
+  return p < end && character_at(p, end).kind == wanted;
+}
+
+// Length of "'s", "'ll" … at `p`, or 0. Ignoring case, U+017F is an s.
+inline std::size_t contraction_length(const Byte* p, const Byte* end, bool ignore_case) {
+  if (end - p < 2 || p[0] != '\'') return 0;
+  const auto fold = [ignore_case](Byte byte) {
+    return ignore_case && byte >= 'A' && byte <= 'Z' ? static_cast<Byte>(byte + 32) : byte;
+  };
+  const Byte first = fold(p[1]);
+  if (first == 's' || first == 'd' || first == 'm' || first == 't') return 2;
+  if (end - p < 3) return 0;
+  if (ignore_case && p[1] == 0xC5 && p[2] == 0xBF) return 3;
+  const Byte second = fold(p[2]);
+  if ((first == 'l' && second == 'l') || ((first == 'v' || first == 'r') && second == 'e')) return 3;
+  return 0;
+}
+
+// gpt4o's first alternative from `p` on: [Lu Lt Lm Lo M]*[Ll Lm Lo M]+, or `p` where it fails. Where no
+// small letter follows the capitals, the expression steps back to the last caseless character.
+inline const Byte* capitals_then_small(const Byte* p, const Byte* end) {
+  const Byte* behind_caseless = p;
+  const Byte* q = p;
+  while (q < end) {
+    const Character character = character_at(q, end);
+    if (character.kind == CharClass::Lower) {
+      return skip_while(q, end, [](CharClass kind) { return is_small(kind) || kind == CharClass::Mark; });
+    }
+    if (!is_upper(character.kind) && !is_caseless(character.kind)) break;
+    q += character.length;
+    if (is_caseless(character.kind)) behind_caseless = q;
+  }
+  return behind_caseless;
+}
+
+inline const Byte* capitals_first_word(const Byte* p, Character first, const Byte* end) {
+  const bool can_be_prefix = !is_letter(first.kind) && !is_number(first.kind) && !is_newline(*p);
+  const Byte* const start = can_be_prefix ? p + first.length : p;
+  const Byte* stop = capitals_then_small(start, end);
+  if (stop == start && first.kind != CharClass::Mark) {  // a mark that is no prefix is a word by itself
+    stop = skip_while(start, end, is_upper);
+    if (stop == start) return p;
+  }
+  return stop + contraction_length(stop, end, true);
+}
+
+// Letters from `p` on, ending where camelCase begins a new word.
+inline const Byte* camel_case_word(const Byte* p, const Byte* end) {
+  const Byte* last = p;
+  const Byte* q = p;
+  while (starts_with(CharClass::Upper, q, end)) {
+    last = q;
+    q += character_at(q, end).length;
+  }
+  if (!starts_with(CharClass::Lower, q, end)) return q == p ? skip_while(p, end, is_small) : q;
+  return last == p ? skip_while(q, end, is_small) : last;  // HTTPServer: the last capital is the next word's
+}
+
+// A word with what may stand before it, or `p`.
+template <Rules R>
+inline const Byte* word(const Byte* p, Character first, const Byte* end) {
+  if constexpr (R.word == WordRule::CapitalsFirst) {
+    return capitals_first_word(p, first, end);
+  } else {
+    const Byte* start = p;
+    if constexpr (R.word == WordRule::SpaceBefore) {
+      start += *p == ' ';
+    } else if (!is_letter(first.kind)) {
+      if (is_number(first.kind) || is_newline(*p)) return p;
+      if (R.word == WordRule::CamelCase && *p == '\t') return p;
+      start += first.length;
+    }
+    const Byte* stop;
+    if constexpr (R.word == WordRule::CamelCase) {
+      stop = camel_case_word(start, end);
+    } else {
+      stop = skip_while(start, end, is_letter);
+    }
+    return stop == start ? p : stop;
+  }
+}
+
+// Digits, or `p`.
+template <Rules R>
+inline const Byte* number(const Byte* p, const Byte* end) {
+  const Byte* const start = R.word == WordRule::SpaceBefore && *p == ' ' ? p + 1 : p;
+  if constexpr (R.max_digits == 0) {
+    const Byte* const stop = skip_while(start, end, is_number);
+    return stop == start ? p : stop;
+  } else {
+    const Byte* stop = start;
+    for (std::uint32_t count = 0; count < R.max_digits && starts_with(CharClass::Number, stop, end); ++count) {
+      stop += character_at(stop, end).length;
+    }
+    return stop;
+  }
+}
+
+// Punctuation with a space before it and line ends behind it, or `p`.
+template <Rules R>
+inline const Byte* punctuation(const Byte* p, const Byte* end) {
+  const Byte* const start = p + (*p == ' ');
+  const Byte* stop = skip_while(start, end, is_punctuation);
+  if (stop == start) return p;
+  if constexpr (R.newlines_after_punctuation) {
+    while (stop < end && (is_newline(*stop) || (R.slashes_after_punctuation && *stop == '/'))) ++stop;
+  }
+  return stop;
+}
+
+template <Rules R>
+inline const Byte* white_space(const Byte* p, const Byte* end) {
+  const Byte* last = p;               // the run's last character
+  const Byte* behind_newline = p;     // and its last line end
+  const Byte* q = p;
+  while (q < end) {
+    const Character character = character_at(q, end);
+    if (!is_space(character.kind)) break;
+    last = q;
+    q += character.length;
+    if (is_newline(*last)) behind_newline = q;
+  }
+  if (R.end_of_text_first && q == end) return end;
+  if (R.newline_rule && behind_newline != p) return behind_newline;
+  if constexpr (R.indentation) {
+    const Byte* unit = p;
+    while (unit < q && (*unit == ' ' || *unit == '\t')) ++unit;
+    if (unit - p >= 2 || *p == '\t') return unit;
+  }
+  return q == end || last == p ? q : last;
+}
+
+// Where the pre-token that begins at `p` ends; p < end, and the result is behind p.
+template <Rules R>
+inline const Byte* next_pretoken(const Byte* p, const Byte* end) {
+  if constexpr (R.contraction != Contraction::None) {
+    const std::size_t length = contraction_length(p, end, R.contraction == Contraction::IgnoreCase);
+    if (length != 0) return p + length;
+  }
+  const Character first = character_at(p, end);
+  if (const Byte* stop = word<R>(p, first, end); stop != p) return stop;
+  if (const Byte* stop = number<R>(p, end); stop != p) return stop;
+  if (const Byte* stop = punctuation<R>(p, end); stop != p) return stop;
+  return white_space<R>(p, end);
+}
+
+}  // namespace tokbench

@@ -1,0 +1,151 @@
+// Distinct pre-tokens of up to 255 bytes while they are merged: count, length and symbols side by side.
+//
+// A record is its count (32 bits, or where to find a larger one), its room and its length, and then
+// its symbols, which are merged in place. A posting is where a record begins: to merge a pair there,
+// its few symbols are simply looked through, in the cache line that had to be fetched anyway.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "common/big_pages.hpp"
+#include "common/utf8.hpp"
+#include "neighbours.hpp"
+
+namespace tokbench {
+
+template <class Symbol>
+class ShortWords {
+ public:
+  static constexpr std::size_t kMostBytes = 255;
+  static constexpr Posting kPostingsEnd = 0x80000000u;  // no record begins here or behind
+
+  void reserve(std::size_t words, std::size_t bytes) { units_.reserve(words * kHeaderUnits + bytes + kSlack); }
+
+  // A pre-token of 2 to kMostBytes bytes.
+  void add(Bytes text, std::int64_t count) {
+    if (units_.size() + kHeaderUnits + text.size() >= kPostingsEnd) throw std::length_error("too many distinct pre-tokens");
+    const std::size_t start = units_.size();
+    units_.resize(start + kHeaderUnits + text.size());
+    set_count(start, count);
+    set_sizes(start, text.size(), text.size());
+    Symbol* const symbols = &units_[start + kHeaderUnits];
+    for (std::size_t i = 0; i < text.size(); ++i) symbols[i] = text[i];
+  }
+
+  // Calls sink(symbols, count, posting) for each word that is not one symbol yet.
+  template <class Sink>
+  void for_each(Sink sink) const {
+    for (std::size_t start = 0; start < units_.size(); start += kHeaderUnits + room(start)) {
+      if (length(start) > 1) sink(symbols_of(static_cast<Posting>(start)), count(start), static_cast<Posting>(start));
+    }
+  }
+
+  std::span<const Symbol> symbols_of(Posting start) const { return {&units_[start + kHeaderUnits], length(start)}; }
+  std::int64_t count_of(Posting start) const { return count(start); }
+
+  // Drops words that are one symbol and the room that others have gained; postings are void then.
+  void compact() {
+    std::size_t end = 0;
+    for (std::size_t start = 0, next; start < units_.size(); start = next) {
+      next = start + kHeaderUnits + room(start);
+      const std::size_t size = length(start);
+      if (size < 2) continue;
+      std::memmove(&units_[end], &units_[start], (kHeaderUnits + size) * sizeof(Symbol));
+      set_sizes(end, size, size);
+      end += kHeaderUnits + size;
+    }
+    units_.resize(end);
+  }
+
+  // Merges the pair wherever it stands in the words of these postings, left to right, and notes its
+  // neighbours. Returns the sum of the counts of what was merged.
+  std::int64_t merge(Symbol left, Symbol right, Symbol made, std::span<const Posting> postings,
+                     Neighbours<Symbol>& left_side, Neighbours<Symbol>& right_side) {
+    std::int64_t merged = 0;
+    for (std::size_t i = 0; i < postings.size(); ++i) {
+      if (i + kAhead < postings.size()) prefetch(postings[i + kAhead]);
+      merged += merge_word(left, right, made, postings[i], left_side, right_side);
+    }
+    return merged;
+  }
+
+ private:
+  static constexpr std::size_t kCountUnits = 4 / sizeof(Symbol);
+  static constexpr std::size_t kHeaderUnits = kCountUnits + 1;
+  static constexpr std::size_t kSlack = 16;
+  static constexpr std::size_t kAhead = 12;
+  static constexpr std::uint32_t kLargeCount = 0x80000000u;  // the rest is a place in large_counts_
+
+  std::int64_t merge_word(Symbol left, Symbol right, Symbol made, Posting start, Neighbours<Symbol>& left_side,
+                          Neighbours<Symbol>& right_side) {
+    Symbol* const symbols = &units_[start + kHeaderUnits];
+    const std::size_t size = length(start);
+    // Both symbols are compared at once: half the branches, and only one of them is hard to foresee.
+    const Two wanted = two_at(std::array{left, right}.data());
+    const auto matches = [&](std::size_t i) { return i + 1 < size && two_at(symbols + i) == wanted; };
+    std::size_t from = 0;
+    while (from + 1 < size && two_at(symbols + from) != wanted) ++from;
+    if (from + 1 >= size) return 0;
+    const std::int64_t times = count(start);
+    std::int64_t merged = 0;
+    std::size_t to = from;
+    while (from < size) {
+      if (!matches(from)) {
+        symbols[to++] = symbols[from++];
+        continue;
+      }
+      if (to > 0) left_side.note(symbols[to - 1], times, start);
+      symbols[to++] = made;
+      from += 2;
+      // Of two that are merged side by side, the right one notes the left one.
+      if (from < size && !matches(from)) right_side.note(symbols[from], times, start);
+      merged += times;
+    }
+    set_sizes(start, room(start), to);
+    return merged;
+  }
+
+  using Two = std::conditional_t<sizeof(Symbol) == 2, std::uint32_t, std::uint64_t>;
+  static Two two_at(const Symbol* symbols) {
+    Two two;
+    std::memcpy(&two, symbols, sizeof two);
+    return two;
+  }
+
+  void prefetch(Posting start) const {
+#if defined(__GNUC__)
+    __builtin_prefetch(&units_[start]);
+#else
+    static_cast<void>(start);
+#endif
+  }
+
+  std::int64_t count(std::size_t start) const {
+    std::uint32_t stored;
+    std::memcpy(&stored, &units_[start], 4);
+    return stored < kLargeCount ? stored : large_counts_[stored - kLargeCount];
+  }
+  void set_count(std::size_t start, std::int64_t count) {
+    std::uint32_t stored = static_cast<std::uint32_t>(count);
+    if (count >= std::int64_t{kLargeCount}) {
+      stored = kLargeCount + static_cast<std::uint32_t>(large_counts_.size());
+      large_counts_.push_back(count);
+    }
+    std::memcpy(&units_[start], &stored, 4);
+  }
+
+  std::size_t room(std::size_t start) const { return units_[start + kCountUnits] >> 8; }
+  std::size_t length(std::size_t start) const { return units_[start + kCountUnits] & 0xFFu; }
+  void set_sizes(std::size_t start, std::size_t room, std::size_t length) {
+    units_[start + kCountUnits] = static_cast<Symbol>(room << 8 | length);
+  }
+
+  std::vector<Symbol, BigPages<Symbol>> units_;
+  std::vector<std::int64_t> large_counts_;
+};
+
+}  // namespace tokbench

@@ -1,0 +1,72 @@
+// The pre-tokens that become one entry of the vocabulary, found by their bytes.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "common/hashing.hpp"
+#include "common/word_key.hpp"
+#include "common/zeroed_table.hpp"
+#include "pair_map.hpp"
+
+namespace tokbench {
+
+// The hash of a pre-token of any length; that of a short one is the hash of its key.
+inline std::uint64_t hash_of(const WordKey& key) { return hash_words(key.low, key.high, 0); }
+
+inline std::uint64_t hash_of_long(Bytes bytes) { return hash_bytes(bytes, 1); }
+
+inline std::uint64_t hash_of(Bytes bytes) {
+  if (bytes.size() > kShortWord) return hash_of_long(bytes);
+  Byte padded[kKeyPadding] = {};
+  std::copy(bytes.begin(), bytes.end(), padded);
+  return hash_of(short_key(padded, bytes.size()));
+}
+
+// The same of bytes behind which kKeyPadding more are readable.
+inline std::uint64_t hash_of_padded(Bytes bytes) {
+  return bytes.size() > kShortWord ? hash_of_long(bytes) : hash_of(short_key(bytes.data(), bytes.size()));
+}
+
+// `TextOf` gives the bytes of an id: the table holds none itself.
+class WholeTokens {
+ public:
+  WholeTokens() = default;
+  explicit WholeTokens(std::size_t expected) : slots_(std::bit_ceil(std::max<std::size_t>(expected * 2, 2))) {}
+
+  // At most as many as expected. Of two entries with the same bytes the first one stays; returns whether it is this one.
+  template <class TextOf>
+  bool insert(Bytes text, std::uint64_t hash, Id id, TextOf text_of) {
+    std::size_t i = place(hash);
+    for (; slots_[i].next_id != 0; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].tag == tag(hash) && std::ranges::equal(text_of(slots_[i].next_id - 1), text)) return false;
+    }
+    slots_[i] = {tag(hash), id + 1};
+    return true;
+  }
+
+  template <class TextOf>
+  std::optional<Id> find(Bytes text, std::uint64_t hash, TextOf text_of) const {
+    if (slots_.size() == 0) return std::nullopt;
+    for (std::size_t i = place(hash); slots_[i].next_id != 0; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].tag == tag(hash) && std::ranges::equal(text_of(slots_[i].next_id - 1), text)) return slots_[i].next_id - 1;
+    }
+    return std::nullopt;
+  }
+
+  const void* place_of(std::uint64_t hash) const { return slots_.size() == 0 ? nullptr : &slots_[place(hash)]; }
+
+ private:
+  struct Slot {
+    std::uint32_t tag;
+    Id next_id;  // the id and one; 0 where the slot is free
+  };
+
+  static std::uint32_t tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+  std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
+
+  ZeroedTable<Slot> slots_;
+};
+
+}  // namespace tokbench

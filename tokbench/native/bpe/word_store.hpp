@@ -1,0 +1,270 @@
+// The ids of pre-tokens seen before, for all threads together. What is entered stays as it is, so that reading
+// takes no lock: an entry is claimed by whoever comes first, written, and published. There is only so much room;
+// shared_words.hpp makes more, or begins another store.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "common/compiler.hpp"
+#include "common/utf8.hpp"
+#include "common/zeroed_table.hpp"
+#include "whole_tokens.hpp"
+#include "word_entry.hpp"
+
+namespace tokbench {
+
+class WordStore {
+ public:
+  static constexpr std::size_t kCacheLine = 64;
+
+  // Entries of short words: two a cache line.
+  struct alignas(kCacheLine) Set {
+    static constexpr std::size_t kSlots = 2;
+    WordEntry entries[kSlots];
+  };
+
+  // Slots of long words: the upper half of the hash, then the record's place in units, from 1 on; or 0.
+  struct alignas(kCacheLine) Bucket {
+    static constexpr std::size_t kSlots = 8;
+    std::atomic<std::uint64_t> slots[kSlots];
+  };
+
+  WordStore()
+      : sets_(std::make_shared<Table<Set>>(kFirstSets)),
+        buckets_(std::make_shared<Table<Bucket>>(kFirstBuckets)),
+        records_(std::make_shared<Records>(kMostStored / kUnit)) {}
+
+  // A store of the same words with more room for them.
+  std::shared_ptr<WordStore> grown() const {
+    return resized(sets_->is_crowded() ? sets_->size() * 4 : 0, buckets_->is_crowded() ? buckets_->size() * 4 : 0);
+  }
+
+  // A store of the same words with room for those of texts of so many units; none where there is room, or no more.
+  std::shared_ptr<WordStore> grown_for(std::size_t num_units) const {
+    const std::size_t sets = std::bit_floor(std::clamp(num_units / kUnitsPerSet, std::size_t{1}, kMostSets));
+    return sets > sets_->size() ? resized(sets, sets / kSetsPerBucket) : nullptr;
+  }
+
+  // Where words may be, to be kept at hand.
+  struct Places {
+    const Set* first_set;
+    const Bucket* first_bucket;
+    std::size_t set_mask, bucket_mask;
+    const Set* set_of(std::uint64_t hash) const { return first_set + (hash >> 16 & set_mask); }
+    const Bucket* bucket_of(std::uint64_t hash) const { return first_bucket + (hash >> 16 & bucket_mask); }
+  };
+  Places places() const { return {&(*sets_)[0], &(*buckets_)[0], sets_->size() - 1, buckets_->size() - 1}; }
+
+  // The entry of a short word in its set, or nullptr. No key is zero. Which of the two it is cannot be foretold,
+  // so that a branch on it would cost more than all the rest: only whether it is one of them is branched on.
+  static const WordEntry* find(const Set& set, const WordKey& key) {
+    const std::uint64_t first = difference(set.entries[0], key), second = difference(set.entries[1], key);
+    const std::uint64_t is_not_first = first | (0 - first), is_not_second = second | (0 - second);  // the top bit tells
+    if (static_cast<std::int64_t>(is_not_first & is_not_second) < 0) [[unlikely]] return nullptr;
+    return &set.entries[is_not_first >> 63];
+  }
+
+  // The same in all sets where it may be.
+  const WordEntry* find(const WordKey& key, std::uint64_t hash) const {
+    std::size_t at = set_number(hash);
+    for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (sets_->size() - 1)) {
+      if (const WordEntry* const entry = find((*sets_)[at], key)) return entry;
+      if ((*sets_)[at].entries[1].relaxed_high() == 0) return nullptr;
+    }
+    return nullptr;
+  }
+
+  // The ids of a word that is too long for a key; none for an unknown one.
+  std::span<const Id> find_long(Bytes word, std::uint64_t hash) const {
+    std::size_t at = bucket_number(hash);
+    for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (buckets_->size() - 1)) {
+      for (const std::atomic<std::uint64_t>& slot : (*buckets_)[at].slots) {
+        const std::uint64_t value = slot.load(std::memory_order_acquire);
+        if (value == 0) return {};
+        if (tag_of(value) != tag_of(hash)) continue;
+        const Bytes known = word_at(place_of(value));
+        if (known.size() == word.size() && std::memcmp(known.data(), word.data(), word.size()) == 0) return ids_at(place_of(value));
+      }
+    }
+    return {};
+  }
+
+  // The record that a long word has if it has one.
+  void prefetch_record(std::uint64_t hash) const {
+    for (const std::atomic<std::uint64_t>& slot : (*buckets_)[bucket_number(hash)].slots) {
+      const std::uint64_t value = slot.load(std::memory_order_relaxed);
+      if (value == 0) return;
+      if (tag_of(value) != tag_of(hash)) continue;
+      const Byte* const record = bytes_at(place_of(value));
+      prefetch(record);
+      prefetch(record + kCacheLine);
+      return;
+    }
+  }
+
+  // Remembers a short word, if there is room.
+  void remember(const WordKey& key, std::uint64_t hash, std::span<const Id> ids) {
+    if (ids.size() > WordEntry::kMaxIds) {
+      const std::size_t place = allocate(ids.size_bytes());
+      if (place == kNoRoom) return;
+      std::memcpy(bytes_at(place), ids.data(), ids.size_bytes());
+      ids = {reinterpret_cast<const Id*>(bytes_at(place)), ids.size()};
+    }
+    enter(key, hash, ids);
+  }
+
+  // The same for a word that is too long for a key.
+  void remember_long(Bytes word, std::uint64_t hash, std::span<const Id> ids) {
+    if (word.size() > kLongestStored) return;
+    const Header header{static_cast<std::uint16_t>(word.size()), static_cast<std::uint16_t>(ids.size())};
+    const std::size_t place = allocate(sizeof header + ids.size_bytes() + word.size());
+    if (place == kNoRoom) return;
+    Byte* const record = bytes_at(place);
+    std::memcpy(record, &header, sizeof header);
+    std::memcpy(record + sizeof header, ids.data(), ids.size_bytes());
+    std::memcpy(record + sizeof header + ids.size_bytes(), word.data(), word.size());
+    enter_long(hash, place);
+  }
+
+  // Whether it is time for more room, and whether there is no more to be had.
+  bool is_crowded() const { return sets_->is_crowded() || buckets_->is_crowded() || records_->is_full(); }
+  bool is_full() const {
+    return (sets_->is_crowded() && sets_->size() == kMostSets) || (buckets_->is_crowded() && buckets_->size() == kMostBuckets) ||
+           records_->is_full();
+  }
+
+ private:
+  using Unit = std::uint32_t;  // records begin at multiples of its size
+  static constexpr std::size_t kUnit = sizeof(Unit);
+  static constexpr std::size_t kLongestStored = 1024;    // bytes of a long word
+  static constexpr std::size_t kMostStored = 96 << 20;   // bytes of all records
+  static constexpr std::size_t kFirstSets = 1 << 15;     // 2 MiB
+  static constexpr std::size_t kMostSets = 1 << 20;      // 64 MiB
+  static constexpr std::size_t kUnitsPerSet = 128;       // of texts whose words they are to hold
+  static constexpr std::size_t kFirstBuckets = 1 << 11;  // 128 KiB
+  static constexpr std::size_t kMostBuckets = 1 << 18;   // 16 MiB
+  static constexpr std::size_t kSetsPerBucket = 16;      // where both are made for a text
+  static constexpr std::size_t kMostProbes = 16;         // sets or buckets that are looked through
+  static constexpr std::size_t kNoRoom = SIZE_MAX;
+
+  // Of a long word: this, its ids, and its bytes. Of a short one: its ids, if its entry cannot hold them.
+  struct Header {
+    std::uint16_t length;
+    std::uint16_t count;
+  };
+  static_assert(kLongestStored <= UINT16_MAX);
+
+  // Groups of slots, two or eight a cache line.
+  template <class Group>
+  struct Table {
+    explicit Table(std::size_t size) : groups(size) {}
+    std::size_t size() const { return groups.size(); }
+    Group& operator[](std::size_t i) { return groups[i]; }
+    bool is_crowded() const { return num_words.load(std::memory_order_relaxed) > size() * Group::kSlots * 5 / 8; }
+
+    ZeroedTable<Group> groups;
+    alignas(kCacheLine) std::atomic<std::size_t> num_words{0};  // apart from what is only read
+  };
+
+  struct Records {
+    explicit Records(std::size_t size) : units(size) {}
+    bool is_full() const { return used.load(std::memory_order_relaxed) > units.size(); }
+    ZeroedTable<Unit> units;
+    alignas(kCacheLine) std::atomic<std::size_t> used{0};
+  };
+
+  WordStore(std::shared_ptr<Table<Set>> sets, std::shared_ptr<Table<Bucket>> buckets, std::shared_ptr<Records> records)
+      : sets_(std::move(sets)), buckets_(std::move(buckets)), records_(std::move(records)) {}
+
+  // With tables of at least these sizes, as far as that is allowed. One that does not grow is the same.
+  std::shared_ptr<WordStore> resized(std::size_t sets, std::size_t buckets) const {
+    const bool is_growing_short = std::min(sets, kMostSets) > sets_->size();
+    const bool is_growing_long = std::min(buckets, kMostBuckets) > buckets_->size();
+    const std::shared_ptr<WordStore> made(
+        new WordStore(is_growing_short ? std::make_shared<Table<Set>>(std::min(sets, kMostSets)) : sets_,
+                      is_growing_long ? std::make_shared<Table<Bucket>>(std::min(buckets, kMostBuckets)) : buckets_, records_));
+    if (is_growing_short) enter_short_words_in(*made);
+    if (is_growing_long) enter_long_words_in(*made);
+    return made;
+  }
+
+  void enter_short_words_in(WordStore& store) const {
+    for (std::size_t i = 0; i < sets_->size(); ++i) {
+      for (const WordEntry& entry : (*sets_)[i].entries) {
+        const std::uint64_t high = entry.high();
+        if (!WordEntry::is_written(high)) continue;
+        const WordKey key{entry.low(), high & WordEntry::kKeyMask};
+        store.enter(key, hash_of(key), entry.all());
+      }
+    }
+  }
+
+  void enter_long_words_in(WordStore& store) const {
+    for (std::size_t i = 0; i < buckets_->size(); ++i) {
+      for (const std::atomic<std::uint64_t>& slot : (*buckets_)[i].slots) {
+        const std::uint64_t value = slot.load(std::memory_order_acquire);
+        if (value != 0) store.enter_long(hash_of_long(word_at(place_of(value))), place_of(value));
+      }
+    }
+  }
+
+  static std::uint64_t difference(const WordEntry& entry, const WordKey& key) {
+    return (entry.low() ^ key.low) | (entry.high() ^ key.high) << (64 - WordEntry::kCountShift);
+  }
+
+  static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+  static std::size_t place_of(std::uint64_t value) { return static_cast<std::uint32_t>(value) - 1; }
+  std::size_t set_number(std::uint64_t hash) const { return (hash >> 16) & (sets_->size() - 1); }
+  std::size_t bucket_number(std::uint64_t hash) const { return (hash >> 16) & (buckets_->size() - 1); }
+
+  Byte* bytes_at(std::size_t place) const { return reinterpret_cast<Byte*>(&records_->units[place]); }
+  Header header_at(std::size_t place) const {
+    Header header;
+    std::memcpy(&header, bytes_at(place), sizeof header);
+    return header;
+  }
+  std::span<const Id> ids_at(std::size_t place) const {
+    return {reinterpret_cast<const Id*>(bytes_at(place) + sizeof(Header)), header_at(place).count};
+  }
+  Bytes word_at(std::size_t place) const {
+    const Header header = header_at(place);
+    return {bytes_at(place) + sizeof header + header.count * sizeof(Id), header.length};
+  }
+
+  std::size_t allocate(std::size_t bytes) {
+    const std::size_t units = (bytes + kUnit - 1) / kUnit;
+    const std::size_t place = records_->used.fetch_add(units, std::memory_order_relaxed);
+    return place + units <= records_->units.size() ? place : kNoRoom;
+  }
+
+  // Two threads may enter the same word: either entry is right.
+  void enter(const WordKey& key, std::uint64_t hash, std::span<const Id> ids) {
+    sets_->num_words.fetch_add(1, std::memory_order_relaxed);
+    std::size_t at = set_number(hash);
+    for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (sets_->size() - 1)) {
+      for (WordEntry& entry : (*sets_)[at].entries) {
+        if (entry.claim()) return entry.write(key, ids);
+      }
+    }
+  }
+
+  void enter_long(std::uint64_t hash, std::size_t place) {
+    buckets_->num_words.fetch_add(1, std::memory_order_relaxed);
+    std::size_t at = bucket_number(hash);
+    for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (buckets_->size() - 1)) {
+      for (std::atomic<std::uint64_t>& slot : (*buckets_)[at].slots) {
+        std::uint64_t free = 0;
+        const std::uint64_t value = static_cast<std::uint64_t>(tag_of(hash)) << 32 | (place + 1);
+        if (slot.compare_exchange_strong(free, value, std::memory_order_release, std::memory_order_relaxed)) return;
+      }
+    }
+  }
+
+  // A store that grew and the one before it share what did not grow.
+  std::shared_ptr<Table<Set>> sets_;
+  std::shared_ptr<Table<Bucket>> buckets_;
+  std::shared_ptr<Records> records_;
+};
+
+}  // namespace tokbench

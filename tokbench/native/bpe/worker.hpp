@@ -1,0 +1,187 @@
+// Text → ids on one thread: split into pre-tokens, look each up among those that any thread has seen, else merge.
+//
+// Pre-tokens go through in batches, step by step: what a step needs of the memory is fetched in the one before it.
+#pragma once
+
+#include "collecting.hpp"
+#include "common/texts.hpp"
+#include "ids.hpp"
+#include "merger.hpp"
+#include "shared_words.hpp"
+
+namespace tokbench {
+
+class Worker {
+ public:
+  Worker(std::shared_ptr<const Vocabulary> vocabulary, SharedWords& shared)
+      : kept_(std::move(vocabulary)), vocabulary_(*kept_), shared_(shared), merger_(vocabulary_) {}
+
+  bool works_with(const Vocabulary& vocabulary) const { return &vocabulary_ == &vocabulary; }
+
+  // Work is done between these two: an idle worker keeps no store alive.
+  void begin(std::size_t num_units) { lease_ = shared_.lease(num_units); }
+  void end() { lease_ = {}; }
+
+  // Gives the ids of a text to `output`, which is one of the two classes below.
+  template <class Output>
+  void encode(Collect collect, const Text& text, Output& output) {
+    const Bytes utf8 = utf8_of(text, utf8_);
+    const Byte* const end = utf8.data() + utf8.size();
+    for (const Byte* p = utf8.data(); p != end;) {
+      TextWords words{words_, words_ + kEnoughPretokens, end, lease_.current->places()};
+      p = collect(p, end, words);
+      encode_words({words_, words.next}, output);
+    }
+  }
+
+  // The ids of one pre-token, written to `out`, which has room for one a byte; their number.
+  std::size_t encode_unseen(Bytes pretoken, std::uint64_t hash, Id* out) {
+    if (const auto whole = vocabulary_.whole_token(pretoken, hash)) {
+      *out = *whole;
+      return 1;
+    }
+    return merger_.merge(pretoken, out);
+  }
+
+  // Writes ids behind one another. Words are given to a copy, which the compiler keeps in registers.
+  struct WritingIds {
+    Ids* ids;
+    Id* out = nullptr;
+    void begin(std::size_t most) { out = ids->prepare(most + WordEntry::kMaxIds); }
+    void put(const WordEntry& entry) {
+      std::memcpy(out, entry.few(), WordEntry::kMaxIds * sizeof(Id));
+      out += entry.count();
+    }
+    void put(std::span<const Id> many) {
+      std::memcpy(out, many.data(), many.size_bytes());
+      out += many.size();
+    }
+    Id* room(Worker&, std::size_t) const { return out; }
+    void use(std::size_t count) { out += count; }
+    void end() { ids->commit(out); }
+  };
+
+  struct CountingIds {
+    std::uint64_t total = 0;
+    void begin(std::size_t) {}
+    void put(const WordEntry& entry) { total += entry.count(); }
+    void put(std::span<const Id> many) { total += many.size(); }
+    Id* room(Worker& worker, std::size_t size) const { return worker.scratch_for(size); }
+    void use(std::size_t count) { total += count; }
+    void end() {}
+  };
+
+ private:
+  // A word that is not in its set.
+  struct Miss {
+    std::size_t place;
+    std::uint64_t hash;
+  };
+
+  // Encodes words that stand side by side.
+  template <class Output>
+  TOKBENCH_NEVER_INLINE void encode_words(std::span<const TextWord> words, Output& shared_output) {
+    const WordEntry* entries[kMostPretokens];
+    std::size_t num_misses = 0;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      entries[i] = WordStore::find(*words[i].set, words[i].key);
+      if (entries[i] == nullptr) [[unlikely]] misses_[num_misses++] = {i, words[i].hash()};
+    }
+    if (num_misses != 0) find(words, {misses_, num_misses}, entries);
+    Output output = shared_output;
+    const Bytes last = words.back().bytes();
+    output.begin(static_cast<std::size_t>(last.data() + last.size() - words.front().start));
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const WordEntry* const entry = entries[i];
+      if (entry != nullptr && entry->count() != WordEntry::kElsewhere) [[likely]] {
+        output.put(*entry);
+      } else if (entry != nullptr) {
+        output.put(entry->many());
+      } else {
+        encode_new(words[i], output);
+      }
+    }
+    output.end();
+    shared_output = output;
+    if (num_misses != 0) update_lease();
+  }
+
+  // Looks for words elsewhere than in their sets.
+  void find(std::span<const TextWord> words, std::span<const Miss> misses, const WordEntry** entries) {
+    const WordStore& store = *lease_.current;
+    for (const Miss& miss : misses) {
+      if (!words[miss.place].is_short()) store.prefetch_record(miss.hash);
+    }
+    for (const Miss& miss : misses) {
+      const TextWord& word = words[miss.place];
+      if (word.is_short()) {
+        entries[miss.place] = store.find(word.key, miss.hash);
+      } else if (const std::span<const Id> ids = store.find_long(word.bytes(), miss.hash); !ids.empty()) {
+        WordEntry& found = long_entries_[miss.place];
+        found.write_many({}, ids);
+        entries[miss.place] = &found;
+      }
+      if (entries[miss.place] == nullptr) prefetch(vocabulary_.place_of_whole_token(miss.hash));
+    }
+  }
+
+  // A word that the store did not have when the batch was looked up.
+  template <class Output>
+  void encode_new(const TextWord& word, Output& output) {
+    const std::span<const Id> known = known_ids(word);
+    if (!known.empty()) return output.put(known);
+    const Bytes bytes = word.bytes();
+    const std::uint64_t hash = word.hash();
+    Id* const ids = output.room(*this, bytes.size());
+    const std::size_t count = encode_unseen(bytes, hash, ids);
+    remember(word, hash, {ids, count});
+    output.use(count);
+  }
+
+  void remember(const TextWord& word, std::uint64_t hash, std::span<const Id> ids) {
+    if (word.is_short()) {
+      lease_.current->remember(word.key, hash, ids);
+    } else {
+      lease_.current->remember_long(word.bytes(), hash, ids);
+    }
+  }
+
+  // The ids of a word that came twice in the batch, or is still in the store before.
+  std::span<const Id> known_ids(const TextWord& word) {
+    const std::uint64_t hash = word.hash();
+    if (const std::span<const Id> ids = ids_in(*lease_.current, word, hash); !ids.empty()) return ids;
+    if (lease_.previous == nullptr) return {};
+    const std::span<const Id> ids = ids_in(*lease_.previous, word, hash);
+    if (!ids.empty()) remember(word, hash, ids);
+    return ids;
+  }
+
+  static std::span<const Id> ids_in(const WordStore& store, const TextWord& word, std::uint64_t hash) {
+    if (!word.is_short()) return store.find_long(word.bytes(), hash);
+    const WordEntry* const entry = store.find(word.key, hash);
+    return entry == nullptr ? std::span<const Id>() : entry->all();
+  }
+
+  void update_lease() {
+    if (lease_.current->is_crowded()) shared_.renew(lease_);
+    if (!shared_.is_current(lease_)) lease_ = shared_.lease();
+  }
+
+  Id* scratch_for(std::size_t size) {
+    if (scratch_.size() < size) scratch_.resize(size);
+    return scratch_.data();
+  }
+
+  std::shared_ptr<const Vocabulary> kept_;
+  const Vocabulary& vocabulary_;
+  SharedWords& shared_;
+  Merger merger_;
+  SharedWords::Lease lease_;
+  std::vector<Byte> utf8_;
+  std::vector<Id> scratch_;
+  TextWord words_[kMostPretokens];
+  Miss misses_[kMostPretokens];
+  WordEntry long_entries_[kMostPretokens];  // what was found of long words
+};
+
+}  // namespace tokbench

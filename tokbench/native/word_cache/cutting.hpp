@@ -1,0 +1,81 @@
+// Where stretches of a text begin and end: what `tokbench/libraries/word_cache/cutting.py` says in regular expressions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "common/utf8.hpp"
+
+namespace tokbench::stretches {
+
+enum class Cut { Words, WhiteSpace, BeforeSpaces };
+
+inline constexpr std::array<std::string_view, 3> kCutNames = {"words", "white space", "before spaces"};
+
+inline std::optional<Cut> cut_named(std::string_view name) {
+  for (std::size_t i = 0; i < kCutNames.size(); ++i) {
+    if (kCutNames[i] == name) return static_cast<Cut>(i);
+  }
+  return std::nullopt;
+}
+
+inline bool is_blank(Byte byte) { return byte == ' ' || byte == '\n'; }
+
+inline bool is_ascii_punctuation(Byte byte) {
+  return (byte >= '!' && byte <= '/') || (byte >= ':' && byte <= '@') || (byte >= '[' && byte <= '`') ||
+         (byte >= '{' && byte <= '~');
+}
+
+// How many bytes the space at `p` has: " ", or U+2581, which SentencePiece writes for it; 0 where there is none.
+inline std::size_t space_length(const Byte* p, const Byte* end) {
+  if (*p == ' ') return 1;
+  return end - p >= 3 && p[0] == 0xE2 && p[1] == 0x96 && p[2] == 0x81 ? 3 : 0;
+}
+
+inline const Byte* behind_spaces(const Byte* p, const Byte* end) {
+  for (std::size_t length; p < end && (length = space_length(p, end)) != 0;) p += length;
+  return p;
+}
+
+// The end of the stretch that begins at `p` < `end`. Between two stretches no look-up goes back, so that the cost
+// is linear: spaces are looked through once for what is behind them, and once as the beginning of that.
+template <Cut kCut>
+inline const Byte* stretch_end(const Byte* p, const Byte* end) {
+  if constexpr (kCut == Cut::BeforeSpaces) {
+    p = behind_spaces(p, end);
+    if (p == end) return end;
+    while (p < end && space_length(p, end) == 0) ++p;
+    return p == end || behind_spaces(p, end) != end ? p : end;
+  } else {
+    while (p < end && is_blank(*p)) ++p;
+    if (p == end) return end;
+    if (kCut == Cut::Words && is_ascii_punctuation(*p)) return p + 1;
+    while (p < end && !is_blank(*p) && !(kCut == Cut::Words && is_ascii_punctuation(*p))) ++p;
+    return p;
+  }
+}
+
+// Calls use(stretch) for each stretch of a text, which together are the text.
+template <class Use>
+inline void for_each_stretch(Cut cut, Bytes text, const Use& use) {
+  const auto all = [&](auto stretch_end_of) {
+    const Byte* const end = text.data() + text.size();
+    for (const Byte* p = text.data(); p < end;) {
+      const Byte* const stop = stretch_end_of(p, end);
+      use(Bytes(p, stop));
+      p = stop;
+    }
+  };
+  switch (cut) {
+    case Cut::Words:
+      return all(&stretch_end<Cut::Words>);
+    case Cut::WhiteSpace:
+      return all(&stretch_end<Cut::WhiteSpace>);
+    case Cut::BeforeSpaces:
+      return all(&stretch_end<Cut::BeforeSpaces>);
+  }
+}
+
+}  // namespace tokbench::stretches

@@ -1,0 +1,90 @@
+"""What the metadata of a GGUF file say a tokenizer is to a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, TokenizerConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TOKENS, _TEMPLATE = "tokenizer.ggml.", "tokenizer.chat_template"
+_ROLES = {
+    "bos": "bos_token_id",
+    "eos": "eos_token_id",
+    "unk": "unknown_token_id",
+    "pad": "padding_token_id",
+    "sep": "seperator_token_id",  # as the format spells it
+    "cls": "cls_token_id",
+    "mask": "mask_token_id",
+}
+_ENDS = ("eos_token_id", "eot_token_id", "eom_token_id")
+_MAX_TEMPLATE_BYTES = 2**20
+
+
+def gguf_config(metadata: Mapping[str, Any]) -> TokenizerConfig:
+    """Roles, chat templates and the ids that end a turn; what is none of these is left out and told.
+
+    Args:
+        metadata: key → value, as `formats.gguf.read_metadata` gives those below "tokenizer.".
+
+    >>> gguf_config({"tokenizer.ggml.tokens": [b"<s>", b"a"], "tokenizer.ggml.bos_token_id": 0}).roles
+    {'bos': '<s>'}
+    """
+    problems: list[str] = []
+    tokens = metadata.get(f"{_TOKENS}tokens")
+    tokens = tokens if isinstance(tokens, list) else []
+    roles: dict[str, str] = {}
+    for role, key in _ROLES.items():
+        if (id := _id(metadata, key, len(tokens), problems)) is not None:
+            text = _text(tokens[id])
+            if text:
+                roles[role] = text
+            else:
+                problems.append(f"{key} is {id}, which is no text")
+    ends = [_id(metadata, key, len(tokens), []) for key in _ENDS]
+    eos = tuple(dict.fromkeys(id for id in ends if id is not None))
+    return TokenizerConfig(
+        roles=roles,
+        add_bos_token=_flag(metadata, "add_bos_token"),
+        add_eos_token=_flag(metadata, "add_eos_token"),
+        chat_templates=_templates(metadata, problems),
+        generation_ids={"eos": eos} if eos else {},
+        problems=tuple(problems),
+    )
+
+
+def _id(metadata: Mapping[str, Any], key: str, size: int, problems: list[str]) -> int | None:
+    value = metadata.get(f"{_TOKENS}{key}")
+    if value in (None, 0xFFFFFFFF, -1):  # how no token is written
+        return None
+    if type(value) is not int or not 0 <= value < size:
+        problems.append(f"{key} is no id of its {size:,} tokens and left out")
+        return None
+    return value
+
+
+def _flag(metadata: Mapping[str, Any], key: str) -> bool | None:
+    value = metadata.get(f"{_TOKENS}{key}")
+    return value if isinstance(value, bool) else None
+
+
+def _templates(metadata: Mapping[str, Any], problems: list[str]) -> dict[str, str]:
+    templates: dict[str, str] = {}
+    for key, value in metadata.items():
+        if key != _TEMPLATE and not key.startswith(f"{_TEMPLATE}."):
+            continue
+        text = _text(value)
+        if text is None or len(value) > _MAX_TEMPLATE_BYTES:
+            problems.append(f"{key!a} is no template and left out")
+        else:
+            templates[key.removeprefix(_TEMPLATE).removeprefix(".") or DEFAULT_TEMPLATE] = text
+    return templates
+
+
+def _text(value: object) -> str | None:
+    try:
+        return value.decode() if isinstance(value, bytes) else None
+    except UnicodeDecodeError:
+        return None

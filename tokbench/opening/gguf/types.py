@@ -1,0 +1,66 @@
+"""What the tokens of a GGUF file are to llama.cpp, which does not take every type for what the file says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ModelFormatError
+from tokbench.formats.sentencepiece.model import PieceType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_CONTROLS = frozenset(
+    text.encode()
+    for text in """
+        </s> <eos> <EOT> _<EOT> [EOT] [EOS] <turn|> <|tool_response> [e~[ <end_of_turn> <end_of_utterance>
+        <|eot_id|> <|eom_id|> <|im_end|> <|end|> <|return|> <|call|> <|calls|> <|flush|> <|endoftext|>
+        <|end_of_text|> <｜end▁of▁sentence｜>
+        <|fim_prefix|> <fim-prefix> <fim_prefix> <｜fim▁begin｜> <PRE> ▁<PRE> <|code_prefix|> <|prefix|>
+        <|fim_suffix|> <fim-suffix> <fim_suffix> <｜fim▁hole｜> <SUF> ▁<SUF> <|code_suffix|> <|suffix|>
+        <|fim_middle|> <fim-middle> <fim_middle> <｜fim▁end｜> <MID> ▁<MID> <|code_middle|> <|middle|>
+        <|fim_pad|> <fim-pad> <fim_pad> <PAD> [PAD] <|fim_repo|> <|repo_name|> <fim-repo> <REPO> <reponame>
+        <|file_sep|>
+    """.split()  # noqa: SIM905 -- it is a table
+)
+"""Ends of texts and turns, and what marks a gap to fill: control tokens to llama.cpp, whatever type a file gives."""
+
+
+def token_types(fields: Mapping[str, Any], tokens: Sequence[bytes], path: Path) -> list[int]:
+    """The type of each token, as numbers of `PieceType`.
+
+    Args:
+        fields: the file's entries about its tokenizer.
+        tokens: as the file spells them.
+        path: what error messages call the file.
+
+    Raises:
+        ModelFormatError: there are none, or others.
+    """
+    types = fields.get("token_type", [int(PieceType.NORMAL)] * len(tokens))
+    known = {int(kind) for kind in PieceType}
+    if not isinstance(types, list) or len(types) != len(tokens) or not known.issuperset(types):
+        raise ModelFormatError(path, f"{len(tokens):,} token types from 1 to 6", "others")
+    return [
+        int(PieceType.CONTROL) if token in _CONTROLS else kind
+        for token, kind in zip(tokens, types, strict=True)
+    ]
+
+
+def with_one_unknown(types: list[int], unknown: object) -> list[int]:
+    """The types with one unknown piece, as SentencePiece demands: the one that the file names.
+
+    Entries that only fill a vocabulary up have this type too, as 53 of Phi-3's, whose <unk> is a control piece.
+    To llama.cpp they are what control pieces are: no text becomes them but where special tokens are looked for.
+
+    >>> with_one_unknown([3, 1, 2, 2], 0)
+    [2, 1, 3, 3]
+    """
+    if types.count(PieceType.UNKNOWN) == 1 or not isinstance(unknown, int):
+        return types
+    if not 0 <= unknown < len(types) or types[unknown] not in (PieceType.UNKNOWN, PieceType.CONTROL):
+        return types
+    made = [int(PieceType.CONTROL) if kind == PieceType.UNKNOWN else kind for kind in types]
+    made[unknown] = int(PieceType.UNKNOWN)
+    return made

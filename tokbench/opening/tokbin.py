@@ -1,0 +1,255 @@
+"""Tokenizers in tokbin files: opened without parsing, run by the kernel or the library that they are for."""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from operator import index
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokbench.core.base import PlainUse, TakesTemplate, decoded
+from tokbench.core.interfaces import Decoding, TellsDecoding, TokenizerInfo
+from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.core.post_processing import input_of
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ModelFormatError, TokbenchError, UnknownIdError
+from tokbench.formats.tokbin import Kind, Model, TokbinFile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.core.interfaces import Encoded, EncodedSpans, Tokenizer
+    from tokbench.core.models import Description
+    from tokbench.core.tokens import ModelInput, Segmentation
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+
+_BPE = (Model.RANKS, Model.MERGES)
+
+
+def open_tokbin(path: Path | str) -> TokbinTokenizer:
+    """The tokenizer of a tokbin file.
+
+    Raises:
+        ModelFormatError: it is no tokbin file, or a damaged one.
+        StoreError: it cannot be read.
+
+    Usage:
+
+        open_tokbin("cl100k.tokbin").token_bytes(50_000)
+    """
+    return TokbinTokenizer(TokbinFile.open(path))
+
+
+class TokbinTokenizer(PlainUse, TakesTemplate):
+    """A tokenizer over a mapped file; see `tokbench.core.interfaces.Tokenizer` for the contract.
+
+    What an id stands for is looked up in the file. What encodes is made from it when a text is
+    first encoded: the byte-level kernel from its tables, or a library from its payload.
+
+    Attributes:
+        file: the mapped file.
+    """
+
+    def __init__(self, file: TokbinFile) -> None:
+        self.file = file
+        self._lock = threading.Lock()
+        self._engine: Tokenizer | None = None
+
+    @cached_property
+    def info(self) -> TokenizerInfo:
+        """What it says of itself."""
+        file = self.file
+        return TokenizerInfo(
+            name=Path(file.path).stem,
+            backend=file.texts.backend or "tokbin",
+            vocab_size=file.num_ids,
+            special_tokens=file.special_tokens,
+            lossless=file.lossless,
+            kernel=_kernel(file.model),
+        )
+
+    # --- what the file answers ----------------------------------------------------------------
+
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of one entry. Raises `UnknownIdError`."""
+        data = self.file.token_bytes(id)
+        if data is None:
+            raise UnknownIdError(id, 0, self.file.num_ids)
+        return data
+
+    @cached_property
+    def tokenizer_config(self) -> TokenizerConfig:
+        """What it is to a model, as far as the file says. Raises `ModelFormatError`."""
+        return self.file.config()
+
+    def score(self, id: int) -> float | None:
+        """-ln(rank + 1) of the merge that makes it, or a log probability; None for a special token.
+
+        Raises:
+            UnknownIdError: the vocabulary has no such id.
+        """
+        self.token_bytes(id)
+        return None if self.file.kinds[id] == Kind.SPECIAL else float(self.file.scores[id])
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ids. Raises `UnknownIdError`."""
+        if self._engine is not None or self.file.model not in _BPE:
+            return self.engine.decode_bytes(ids)
+        parts = []
+        for position, id in enumerate(ids):
+            data = self.file.token_bytes(index(id))
+            if data is None:
+                raise UnknownIdError(id, position, self.file.num_ids)
+            parts.append(data)
+        return b"".join(parts)
+
+    @property
+    def decoding(self) -> Decoding:
+        """What the text of an entry depends on."""
+        if self.file.model in _BPE:
+            return Decoding.JOINED
+        return self.engine.decoding if isinstance(self.engine, TellsDecoding) else Decoding.WHOLE
+
+    def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
+        """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
+        if self.file.model not in _BPE:
+            return self.engine.decode(ids, errors=errors)
+        return decoded(self.decode_bytes(ids), errors=errors)
+
+    def description(self) -> Description:
+        """What it is made of; see `tokbench.core.models`."""
+        file = self.file
+        match file.model:
+            case Model.SENTENCEPIECE:
+                _, post_processing = file.input()
+                return SentencePieceModel(file.payload(), file.special_tokens, post_processing)
+            case Model.TOKENIZER_JSON:
+                return HuggingFaceModel(file.payload(), file.special_tokens)
+            case Model.RANKS | Model.MERGES:
+                return self._byte_level_bpe()
+
+    # --- what the engine answers --------------------------------------------------------------
+
+    @property
+    def engine(self) -> Tokenizer:
+        """What encodes: made when it is first asked for. Raises `ModelFormatError`."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._make_engine()
+            return self._engine
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        return self.engine.encode(text, special=special)
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays; the result does not depend on `threads`."""
+        return self.engine.encode_batch(texts, special=special, threads=threads)
+
+    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
+        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+        return self.engine.segment(text, special=special)
+
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """What a model gets of one text or of two; see `TakesTemplate`."""
+        return input_of(self.engine, text, pair, special=special, template=template, limits=limits)
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        from tokbench.core.spans import encode_spans
+
+        return encode_spans(self.engine, texts, threads=threads)
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        return self.engine.token_id(piece)
+
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Write the folder that `tokbench.load` opens, where what encodes has one. Raises `ConversionError`."""
+        self.engine.save(directory, overwrite=overwrite)
+
+    def _make_engine(self) -> Tokenizer:
+        self.file.verify()
+        description, name = self.description(), self.info.name
+        try:
+            return tokenizer_of(description, name=name, backend=self.info.backend)
+        except (TokbenchError, ValueError) as error:
+            raise ModelFormatError(
+                self.file.path,
+                "a tokenizer that fits together",
+                str(error),
+                hint="the file is damaged: convert again, or restore it",
+            ) from error
+
+    def _byte_level_bpe(self) -> ByteLevelBpe:
+        file = self.file
+        token_flags, post_processing = file.input()
+        return ByteLevelBpe(
+            tokens=file.tokens().without(file.special_tokens.values()),
+            merges=None if file.model is Model.RANKS else file.merges,
+            pattern=file.texts.pattern,
+            pattern_name=file.texts.pattern_name or "custom",
+            normalization=file.texts.normalization,
+            special_tokens=file.special_tokens,
+            whole_tokens_first=file.whole_tokens_first,
+            token_flags=token_flags,
+            post_processing=post_processing,
+        )
+
+
+def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokenizer:
+    """The tokenizer that a description describes, on the kernel or the library that runs such ones.
+
+    Raises:
+        ModelFormatError: the library does not take it.
+        ConfigError: the split pattern cannot be used.
+        ValueError: its parts contradict one another.
+    """
+    match description:
+        case ByteLevelBpe():
+            from tokbench.backends.bpe.kernel import current_kernel
+            from tokbench.backends.bpe.split import resolve_pattern
+            from tokbench.backends.bpe.tokenizer import BpeTokenizer
+
+            named = resolve_pattern(
+                description.pattern or "none"
+                if description.pattern_name == "custom"
+                else description.pattern_name
+            )
+            if named.regex != description.pattern:
+                raise ValueError(
+                    f"the pattern {description.pattern_name!r} had another text when it was written"
+                )
+            return BpeTokenizer.from_description(description, name=name, kernel=current_kernel())
+        case SentencePieceModel():
+            from tokbench.libraries.sentencepiece.models import open_model
+
+            return open_model(
+                description.proto, name=name, backend=backend, post_processing=description.post_processing
+            )
+        case HuggingFaceModel():
+            from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+
+            return HuggingFaceTokenizer(description.document, name=name, backend=backend)
+
+
+def _kernel(model: Model) -> str:
+    if model in _BPE:
+        from tokbench.backends.bpe.kernel import current_kernel
+
+        return current_kernel().name
+    from importlib.metadata import version
+
+    library = "sentencepiece" if model is Model.SENTENCEPIECE else "tokenizers"
+    return f"{library} {version(library)}"
