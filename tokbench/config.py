@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Union, get_args, get_origin, ge
 
 from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.files.reading import read_regular
-from tokbench.files.resources import configs_directory
+from tokbench.files.bundled import configs_directory
+from tokbench.files.untrusted import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from tokbench import __version__
 from tokbench.errors import TokbenchError
-from tokbench.files.resources import bundled_files, configs_directory, corpora_directory
+from tokbench.files.bundled import bundled_files, configs_directory, corpora_directory
 from tokbench.listing_results import Check, DoctorResult
-from tokbench.opening.defaults import default_directory
+from tokbench.opening.default_tokenizer import default_directory
 from tokbench.registry import backend_names, get_backend
 
 if TYPE_CHECKING:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.config import whole_number
 from tokbench.core.interfaces import no_progress
-from tokbench.corpus.given import corpus_of
+from tokbench.corpus.arguments import corpus_of
 from tokbench.corpus.groups import folder_groups
-from tokbench.corpus.watched import watched
+from tokbench.corpus.read_progress import watched
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS
 from tokbench.evaluation.alignment import align, lines_of
+from tokbench.evaluation.baseline import Holding, other_text_error
+from tokbench.evaluation.candidates import BACKENDS, Contestant, train_contestants
 from tokbench.evaluation.comparison import Setting, compare_contestants, unique_names
-from tokbench.evaluation.contestants import BACKENDS, Contestant, train_contestants
-from tokbench.evaluation.gates import Checked, check_gates
-from tokbench.evaluation.mixing import mix_among
-from tokbench.evaluation.reading import Reading
+from tokbench.evaluation.corpus_scan import Reading
+from tokbench.evaluation.holdout import Documents, split_corpus
+from tokbench.evaluation.mix import mix_among
 from tokbench.evaluation.report import report_on
-from tokbench.evaluation.saved_comparison import Holding, other_text_error
-from tokbench.evaluation.splitting import Documents, split_corpus
-from tokbench.evaluation.sweeping import sweep_sizes
-from tokbench.evaluation.wording import listed
+from tokbench.evaluation.sentences import listed
+from tokbench.evaluation.sweep import sweep_sizes
+from tokbench.evaluation.thresholds import Checked, check_gates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment
+    from tokbench.evaluation.baseline import SavedComparison
     from tokbench.evaluation.comparison import Comparison
-    from tokbench.evaluation.gates import Gate
-    from tokbench.evaluation.mixing import Mix
+    from tokbench.evaluation.mix import Mix
     from tokbench.evaluation.report import Report
-    from tokbench.evaluation.saved_comparison import SavedComparison
-    from tokbench.evaluation.sweeping import Sweep
+    from tokbench.evaluation.sweep import Sweep
+    from tokbench.evaluation.thresholds import Gate
     from tokbench.metrics.cost import Model
 
 _LARGEST_SIZE = 1 << 24

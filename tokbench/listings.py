@@ -10,7 +10,7 @@ from tokbench.config import load_preset, preset_names
 from tokbench.core.interfaces import BackendInfo, BackendOption
 from tokbench.core.plurals import counted
 from tokbench.listing_results import BackendsResult, CorpusGroup, CorpusResult, ListedTokenizer, ListResult
-from tokbench.opening.defaults import DEFAULT_NAME, default_directory
+from tokbench.opening.default_tokenizer import DEFAULT_NAME, default_directory
 from tokbench.registry import backend_names, get_backend
 from tokbench.workbench import DEFAULT_BACKEND, TOKENIZERS
 

@@ -18,7 +18,7 @@ from tokbench.core.interfaces import (
 from tokbench.core.sampling import sample_ids, sample_segmentation
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, StoreError
-from tokbench.opening.defaults import DEFAULT_NAME, default_directory, default_tokenizer
+from tokbench.opening.default_tokenizer import DEFAULT_NAME, default_directory, default_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -72,7 +72,7 @@ def train(
     >>> [tokenizer.token_bytes(id) for id in tokenizer.encode("lower")]
     [b'low', b'e', b'r']
     """
-    from tokbench.corpus.given import texts_of
+    from tokbench.corpus.arguments import texts_of
 
     chosen, config = _configured(backend, preset, options)
     return chosen.train(texts_of(texts), config, progress=progress)

@@ -31,7 +31,7 @@ import numpy as np
 
 import tokbench
 from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.backends.bpe.split import resolve_pattern
+from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.formats.tiktoken import to_encoding
 

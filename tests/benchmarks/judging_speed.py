@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import tokbench
 from tokbench.corpus import Document
-from tokbench.evaluation.measuring import evaluate
+from tokbench.evaluation.counting_pass import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

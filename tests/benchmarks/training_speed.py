@@ -91,7 +91,7 @@ def gigatoken(path: Path, vocab_size: int, threads: int) -> Training:
 def rustbpe(path: Path, vocab_size: int, threads: int) -> Training:
     import rustbpe as peer
 
-    from tokbench.backends.bpe.split import resolve_pattern
+    from tokbench.backends.bpe.split_patterns import resolve_pattern
 
     documents = list(documents_of(path))
     pattern = resolve_pattern("gpt2").regex

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.cells import cell_len
 
-from tokbench.files.resources import corpora_directory
+from tokbench.files.bundled import corpora_directory
 
 
 @pytest.fixture

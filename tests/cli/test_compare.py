@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 import tokbench
-from tokbench.files.resources import corpora_directory
+from tokbench.files.bundled import corpora_directory
 from tokbench.metrics.catalogue import METRICS
 
 ENGLISH = "".join(f"the quick brown fox number {number} jumps over\n" for number in range(40))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokbench.backends.bpe.split import PATTERN_NAMES
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
 from tokbench.cli.app import main
 from tokbench.config import preset_names
 from tokbench.convert.targets import TARGETS

@@ -9,7 +9,7 @@ import re
 import pytest
 
 import tokbench
-from tokbench.files.resources import bundled_files
+from tokbench.files.bundled import bundled_files
 
 NUMBERS = ["tokens", "bytes", "characters", "bytes_per_token"]
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 import tokbench
-from tokbench.files.resources import bundled_files
+from tokbench.files.bundled import bundled_files
 
 KEYS = ["schema", "source", "name", "backend", "vocab_size", "kernel", "ids", "pieces", "spans"]
 AWKWARD = {

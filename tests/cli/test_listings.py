@@ -10,10 +10,10 @@ import pytest
 from typer.main import get_command
 
 import tokbench
-from tokbench.backends.bpe.split import PATTERN_NAMES
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
 from tokbench.cli.app import app
 from tokbench.config import load_preset, preset_names
-from tokbench.files.resources import bundled_files
+from tokbench.files.bundled import bundled_files
 from tokbench.registry import backend_names
 
 COMMANDS = list(get_command(app).commands)

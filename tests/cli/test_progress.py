@@ -207,7 +207,7 @@ def test_shards_of_files_tell_how_much_there_is(run, trained, tmp_path, name):
 def test_counting_and_encoding_tell_how_far_files_are_read(run, trained, tmp_path, monkeypatch, asked):
     command, name = asked.split()
     monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0)
-    monkeypatch.setattr("tokbench.corpus.watched._SECONDS_BETWEEN_REPORTS", 0)
+    monkeypatch.setattr("tokbench.corpus.read_progress._SECONDS_BETWEEN_REPORTS", 0)
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 1 << 12)
     records(tmp_path / name, [f"line {number} of some text" for number in range(2_000)])
     done = run(command, name, "-t", trained, "--progress", "json").good()

@@ -15,8 +15,8 @@ import pytest
 
 import tokbench
 from tokbench.backends.bpe import reference
-from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split
-from tokbench.files.resources import bundled_files
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern, split
+from tokbench.files.bundled import bundled_files
 
 TEXT = "low lower lowest, new newer newest; wide wider widest!\n" * 3
 KEYS = [

@@ -133,7 +133,7 @@ def test_a_text_is_never_markup(run, letters, text):
 
 
 def test_nothing_of_a_hard_text_steers_the_terminal(run, trained):
-    from tokbench.files.resources import bundled_files
+    from tokbench.files.bundled import bundled_files
 
     for file in bundled_files():
         if file.kind == "edge":

@@ -13,14 +13,14 @@ from support.toys import Toy
 from tokbench.convert.targets import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.core.interfaces import SupportsCounts, SupportsScores, SupportsTemplate
-from tokbench.core.spans import encode_spans
+from tokbench.core.token_arrays import encode_spans
 from tokbench.errors import ConfigError, DecodeError, StoreError, TextError, TokbenchError, UnknownIdError
 from tokbench.formats.tokbin import TokbinFile
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.tiktoken import TiktokenTokenizer
-from tokbench.opening.agreement import CharacterAgreement, tiktoken_members
-from tokbench.opening.exact import ExactBpe
+from tokbench.opening.native_with_fallback import ExactBpe
 from tokbench.opening.tokbin import TokbinTokenizer
+from tokbench.opening.unicode_agreement import CharacterAgreement, tiktoken_members
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.subjects import sample_texts, texts_with_specials
 
 from tokbench.core.interfaces import SupportsCounts
-from tokbench.core.spans import KIND_NUMBERS, encode_spans
+from tokbench.core.token_arrays import KIND_NUMBERS, encode_spans
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from support.subjects import SPECIAL_TOKENS, sample_texts, texts_with_specials
 from support.texts import texts
 
 from tokbench.core.interfaces import SupportsPreTokens
-from tokbench.core.spans import encode_spans
+from tokbench.core.token_arrays import encode_spans
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import DecodeError, SpecialTokenError, StoreError, TextError, UnknownIdError
 

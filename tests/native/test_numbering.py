@@ -13,7 +13,7 @@ from support.kernels import kernel_named
 from support.texts import bundled_texts, texts
 
 from tokbench.libraries.word_cache import fallback
-from tokbench.libraries.word_cache.cutting import CUTS
+from tokbench.libraries.word_cache.cut_points import CUTS
 
 # Spaces of both kinds, bytes of theirs in other characters, line ends, punctuation and its neighbours in ASCII.
 pieces = st.sampled_from(

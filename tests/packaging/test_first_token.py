@@ -9,7 +9,7 @@ import pytest
 from support.processor_time import TOKBENCH, least_seconds, seconds
 
 import tokbench
-from tokbench.backends.bpe.split import resolve_pattern
+from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.formats.tiktoken import dump_ranks
 from tokbench.opening.known_ranks import KNOWN_BY_SHA256
 

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.quiet]
 
 COMMANDS = sorted(typer.main.get_group(app).commands)
 
-OPEN_DEFAULT = "from tokbench.opening.defaults import default_tokenizer; default_tokenizer()"
+OPEN_DEFAULT = "from tokbench.opening.default_tokenizer import default_tokenizer; default_tokenizer()"
 BARE_SCRIPT = """if True:
     import rich.console
     import typer

@@ -18,7 +18,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 
 from tokbench.backends.bpe import BpeBackend, reference
 from tokbench.backends.bpe.config import BpeConfig
-from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError

@@ -24,7 +24,8 @@ from tokbench import SpecialPolicy
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConfigError
 from tokbench.opening import OpenRequest, open_found, recognise
-from tokbench.opening.agreement import (
+from tokbench.opening.native_with_fallback import ExactBpe
+from tokbench.opening.unicode_agreement import (
     CLASSES,
     CharacterAgreement,
     classes_here,
@@ -32,7 +33,6 @@ from tokbench.opening.agreement import (
     tiktoken_members,
     tokenizers_members,
 )
-from tokbench.opening.exact import ExactBpe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,7 +180,7 @@ def qwen_like(folder: Path) -> Path:
 
 
 def tokbench_pattern(name: str) -> str:
-    from tokbench.backends.bpe.split import resolve_pattern
+    from tokbench.backends.bpe.split_patterns import resolve_pattern
 
     text = resolve_pattern(name).oniguruma
     assert text is not None

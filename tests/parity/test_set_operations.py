@@ -17,7 +17,7 @@ from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
 import tokbench
-from tokbench.backends.bpe.split import resolve_pattern, split
+from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.convert import conversion
 from tokbench.convert.conversion import convert
 from tokbench.convert.proof import prove

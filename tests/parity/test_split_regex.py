@@ -30,7 +30,7 @@ from support.texts import (
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
-from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split, split_offsets
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern, split, split_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

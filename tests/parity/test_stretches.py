@@ -23,9 +23,9 @@ from tokbench.core.interfaces import Encoded
 from tokbench.errors import TextError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
-from tokbench.libraries.word_cache import side_by_side
-from tokbench.libraries.word_cache.cutting import CUTS, document_cut, model_cut
-from tokbench.libraries.word_cache.side_by_side import Lines, SpacedWords
+from tokbench.libraries.word_cache import joined_words
+from tokbench.libraries.word_cache.cut_points import CUTS, document_cut, model_cut
+from tokbench.libraries.word_cache.joined_words import Lines, SpacedWords
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import EncodedSpans
@@ -185,7 +185,7 @@ def test_stretches_side_by_side_are_what_they_are_alone(
         return tokenizer._library_batch([text[len(prefix) :] for text in texts])
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(side_by_side.groups_of, "__kwdefaults__", {"characters": characters})
+        patched.setattr(joined_words.groups_of, "__kwdefaults__", {"characters": characters})
         if model:
             found = SpacedWords(tokenizer.model, encode).encode_batch(list(parts))
             expected = tokenizer._library_batch([part[len(prefix) :] for part in parts])

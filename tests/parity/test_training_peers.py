@@ -14,7 +14,7 @@ from support.texts import bundled_texts
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from tokbench.backends.bpe import fallback, reference
-from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 
 if TYPE_CHECKING:

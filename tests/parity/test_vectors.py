@@ -18,7 +18,7 @@ from support.places import SHARED
 
 import tokbench
 from tokbench import SpecialPolicy
-from tokbench.backends.bpe.split import resolve_pattern, split
+from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:

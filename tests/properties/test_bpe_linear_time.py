@@ -19,7 +19,7 @@ from support.texts import FEW_REPRESENTATIVES
 
 from tokbench.backends.bpe import BpeBackend
 from tokbench.backends.bpe.config import BpeConfig
-from tokbench.backends.bpe.split import PATTERN_NAMES
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from support.kernels import counted, counted_by_definition, counted_words, learn
 from support.texts import bundled_texts, texts, words
 
 from tokbench.backends.bpe import reference
-from tokbench.backends.bpe.split import PATTERN_NAMES
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

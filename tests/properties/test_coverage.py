@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tokbench.metrics.intervals import TAILS, Interval, interval_of, jackknife_interval, resamples
+from tokbench.metrics.bootstrap import TAILS, Interval, interval_of, jackknife_interval, resamples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

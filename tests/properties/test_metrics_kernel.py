@@ -32,7 +32,7 @@ from support.measuring import (
 )
 
 from tokbench.metrics import counts
-from tokbench.metrics.classes import character_classes
+from tokbench.metrics.character_classes import character_classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

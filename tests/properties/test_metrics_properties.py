@@ -14,8 +14,9 @@ from support.toys import Toy
 
 from tokbench.backends.bpe import reference
 from tokbench.corpus import Document
+from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.fidelity import indentation_lost
-from tokbench.evaluation.measuring import evaluate
+from tokbench.metrics.bootstrap import interval_of, resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.distribution import (
     average_rank,
@@ -25,8 +26,7 @@ from tokbench.metrics.distribution import (
     utilization,
 )
 from tokbench.metrics.fairness import gini, premiums
-from tokbench.metrics.intervals import interval_of, resamples
-from tokbench.metrics.nested import scaffold_entries
+from tokbench.metrics.intermediate_tokens import scaffold_entries
 from tokbench.metrics.robustness import edit_distance
 from tokbench.metrics.tally import pooled
 

@@ -23,8 +23,8 @@ from tokbench import StreamingDecoder
 from tokbench.core.tokens import TokenKind
 from tokbench.errors import ModelFormatError
 from tokbench.formats.sentencepiece.model import ModelPiece, ModelType, PieceType
-from tokbench.libraries.sentencepiece.lines import Lines, cut_line
 from tokbench.libraries.sentencepiece.models import SentencePieceBpeTokenizer, open_model
+from tokbench.libraries.sentencepiece.training_log import Lines, cut_line
 
 FRAGMENTS = [
     " ",

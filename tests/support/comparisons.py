@@ -8,8 +8,8 @@ import tokbench
 from tokbench.backends.baseline.byte import ByteTokenizer
 from tokbench.corpus import Document
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, align, lines_of
+from tokbench.evaluation.candidates import Contestant
 from tokbench.evaluation.comparison import compare_contestants
-from tokbench.evaluation.contestants import Contestant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,8 +11,8 @@ import tokbench
 from tokbench.opening.tokbin import tokenizer_of
 
 if TYPE_CHECKING:
+    from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.interfaces import Tokenizer
-    from tokbench.core.models import ByteLevelBpe
 
 TRAINING_TEXT = (
     "the cat, the hat and the 1234 mat; aaaa aaab das Haus, дом дома, 東京 東京都 तमिल\n    if x:\n"

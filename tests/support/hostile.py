@@ -166,7 +166,7 @@ def of_preset(_: Path, file: Path) -> None:
 
 def of_baseline(_: Path, file: Path) -> None:
     from tokbench.cli.check import _saved
-    from tokbench.evaluation.saved_comparison import parse_holding, read_saved
+    from tokbench.evaluation.baseline import parse_holding, read_saved
 
     list(read_saved(_saved(file)).gates(["mine"], parse_holding(tolerances=["1%"])))
 

@@ -12,7 +12,7 @@ import pytest
 from tokbench.backends.bpe import reference
 from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
 from tokbench.backends.bpe.reference import Merge
-from tokbench.backends.bpe.split import resolve_pattern, split
+from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

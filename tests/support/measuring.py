@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from support.kernels import chosen
 from support.texts import texts
-from tokbench.metrics.classes import character_classes
+from tokbench.metrics.character_classes import character_classes
 from tokbench.metrics.counts import COUNTS, OPERATORS
 from tokbench.metrics.kernel import current_kernel, has_native_kernel
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import tokbench
-from tokbench.files.resources import corpora_directory
+from tokbench.files.bundled import corpora_directory
 from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, TRAINER_FIELDS, ModelPiece, PieceType
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import regex
 from hypothesis import strategies as st
 
-from tokbench.files.resources import bundled_files
+from tokbench.files.bundled import bundled_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable

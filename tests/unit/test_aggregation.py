@@ -12,13 +12,13 @@ from support.toys import Toy, documents_of, parallel_documents
 from tokbench.corpus import Document
 from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregate, Aggregation, is_by_document
 from tokbench.evaluation.alignment import AlignedLines, Alignment
+from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import group_figures_of
-from tokbench.evaluation.measuring import evaluate
+from tokbench.metrics.bootstrap import RESAMPLES, resamples
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.intervals import RESAMPLES, resamples
 
 if TYPE_CHECKING:
-    from tokbench.evaluation.measuring import Evaluation
+    from tokbench.evaluation.counting_pass import Evaluation
 
 BY_DOCUMENT = {
     "bytes_per_token",

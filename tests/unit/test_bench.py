@@ -8,7 +8,7 @@ import pytest
 from support.benches import add_peer
 from support.toys import Toy
 
-from tokbench.bench import entrants, measuring, running
+from tokbench.bench import benchmark, entrants, measurements
 from tokbench.bench.entrants import Subject, subjects_of
 from tokbench.bench.equality import Expected
 from tokbench.bench.peers import PEERS, Peer, peers_named
@@ -220,7 +220,7 @@ def bench(tmp_path, monkeypatch):
 
     def bench(*peers, **options) -> Bench:
         subjects = subjects_of(["toy"])
-        return running.run_bench(subjects, SAMPLE, peers=[PEERS[name] for name in peers], **options)
+        return benchmark.run_bench(subjects, SAMPLE, peers=[PEERS[name] for name in peers], **options)
 
     def add(name, **options):
         add_peer(name, folder=tmp_path / "libraries", monkeypatch=monkeypatch, **options)
@@ -297,7 +297,7 @@ def test_lookups_are_of_ids_of_the_text(toy):
         recipe={},
         runner=runner(toy.encode, token_bytes=asked.append),
     )
-    budget = measuring.Budget(runs=1, seconds=1, threads=1, processors=1)
-    found = measuring.lookups([entrant], {"toy": [3, 1]}, budget)
+    budget = measurements.Budget(runs=1, seconds=1, threads=1, processors=1)
+    found = measurements.lookups([entrant], {"toy": [3, 1]}, budget)
     assert set(found) == {"lookups"}
     assert asked == [3, 1] * 5000

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 
 from tokbench.backends.bpe.config import BpeConfig
-from tokbench.backends.bpe.split import PATTERN_NAMES
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
 from tokbench.errors import ConfigError
 
 

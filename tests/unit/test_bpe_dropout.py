@@ -19,7 +19,7 @@ from tokbench import workbench
 from tokbench.backends.bpe import BpeBackend
 from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.dropout import merge_with_dropout
-from tokbench.backends.bpe.split import resolve_pattern
+from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.cli.app import app
 from tokbench.core.interfaces import SupportsSampling

@@ -13,7 +13,7 @@ from support.kernels import KERNEL_NAMES, chosen, kernel_named
 
 from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
 from tokbench.errors import ConfigError
-from tokbench.native.compiled import digest_of_sources
+from tokbench.native.kernel_choice import digest_of_sources
 
 PACKAGE = Path(__file__).parents[2] / "tokbench"
 

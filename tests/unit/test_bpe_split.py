@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokbench.backends.bpe.split import PATTERN_NAMES, SplitPattern, resolve_pattern, split, split_offsets
+from tokbench.backends.bpe.split_patterns import (
+    PATTERN_NAMES,
+    SplitPattern,
+    resolve_pattern,
+    split,
+    split_offsets,
+)
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import pytest
 from tokbench.corpus import bundled_corpus, bundled_files
 from tokbench.corpus.scripts import COMMON, script_of
 from tokbench.errors import TokbenchError
-from tokbench.files import resources
-from tokbench.files.resources import configs_directory, corpora_directory
+from tokbench.files import bundled
+from tokbench.files.bundled import configs_directory, corpora_directory
 
 KINDS = ("parallel", "code", "edge")
 
@@ -124,7 +124,7 @@ class TestResources:
         package = tmp_path / "tokbench"
         for folder in (package / "corpora", tmp_path / "corpora", tmp_path / "configs"):
             folder.mkdir(parents=True)
-        monkeypatch.setattr(resources, "_PACKAGE", package)
+        monkeypatch.setattr(bundled, "_PACKAGE", package)
         assert corpora_directory() == package / "corpora"
         with pytest.raises(TokbenchError, match="the bundled configs are not in") as caught:
             configs_directory()  # a folder of that name beside an installed package is not ours
@@ -149,7 +149,7 @@ class TestResources:
         (directory / "parallel" / "xx.txt").write_text("x")
         if manifest is not None:
             (directory / "MANIFEST.toml").write_text(manifest)
-        monkeypatch.setattr(resources, "_PACKAGE", tmp_path)
+        monkeypatch.setattr(bundled, "_PACKAGE", tmp_path)
         with pytest.raises(TokbenchError, match=complaint):
             bundled_files()
 
@@ -158,6 +158,6 @@ class TestResources:
         (tmp_path / "corpora" / "MANIFEST.toml").write_text(
             "[[file]]\npath='edge/x.txt'\ngroup='x'\ntitle='x'\nlicence='CC0-1.0'\n"
         )
-        monkeypatch.setattr(resources, "_PACKAGE", tmp_path)
+        monkeypatch.setattr(bundled, "_PACKAGE", tmp_path)
         with pytest.raises(TokbenchError, match=r"x\.txt: No such file"):
             bundled_files()

@@ -14,12 +14,12 @@ from rich.console import Console
 from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.errors import ConfigError, TrainingError
-from tokbench.evaluation import contestants as contestants_module
+from tokbench.evaluation import candidates as contestants_module
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment, align, lines_of
+from tokbench.evaluation.candidates import Contestant, train_contestants
 from tokbench.evaluation.comparison import Comparison, compare_contestants, unique_names
-from tokbench.evaluation.contestants import Contestant, train_contestants
-from tokbench.evaluation.documents import comparison_document
-from tokbench.evaluation.splitting import Split
+from tokbench.evaluation.comparison_json import comparison_document
+from tokbench.evaluation.holdout import Split
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.metrics.fairness import gini
 from tokbench.render.comparison.exports import as_csv, as_json, as_latex, as_markdown

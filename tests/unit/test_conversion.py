@@ -107,7 +107,7 @@ def test_ids_that_a_rank_file_cannot_say_are_refused() -> None:
     description = trained().description()
     merges = description.merges
     backwards = running(
-        tokbench.core.models.ByteLevelBpe(
+        tokbench.core.descriptions.ByteLevelBpe(
             tokens=description.tokens[:258],
             merges=tuple(reversed(merges[:2])),
             pattern=None,

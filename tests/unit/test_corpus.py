@@ -23,7 +23,7 @@ from tokbench.core.interfaces import ByteDocuments, ByteSource
 from tokbench.corpus import Corpus, CorpusFile, Document, LeftOut, Problems, open_corpus
 from tokbench.corpus import bytes as corpus_bytes
 from tokbench.errors import BackendUnavailableError, ConfigError, CorpusError
-from tokbench.files import reading
+from tokbench.files import untrusted
 
 
 @pytest.fixture(autouse=True)
@@ -718,11 +718,11 @@ class TestStreams:
             list(corpus)
 
     def test_process_substitution(self):
-        reading, writing = os.pipe()
+        untrusted, writing = os.pipe()
         os.write(writing, b"text")
         os.close(writing)
-        assert list(open_corpus(f"/dev/fd/{reading}")) == ["text"]
-        os.close(reading)
+        assert list(open_corpus(f"/dev/fd/{untrusted}")) == ["text"]
+        os.close(untrusted)
 
 
 class TestGroups:
@@ -821,7 +821,7 @@ class TestClosing:
     @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
     @pytest.mark.parametrize("name", ["a.txt.gz", "a.jsonl.gz"])
     def test_after_an_error(self, unit, name, monkeypatch):
-        opened, opener = [], reading.open_regular
+        opened, opener = [], untrusted.open_regular
         monkeypatch.setattr(corpus_bytes, "open_regular", lambda path: kept(opened, opener(path)))
         write(name, gzip.compress(b'{"text": "a"}\n' + b"\xff\n" + b"x" * 100_000))
         opened.clear()

@@ -14,12 +14,12 @@ from support.subjects import SUBJECTS, Subject
 from support.texts import bundled_texts
 from support.toys import Toy, documents_of
 
-from tokbench.core.spans import KIND_NUMBERS
+from tokbench.core.token_arrays import KIND_NUMBERS
 from tokbench.corpus import Document
 from tokbench.errors import TextError
-from tokbench.evaluation import fidelity, measuring
+from tokbench.evaluation import counting_pass, fidelity
+from tokbench.evaluation.counting_pass import Evaluation, evaluate
 from tokbench.evaluation.fidelity import Failure, failure_of, indentation_lost
-from tokbench.evaluation.measuring import Evaluation, evaluate
 from tokbench.metrics import reference
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.counts import COUNTS
@@ -141,7 +141,7 @@ def test_the_order_of_documents_does_not_matter(tokenizer: Tokenizer) -> None:
 def test_nor_do_batches_and_threads(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = some_documents()
     whole = evaluate(tokenizer, documents, threads=1)
-    monkeypatch.setattr(measuring, "_BATCH_DOCUMENTS", 7)
+    monkeypatch.setattr(counting_pass, "_BATCH_DOCUMENTS", 7)
     seen: list[int] = []
     in_parts = evaluate(
         tokenizer, documents, threads=2, progress=lambda phase, done, total, unit: seen.append(done)
@@ -150,7 +150,7 @@ def test_nor_do_batches_and_threads(tokenizer: Tokenizer, monkeypatch: pytest.Mo
     assert seen == sorted(seen)
     assert seen[-1] == whole.num_bytes
     assert everything(in_parts) == everything(whole)
-    monkeypatch.setattr(measuring, "_BATCH_CHARACTERS", 200)
+    monkeypatch.setattr(counting_pass, "_BATCH_CHARACTERS", 200)
     assert everything(evaluate(tokenizer, documents)) == everything(whole)
 
 
@@ -196,7 +196,7 @@ def test_frequencies_by_group_are_given_up_where_they_would_take_too_much(
 ) -> None:
     tokenizer = Toy("a", "b")
     documents = [document for group in "xyz" for document in documents_of("ab", group=group)]
-    monkeypatch.setattr(measuring, "_MOST_FREQUENCIES", 2 * tokenizer.info.vocab_size)
+    monkeypatch.setattr(counting_pass, "_MOST_FREQUENCIES", 2 * tokenizer.info.vocab_size)
     evaluation = evaluate(tokenizer, documents)
     assert [tally.frequencies for tally in evaluation.groups.values()] == [None, None, None]
     assert evaluation.frequencies.tolist() == [0, 3, 3]

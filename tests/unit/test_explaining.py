@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.explaining import UNITS, explained
+from tokbench.metrics.explanations import UNITS, explained
 from tokbench.render.metric_help import metric_help_forms, render_metric_help
 
 

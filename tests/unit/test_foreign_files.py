@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokbench.errors import ModelFormatError
-from tokbench.files import reading
+from tokbench.files import untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str, linked: b
         (tmp_path / "link").symlink_to(path)
         path = tmp_path / "link"
     with pytest.raises(ModelFormatError, match=f"expected a file, found a {kind}"):
-        reading.read_regular(path, limit=10)
+        untrusted.read_regular(path, limit=10)
 
 
 @posix
@@ -54,30 +54,30 @@ def test_what_is_put_in_the_place_of_a_file_is_not_waited_for(
     real = os.open
     monkeypatch.setattr(os, "open", opened)
     with pytest.raises(ModelFormatError, match="found a pipe"):
-        reading.read_regular(path, limit=10)
+        untrusted.read_regular(path, limit=10)
 
 
 def test_a_file_may_have_as_many_bytes_as_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "it"
     path.write_bytes(b"x" * 10)
-    assert reading.read_regular(path, limit=10) == b"x" * 10
+    assert untrusted.read_regular(path, limit=10) == b"x" * 10
     with pytest.raises(ModelFormatError, match="at most 9 bytes, found 10"):
-        reading.read_regular(path, limit=9)
+        untrusted.read_regular(path, limit=9)
 
 
 def test_a_file_that_grows_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "it"
     path.write_bytes(b"x" * 100_000)
-    real = reading.open_regular
+    real = untrusted.open_regular
 
     def growing(name: Path) -> object:
         stream = real(name)
         monkeypatch.setattr(os, "fstat", lambda _: os.stat_result((0, 0, 0, 0, 0, 0, 90_000, 0, 0, 0)))
         return stream
 
-    monkeypatch.setattr(reading, "open_regular", growing)
+    monkeypatch.setattr(untrusted, "open_regular", growing)
     with pytest.raises(ModelFormatError, match="grows while it is read"):
-        reading.read_regular(path, limit=1 << 20)
+        untrusted.read_regular(path, limit=1 << 20)
 
 
 def nested(levels: int, *, kind: str = "list") -> bytes:
@@ -85,19 +85,19 @@ def nested(levels: int, *, kind: str = "list") -> bytes:
     return opened * levels + b"1" + closed * levels
 
 
-@pytest.mark.parametrize("load", [reading.load_json, reading.load_strict_json])
+@pytest.mark.parametrize("load", [untrusted.load_json, untrusted.load_strict_json])
 @pytest.mark.parametrize("kind", ["list", "object"])
 @pytest.mark.parametrize("levels", [64, 65, 500, 3_000, 100_000])
 def test_json_has_so_many_levels(load: Callable[..., object], kind: str, levels: int) -> None:
     data = nested(levels, kind=kind)
-    if levels == reading.MAX_JSON_DEPTH:
+    if levels == untrusted.MAX_JSON_DEPTH:
         assert load(data, path="it.json")
     else:
         with pytest.raises(ModelFormatError, match=r"^it\.json: expected JSON"):
             load(data, path="it.json")
 
 
-@pytest.mark.parametrize("load", [reading.load_json, reading.load_strict_json])
+@pytest.mark.parametrize("load", [untrusted.load_json, untrusted.load_strict_json])
 @pytest.mark.parametrize("data", [b"9" * 5_000, b"-" + b"9" * 5_000, b"\xff", b"", b"[1,]", b'"\n"', b"{"])
 def test_json_that_is_none_names_the_file(load: Callable[..., object], data: bytes) -> None:
     with pytest.raises(ModelFormatError, match=r"^it\.json"):
@@ -106,4 +106,4 @@ def test_json_that_is_none_names_the_file(load: Callable[..., object], data: byt
 
 def test_a_key_comes_once() -> None:
     with pytest.raises(ModelFormatError, match="each key once, found 'b' twice"):
-        reading.load_strict_json(b'{"a": {"b": 1, "b": 2}}', path="it.json")
+        untrusted.load_strict_json(b'{"a": {"b": 1, "b": 2}}', path="it.json")

@@ -11,10 +11,11 @@ from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import align, lines_of
+from tokbench.evaluation.baseline import parse_holding, read_saved
+from tokbench.evaluation.candidates import Contestant
 from tokbench.evaluation.comparison import Comparison, compare_contestants
-from tokbench.evaluation.contestants import Contestant
-from tokbench.evaluation.documents import comparison_document
-from tokbench.evaluation.gates import (
+from tokbench.evaluation.comparison_json import comparison_document
+from tokbench.evaluation.thresholds import (
     Checked,
     Finding,
     Gate,
@@ -23,7 +24,6 @@ from tokbench.evaluation.gates import (
     parse_gate,
     parse_number,
 )
-from tokbench.evaluation.saved_comparison import parse_holding, read_saved
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.render.junit import as_junit
 

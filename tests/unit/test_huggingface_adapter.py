@@ -23,14 +23,14 @@ from support.huggingface import (
 )
 from support.texts import texts
 
+from tokbench.core.descriptions import HuggingFaceModel
 from tokbench.core.interfaces import SupportsTemplate
-from tokbench.core.models import HuggingFaceModel
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
 from tokbench.libraries.huggingface.decoding import JoinedPieces, joined_pieces
-from tokbench.libraries.huggingface.document import is_lossless, piece_spelling, special_contents
-from tokbench.libraries.huggingface.spans import byte_offsets, own_spans
+from tokbench.libraries.huggingface.offsets import byte_offsets, own_spans
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.huggingface.tokenizer_json import is_lossless, piece_spelling, special_contents
 
 MARKED = ["<unk>", "<s>", "</s>", "[UNK]", "[CLS]", "[SEP]"]
 marked_texts = st.lists(texts | st.sampled_from(MARKED), max_size=4).map("".join)

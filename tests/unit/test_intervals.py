@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.toys import Toy, documents_of
 
+from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import difference, difference_interval
-from tokbench.evaluation.measuring import evaluate
-from tokbench.metrics.intervals import RESAMPLES, Interval, Resampled, interval_of, resamples
+from tokbench.metrics.bootstrap import RESAMPLES, Interval, Resampled, interval_of, resamples
 from tokbench.metrics.tally import DOCUMENT_COUNTS
 
 if TYPE_CHECKING:

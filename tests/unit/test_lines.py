@@ -9,10 +9,10 @@ import pytest
 from support.toys import documents_of
 
 from tokbench.corpus import open_corpus
+from tokbench.corpus.hash_sample import Smallest, share_of
 from tokbench.corpus.lines import Lines, line_overlap
-from tokbench.corpus.sample import Smallest, share_of
-from tokbench.evaluation.reading import Reading
-from tokbench.evaluation.splitting import Documents
+from tokbench.evaluation.corpus_scan import Reading
+from tokbench.evaluation.holdout import Documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokbench.corpus import open_corpus
-from tokbench.files.resources import bundled_files, corpora_directory
+from tokbench.files.bundled import bundled_files, corpora_directory
 
 if TYPE_CHECKING:
     from pathlib import Path

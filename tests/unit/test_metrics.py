@@ -11,7 +11,7 @@ import pytest
 from support.toys import Toy, documents_of
 
 from tokbench.errors import ConfigError
-from tokbench.evaluation.measuring import evaluate
+from tokbench.evaluation.counting_pass import evaluate
 from tokbench.metrics import cost
 from tokbench.metrics.catalogue import METRICS, metric_named, metrics_named
 from tokbench.metrics.cost import Model

@@ -16,7 +16,7 @@ from support.texts import all_characters
 
 from tokbench.core.tokens import TokenKind
 from tokbench.errors import ConfigError
-from tokbench.metrics.classes import CharacterClass, character_classes
+from tokbench.metrics.character_classes import CharacterClass, character_classes
 from tokbench.metrics.counts import COUNTS, MEANINGS, OPERATORS
 from tokbench.metrics.kernel import current_kernel
 from tokbench.metrics.tally import DOCUMENT_COUNTS

@@ -14,14 +14,14 @@ from support.toys import Toy, documents_of, parallel_documents
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregate
 from tokbench.evaluation.alignment import AlignedLines, Alignment
+from tokbench.evaluation.candidates import Contestant
 from tokbench.evaluation.comparison import compare_contestants
-from tokbench.evaluation.contestants import Contestant
-from tokbench.evaluation.documents import comparison_document
-from tokbench.evaluation.measuring import evaluate
-from tokbench.evaluation.mixing import Mix, Part, mix_among, mixed, parse_mix
+from tokbench.evaluation.comparison_json import comparison_document
+from tokbench.evaluation.counting_pass import evaluate
+from tokbench.evaluation.mix import Mix, Part, mix_among, mixed, parse_mix
+from tokbench.metrics.bootstrap import FEWEST_UNITS, resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
-from tokbench.metrics.intervals import FEWEST_UNITS, resamples
 from tokbench.render.comparison.exports import as_csv, as_latex, as_markdown
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from tokbench.config import load_preset
 from tokbench.convert.targets import target_named
 from tokbench.corpus import CorpusOptions
 from tokbench.errors import TokbenchError
+from tokbench.evaluation.candidates import Contestant
 from tokbench.evaluation.comparison import compare_contestants
-from tokbench.evaluation.contestants import Contestant
 from tokbench.formats.tokenizer_config.roles import check_roles
 from tokbench.metrics.catalogue import metric_named
 from tokbench.registry import get_backend

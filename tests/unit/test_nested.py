@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from tokbench.backends.bpe import reference
-from tokbench.metrics.nested import scaffold_entries
+from tokbench.metrics.intermediate_tokens import scaffold_entries
 
 
 def ids_under(pretokens: Counter[bytes], merges: list[reference.Merge]) -> Counter[int]:

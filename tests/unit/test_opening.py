@@ -14,7 +14,7 @@ import pytest
 import tokbench
 from tokbench import SpecialPolicy, TokenKind
 from tokbench.convert.conversion import convert
-from tokbench.core.models import ByteLevelBpe
+from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.errors import ConfigError, ConversionError, StoreError, UnknownIdError
 from tokbench.formats.tokenizer_json import dump_byte_level_bpe, to_byte_level
 from tokbench.opening import Format, OpenRequest, open_found, recognise

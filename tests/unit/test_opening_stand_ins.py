@@ -17,7 +17,7 @@ import tokbench
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.inspection import inspect_opened
 from tokbench.opening import Format, OpenRequest, files, open_found, recognise
-from tokbench.opening.packed import SUFFIXES
+from tokbench.opening.compressed import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

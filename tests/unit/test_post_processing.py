@@ -31,7 +31,7 @@ from tokbench.opening import open_path
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.core.models import PostProcessing
+    from tokbench.core.descriptions import PostProcessing
 
 IDS = {"a": 0, "b": 1, "<s>": 2, "</s>": 3, "<pad>": 4}
 LLAMA = {"type": "Sequence", "processors": [BYTE_LEVEL, template(["<s>", 0], ["<s>", 0, "<s>", 1])]}

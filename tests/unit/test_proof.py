@@ -18,7 +18,7 @@ from tokbench.convert.disagreement import Disagreement, in_words
 from tokbench.convert.proof import Peer, entry_of, peer_of, prove
 from tokbench.convert.proof_texts import corpus_texts, generated_texts, special_texts
 from tokbench.convert.shrinking import shrink
-from tokbench.core.models import ByteLevelBpe
+from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.errors import TextError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.sentencepiece.models import open_model

@@ -21,7 +21,7 @@ from tokbench.convert.proof import prove
 from tokbench.convert.roles import model_config
 from tokbench.convert.targets import tokenizers as to_tokenizers
 from tokbench.convert.targets import transformers as to_transformers
-from tokbench.core.models import ByteLevelBpe
+from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ProofError
 from tokbench.opening import open_path

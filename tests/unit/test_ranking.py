@@ -15,14 +15,14 @@ from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregation
 from tokbench.evaluation.alignment import AlignedLines, Alignment
+from tokbench.evaluation.candidates import Contestant
 from tokbench.evaluation.comparison import Comparison, compare_contestants
-from tokbench.evaluation.contestants import Contestant
+from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.fairness import fairness_of
-from tokbench.evaluation.measuring import evaluate
 from tokbench.evaluation.ranking import best_of, in_order
+from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.fairness import gini
-from tokbench.metrics.intervals import resamples
 from tokbench.render.comparison.exports import as_csv, as_latex, as_markdown
 from tokbench.render.comparison.tables import summary_table
 from tokbench.render.comparison.terminal import render_comparison

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.corpus import Document, Fingerprint
-from tokbench.evaluation import reading as reading_module
-from tokbench.evaluation.reading import Reading
+from tokbench.evaluation import corpus_scan as reading_module
+from tokbench.evaluation.corpus_scan import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from support import kernels
 
 from tokbench import judging
 from tokbench.corpus import open_corpus
-from tokbench.evaluation import measuring
-from tokbench.evaluation.splitting import split_corpus
+from tokbench.evaluation import counting_pass
+from tokbench.evaluation.holdout import split_corpus
 from tokbench.registry import get_backend
 from tokbench.workbench import load
 
@@ -83,10 +83,10 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokbench.corpus.BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.libraries.sentencepiece.training._BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.backends.bpe.training._BATCH_CHARACTERS", 4096)
-    monkeypatch.setattr("tokbench.corpus.watched._SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr("tokbench.corpus.read_progress._SECONDS_BETWEEN_REPORTS", 0.0)
     for module in ("baseline.frequent", "wordpiece.words"):
         monkeypatch.setattr(f"tokbench.backends.{module}._SECONDS_BETWEEN_REPORTS", 0.0)
-    monkeypatch.setattr(measuring, "_BATCH_CHARACTERS", 4096)
+    monkeypatch.setattr(counting_pass, "_BATCH_CHARACTERS", 4096)
 
 
 @pytest.mark.parametrize("how", ["texts", "documents", "byte_sources"])
@@ -153,7 +153,7 @@ def test_a_split_knows_how_much_text_each_side_has(path: Path, tokenizer: Tokeni
     split = split_corpus(open_corpus(path), progress=told)
     for phase in ("measuring texts", "cutting texts", "counting parts"):
         assert moves(told.shares(phase))
-    evaluation = measuring.evaluate(tokenizer, split.held_out, phase="held out", progress=told)
+    evaluation = counting_pass.evaluate(tokenizer, split.held_out, phase="held out", progress=told)
     assert told.phases["held out"][-1] == (evaluation.num_bytes, evaluation.num_bytes)
     chosen = get_backend("bpe")
     chosen.train(split.training, chosen.config_type(vocab_size=400), progress=told)

@@ -16,10 +16,10 @@ from support.toys import Toy
 
 from tokbench.core.interfaces import no_progress
 from tokbench.corpus import Corpus, open_corpus
-from tokbench.evaluation.reading import Reading
+from tokbench.evaluation.corpus_scan import Reading
 from tokbench.evaluation.robustness import robustness_of
-from tokbench.evaluation.spending import kind_of, spending_of
-from tokbench.files.resources import corpora_directory
+from tokbench.evaluation.vocabulary_usage import kind_of, spending_of
+from tokbench.files.bundled import corpora_directory
 from tokbench.judging import report
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.corpus.scripts import COMMON, SAMPLE_CHARACTERS, SCRIPTS, script_of
-from tokbench.evaluation import spending
-from tokbench.evaluation.spending import kind_of
+from tokbench.evaluation import vocabulary_usage
+from tokbench.evaluation.vocabulary_usage import kind_of
 
 some_text = st.text(st.sampled_from("abÄßяЖ漢ーあ1٣ \t\n.!+\u200d\u0301\x00▁Ωא"), max_size=12)
 
@@ -33,13 +33,13 @@ def script_by_definition(text: str) -> str:
 def kind_by_definition(text: str) -> str:
     plain = text.replace("▁", " ").strip()
     if not plain:
-        return spending.SPACE
+        return vocabulary_usage.SPACE
     if any(unicodedata.category(character).startswith("C") for character in plain):
-        return spending.CONTROLS
+        return vocabulary_usage.CONTROLS
     scripts = {script_of_character(character) for character in plain} - {COMMON}
     if scripts:
-        return scripts.pop() if len(scripts) == 1 else spending.MIXED
-    return spending.DIGITS if plain.isdigit() else spending.SIGNS
+        return scripts.pop() if len(scripts) == 1 else vocabulary_usage.MIXED
+    return vocabulary_usage.DIGITS if plain.isdigit() else vocabulary_usage.SIGNS
 
 
 @given(text=some_text | st.text(max_size=12))

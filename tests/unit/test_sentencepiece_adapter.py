@@ -12,8 +12,8 @@ import sentencepiece
 from support.sentencepiece_models import VARIANTS, scored, unknown, variant, written
 from support.texts import bundled_texts
 
+from tokbench.core.descriptions import DescribesItself, SentencePieceModel
 from tokbench.core.interfaces import SupportsNBest, SupportsSampling, SupportsScores
-from tokbench.core.models import DescribesItself, SentencePieceModel
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, SpecialTokenError, TextError, UnknownIdError
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType

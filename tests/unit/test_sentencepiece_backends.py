@@ -22,8 +22,8 @@ from tokbench.errors import ConfigError, CorpusError, ModelFormatError, SelfTest
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.libraries.sentencepiece import training
 from tokbench.libraries.sentencepiece.config import LONGEST_LINE, PARTS, SentencePieceConfig, UnigramConfig
-from tokbench.libraries.sentencepiece.lines import Lines, drawn
 from tokbench.libraries.sentencepiece.training import default_vocab_size
+from tokbench.libraries.sentencepiece.training_log import Lines, drawn
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:

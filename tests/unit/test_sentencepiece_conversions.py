@@ -25,10 +25,10 @@ from tokbench.formats.sentencepiece.model import (
     parse_model,
 )
 from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece, merge_order
-from tokbench.libraries.huggingface.document import parse_document
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.huggingface.tokenizer_json import parse_document
 from tokbench.libraries.sentencepiece.models import open_model
-from tokbench.opening.provable import merge_pairs
+from tokbench.opening.native_bpe import merge_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

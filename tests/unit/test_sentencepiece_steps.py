@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.libraries.sentencepiece.steps import AddedPieces, PruningRounds
+from tokbench.libraries.sentencepiece.training_progress import AddedPieces, PruningRounds
 from tokbench.registry import get_backend
 
 TEXTS = [

@@ -20,8 +20,8 @@ from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.model import PieceType, parse_model
 from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece
 from tokbench.formats.sentencepiece.unigram import model_of_unigram
-from tokbench.libraries.huggingface.document import parse_document
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.huggingface.tokenizer_json import parse_document
 
 if TYPE_CHECKING:
     from pathlib import Path

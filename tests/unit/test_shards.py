@@ -240,7 +240,7 @@ def test_another_tokenizer_is_told_even_by_what_it_does_alone(
     assert not tokbench.verify_shards(shards.folder, tokenizer=other).passed
     tokens = [ours.token_bytes(id) for id in range(ours.info.vocab_size - 2)]
     from tokbench.backends.bpe.kernel import current_kernel
-    from tokbench.backends.bpe.split import resolve_pattern
+    from tokbench.backends.bpe.split_patterns import resolve_pattern
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
 
     unsplit = BpeTokenizer.from_ranks(

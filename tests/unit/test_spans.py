@@ -20,7 +20,7 @@ from tokbench.convert.targets import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.interfaces import EncodedSpans, SupportsSpans, TokenizerInfo
-from tokbench.core.spans import KIND_NUMBERS, byte_places, divided, encode_spans, segmented
+from tokbench.core.token_arrays import KIND_NUMBERS, byte_places, divided, encode_spans, segmented
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.errors import TextError
 from tokbench.formats.sentencepiece.model import ModelPiece, ModelType, PieceType
@@ -28,7 +28,7 @@ from tokbench.formats.tokbin import TokbinFile
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.libraries.tiktoken import TiktokenTokenizer
-from tokbench.opening.exact import ExactBpe
+from tokbench.opening.native_with_fallback import ExactBpe
 from tokbench.opening.tokbin import TokbinTokenizer
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ import pytest
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment
-from tokbench.evaluation.splitting import gaps_of, split_corpus
+from tokbench.evaluation.holdout import gaps_of, split_corpus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tokbench.evaluation.splitting import Split
+    from tokbench.evaluation.holdout import Split
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from support.kernels import KERNEL_NAMES, chosen, kernel_named
 from support.toys import Toy
 
-from tokbench.core.spans import segmented
+from tokbench.core.token_arrays import segmented
 from tokbench.errors import TextError
-from tokbench.libraries.word_cache.stretches import StretchMemo
+from tokbench.libraries.word_cache.cache import StretchMemo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

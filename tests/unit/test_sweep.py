@@ -13,10 +13,10 @@ import pytest
 from tokbench.core.interfaces import no_progress
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.errors import ConfigError, TrainingError
-from tokbench.evaluation.recommending import knee_of, recommend
-from tokbench.evaluation.splitting import Split, split_corpus
-from tokbench.evaluation.sweeping import SWEPT, SweepPoint, nested_merges, sweep_sizes
-from tokbench.files.resources import corpora_directory
+from tokbench.evaluation.holdout import Split, split_corpus
+from tokbench.evaluation.recommendation import knee_of, recommend
+from tokbench.evaluation.sweep import SWEPT, SweepPoint, nested_merges, sweep_sizes
+from tokbench.files.bundled import corpora_directory
 from tokbench.judging import compare, parse_sizes, sweep
 from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend

@@ -21,7 +21,7 @@ from tokbench.convert.targets import Source, target_named
 from tokbench.errors import ConversionError
 from tokbench.formats.tiktoken import parse_ranks
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.opening.document_tokens import overlapping
+from tokbench.opening.tokenizer_json_tokens import overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,15 +13,15 @@ from tokbench.core.interfaces import no_progress
 from tokbench.corpus import open_corpus
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation import training_process
-from tokbench.evaluation.contestants import train_contestants
-from tokbench.evaluation.memory import peak_bytes
-from tokbench.evaluation.splitting import Side, split_corpus
+from tokbench.evaluation.candidates import train_contestants
+from tokbench.evaluation.holdout import Side, split_corpus
+from tokbench.evaluation.peak_memory import peak_bytes
 from tokbench.evaluation.training_process import trained_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.evaluation.splitting import Split
+    from tokbench.evaluation.holdout import Split
 
 LINES = "".join(
     f"the line {number} of {number * number % 97} words, which go on and on\n" for number in range(3000)
@@ -80,7 +80,7 @@ def test_the_peak_is_that_of_the_process_which_trains() -> None:
     """Libraries that train in a process of their own, which the one that was started starts."""
     program = (
         "import subprocess, sys;"
-        "from tokbench.evaluation.memory import peak_bytes, training_peak_bytes;"
+        "from tokbench.evaluation.peak_memory import peak_bytes, training_peak_bytes;"
         "subprocess.run([sys.executable, '-c', 'len(bytes(1) * 200_000_000)'], check=True);"
         "print(peak_bytes(), training_peak_bytes());"
         "held = bytes(1) * 400_000_000;"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.bench.runner import runner_of
 from tokbench.convert.targets import Source
-from tokbench.core.models import DescribesItself
+from tokbench.core.descriptions import DescribesItself
 from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:

@@ -75,9 +75,9 @@ def bench(
     Documents are encoded as they are. All take their turns in rounds, so that the machine's moods strike all
     alike; a peer that gives other ids is shown, and not timed.
     """
+    from tokbench.bench.benchmark import run_bench
     from tokbench.bench.entrants import subjects_of
     from tokbench.bench.peers import peers_named
-    from tokbench.bench.running import run_bench
     from tokbench.bench.sample import sample_of
     from tokbench.render.bench.terminal import render_bench
     from tokbench.render.progress import showing_progress

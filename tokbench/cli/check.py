@@ -96,13 +96,13 @@ def check(
     """Hold tokenizers to bounds: exit code 3, and what fell short, where one is not kept."""
     from tokbench import judging
     from tokbench.errors import ConfigError
-    from tokbench.evaluation.gates import checked_document, parse_gate
-    from tokbench.evaluation.saved_comparison import parse_holding, read_saved
-    from tokbench.files.file import write_file
+    from tokbench.evaluation.baseline import parse_holding, read_saved
+    from tokbench.evaluation.thresholds import checked_document, parse_gate
+    from tokbench.files.atomic_file import write_file
     from tokbench.render.console import make_console, print_json
-    from tokbench.render.gates import render_checked
     from tokbench.render.junit import as_junit
     from tokbench.render.progress import showing_progress
+    from tokbench.render.thresholds import render_checked
 
     gates = [
         *(parse_gate(text, bound="min") for text in min or []),
@@ -148,7 +148,7 @@ def check(
 
 def _saved(path: Path) -> Any:
     from tokbench.errors import ConfigError, ModelFormatError
-    from tokbench.files.reading import load_json, read_named
+    from tokbench.files.untrusted import load_json, read_named
 
     try:
         return load_json(read_named(path, limit=_MAX_BASELINE_BYTES), path=path)

@@ -55,6 +55,6 @@ class ModelChoices:
 
 def chosen_mix(text: str | None) -> dict[str, float] | None:
     """What --mix says. Raises `ConfigError`."""
-    from tokbench.evaluation.mixing import parse_mix
+    from tokbench.evaluation.mix import parse_mix
 
     return None if text is None else parse_mix(text)

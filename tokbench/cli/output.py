@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.report import Report
-    from tokbench.evaluation.sweeping import Sweep
+    from tokbench.evaluation.sweep import Sweep
     from tokbench.metrics.catalogue import Metric
     from tokbench.render.charts.layout import Spec
     from tokbench.render.comparison.exports import Form
@@ -72,7 +72,7 @@ class Output:
         Raises:
             StoreError: the file cannot be written.
         """
-        from tokbench.files.file import write_file
+        from tokbench.files.atomic_file import write_file
         from tokbench.render.console import as_text, make_console
 
         if self.form == "terminal" and self.out is None:
@@ -224,7 +224,7 @@ class Pictures:
         curve: Curve | None = None,
     ) -> None:
         from tokbench.evaluation.samples import samples_of
-        from tokbench.files.file import write_file
+        from tokbench.files.atomic_file import write_file
         from tokbench.render.html.report import html_report
 
         if self.html is not None:
@@ -233,7 +233,7 @@ class Pictures:
             write_file(self.html, page)
 
     def _write_plots(self, chart: Callable[[], Spec]) -> None:
-        from tokbench.files.file import write_file
+        from tokbench.files.atomic_file import write_file
         from tokbench.render.charts.drawing import drawn
 
         for plot in self.plots:

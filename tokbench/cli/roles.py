@@ -26,7 +26,7 @@ def parsed_roles(given: list[str]) -> dict[str, str]:
 def read_template(path: Path | None) -> str | None:
     """The text of a chat template. Raises `ConfigError`."""
     from tokbench.errors import ConfigError, ModelFormatError
-    from tokbench.files.reading import read_named
+    from tokbench.files.untrusted import read_named
 
     try:
         return None if path is None else read_named(path, limit=_MAX_TEMPLATE_BYTES).decode()

@@ -17,20 +17,20 @@ from tokbench.convert.disagreement import in_words
 from tokbench.convert.post_processing import as_document, post_processing_of
 from tokbench.convert.proof import ProofResult, peer_of, prove
 from tokbench.convert.targets import ROLES, Source, target_named
+from tokbench.core.descriptions import DescribesItself
 from tokbench.core.interfaces import no_progress
-from tokbench.core.models import DescribesItself
 from tokbench.core.near_names import meant
 from tokbench.core.post_processing import NOTHING
 from tokbench.errors import ConfigError, ConversionError, ProofError, StoreError, TokbenchError
-from tokbench.files.file import write_file
-from tokbench.files.folder import write_folder
+from tokbench.files.atomic_file import write_file
+from tokbench.files.atomic_folder import write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.convert.targets import Product, Target
+    from tokbench.core.descriptions import PostProcessing
     from tokbench.core.interfaces import Progress, Tokenizer
-    from tokbench.core.models import PostProcessing
 
 __all__ = ["ConvertResult", "compare", "convert"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.post_processing import NOTHING
 from tokbench.formats.post_processors import (
     UnknownPostProcessingError,
@@ -17,7 +17,7 @@ from tokbench.formats.post_processors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.core.models import Description, Padding, PostProcessing, Template
+    from tokbench.core.descriptions import Description, Padding, PostProcessing, Template
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 
@@ -75,7 +75,7 @@ def unwritten(done: PostProcessing, config: TokenizerConfig) -> tuple[str, ...]:
 def kept(done: PostProcessing) -> tuple[str, ...]:
     """Notes of what `encode()` of the target does as its source did.
 
-    >>> from tokbench.core.models import PostProcessing, Truncation
+    >>> from tokbench.core.descriptions import PostProcessing, Truncation
     >>> kept(PostProcessing(truncation=Truncation(max_length=256)))
     ('encode() truncates at 256 tokens',)
     """
@@ -85,7 +85,7 @@ def kept(done: PostProcessing) -> tuple[str, ...]:
 def lost(done: PostProcessing, *, who: str) -> tuple[str, ...]:
     """Notes of what the source does to the ids of a text and a target cannot.
 
-    >>> from tokbench.core.models import PostProcessing, Truncation
+    >>> from tokbench.core.descriptions import PostProcessing, Truncation
     >>> lost(PostProcessing(truncation=Truncation(max_length=256)), who="tiktoken")
     ('tiktoken does not truncate; the source does, at 256 tokens',)
     """
@@ -107,7 +107,7 @@ def as_document(done: PostProcessing) -> dict[str, Any]:
 def padding_in_words(padding: Padding) -> str:
     """To how many tokens texts are filled up, and with what.
 
-    >>> from tokbench.core.models import Padding
+    >>> from tokbench.core.descriptions import Padding
     >>> padding_in_words(Padding(length=128))
     "to 128 tokens with '[PAD]'"
     """
@@ -145,6 +145,6 @@ def _writes(template: Template) -> bool:
 
 
 def _document(description: HuggingFaceModel) -> dict[str, Any]:
-    from tokbench.libraries.huggingface.document import parse_document
+    from tokbench.libraries.huggingface.tokenizer_json import parse_document
 
     return parse_document(description.document, source="the tokenizer")

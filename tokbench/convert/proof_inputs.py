@@ -16,8 +16,8 @@ from tokbench.errors import TokbenchError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from tokbench.core.descriptions import PostProcessing
     from tokbench.core.interfaces import Tokenizer
-    from tokbench.core.models import PostProcessing
 
 # The bare ids of many more texts are compared: here it is about what comes before, between and behind them.
 _EVERY = 11

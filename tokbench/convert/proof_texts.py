@@ -44,7 +44,7 @@ _TEXTS_OF_A_KIND = 60
 
 def corpus_texts() -> Iterator[str]:
     """Each bundled text whole, and the lines of those that are hard cases."""
-    from tokbench.files.resources import bundled_files
+    from tokbench.files.bundled import bundled_files
 
     for file in bundled_files():
         text = file.path.read_bytes().decode()

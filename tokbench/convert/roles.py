@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel, TokenFlags
+from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel, TokenFlags
 from tokbench.formats.tokenizer_config.fields import (
     DEFAULT_TEMPLATE,
     AddedToken,
@@ -161,7 +161,7 @@ def _of_sentencepiece(proto: bytes) -> dict[str, str]:
 
 
 def _of_bert(data: bytes) -> dict[str, str]:
-    from tokbench.libraries.huggingface.document import model_type, parse_document, special_contents
+    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document, special_contents
 
     document = parse_document(data, source="the tokenizer")
     if model_type(document) != "WordPiece":

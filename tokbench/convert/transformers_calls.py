@@ -13,7 +13,7 @@ from tokbench.core.tokens import ModelInput, SpecialPolicy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tokbench.core.models import PostProcessing
+    from tokbench.core.descriptions import PostProcessing
 
 _ROWS = ("input_ids", "token_type_ids", "attention_mask")
 _STRATEGIES = {"LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlySecond": "only_second"}

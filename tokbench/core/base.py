@@ -13,7 +13,7 @@ from itertools import accumulate
 from operator import index
 from typing import TYPE_CHECKING
 
-from tokbench.core.arguments import ChecksArguments, not_a_text
+from tokbench.core.argument_types import ChecksArguments, not_a_text
 from tokbench.core.interfaces import Decoding, Encoded
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind

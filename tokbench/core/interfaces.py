@@ -373,7 +373,7 @@ class SupportsPreTokens(Protocol):
 class SupportsSpans(Protocol):
     """A tokenizer that places the tokens of many texts faster than it segments them.
 
-    `tokbench.core.spans.encode_spans` asks any tokenizer.
+    `tokbench.core.token_arrays.encode_spans` asks any tokenizer.
     """
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:

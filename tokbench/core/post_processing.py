@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokbench.core.descriptions import PostProcessing, TemplatePart
 from tokbench.core.interfaces import SupportsTemplate
-from tokbench.core.models import PostProcessing, TemplatePart
 from tokbench.core.tokens import ModelInput, SpecialPolicy
 from tokbench.errors import TextError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.core.descriptions import Padding, Template, Truncation
     from tokbench.core.interfaces import Tokenizer
-    from tokbench.core.models import Padding, Template, Truncation
 
 NOTHING = PostProcessing()
 """Neither a template nor limits."""
@@ -63,7 +63,7 @@ def model_input(
     Raises:
         TextError: the text that may be cut is not there, or too short for it.
 
-    >>> from tokbench.core.models import PostProcessing, Template, TemplatePart
+    >>> from tokbench.core.descriptions import PostProcessing, Template, TemplatePart
     >>> begin, text = TemplatePart(None, ("<s>",), (1,)), TemplatePart(0)
     >>> model_input(PostProcessing(template=Template((begin, text), (begin, text))), [[7, 8]]).ids
     (1, 7, 8)

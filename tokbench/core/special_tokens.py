@@ -11,7 +11,7 @@ from tokbench.errors import ConfigError, SpecialTokenError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tokbench.core.models import TokenFlags
+    from tokbench.core.descriptions import TokenFlags
 
 
 class Piece(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING
 
-from tokbench.core.arguments import whole_ids
+from tokbench.core.argument_types import whole_ids
 from tokbench.core.interfaces import Decoding, TellsDecoding
 from tokbench.core.plurals import counted
 from tokbench.errors import DecodeError, UnknownIdError

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 from tokbench.core.interfaces import ByteSource, TextIdentity
 from tokbench.core.near_names import meant
 from tokbench.core.plurals import counted, shortened
-from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, MOST_DOCUMENT_BYTES, Bound, bounded_blocks
 from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd
 from tokbench.corpus.code import is_code_file, is_code_name
+from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, MOST_DOCUMENT_BYTES, Bound, bounded_blocks
 from tokbench.corpus.files import CorpusFile, LeftOut, find_files, unreadable
 from tokbench.corpus.fingerprint import Fingerprint
 from tokbench.corpus.groups import check_group_by, file_group, group_field, is_translation, no_group
@@ -36,7 +36,7 @@ from tokbench.corpus.text import (
     utf8_stream,
 )
 from tokbench.errors import ConfigError, CorpusError
-from tokbench.files.resources import BundledFile, bundled_files, corpora_directory
+from tokbench.files.bundled import BundledFile, bundled_files, corpora_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from tokbench.corpus.files import STDIN, CorpusFile, unreadable
 from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
 from tokbench.files.compression import MAGIC
-from tokbench.files.reading import open_regular
+from tokbench.files.untrusted import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

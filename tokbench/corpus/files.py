@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.corpus import listed
+from tokbench.corpus import manifest
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class LeftOut:
             "hidden": self.hidden,
             "binary": self.binary,
             "special": self.special,
-            f"not listed in {listed.NAME}": self.unlisted,
+            f"not listed in {manifest.NAME}": self.unlisted,
         }
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "nothing"
 
@@ -121,7 +121,7 @@ class _Finder:
         self._binary: set[str] = set()
         self._special: set[str] = set()
         self._unlisted: set[str] = set()
-        self._listings = listed.Listings()
+        self._listings = manifest.Listings()
 
     def found(self) -> tuple[tuple[CorpusFile, ...], LeftOut]:
         return tuple(sorted(self._files.values(), key=lambda file: file.name)), self._left_out()

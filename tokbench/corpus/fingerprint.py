@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from tokbench.core.interfaces import TextIdentity
-from tokbench.corpus.sample import Smallest, share_of
+from tokbench.corpus.hash_sample import Smallest, share_of
 from tokbench.errors import TextError
 
 if TYPE_CHECKING:

@@ -81,7 +81,7 @@ def read_inputs(
             yield TextInput(source, text, file=source)
         else:
             corpus = _open(argument, kind=kind, text_field=text_field, errors=errors, **bound)
-            from tokbench.corpus.watched import watched
+            from tokbench.corpus.read_progress import watched
 
             phase = f"reading {_shortened(argument)}"
             yield from watched(_read(corpus), corpus, phase=phase, progress=progress)

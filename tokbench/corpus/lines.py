@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from tokbench.core.interfaces import LineIdentity
-from tokbench.corpus.sample import Smallest, share_of
+from tokbench.corpus.hash_sample import Smallest, share_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

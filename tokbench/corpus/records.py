@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, Bound
+from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, Bound
 from tokbench.corpus.text import decode_record, whole
 from tokbench.errors import BackendUnavailableError, CorpusError
 

@@ -8,8 +8,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from tokbench.core.plurals import counted, is_or_are, was_or_were
-from tokbench.corpus.bounds import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
 from tokbench.corpus.bytes import HEAD_BYTES
+from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
 from tokbench.errors import CorpusError
 from tokbench.files.compression import compression_of
 

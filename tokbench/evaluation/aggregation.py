@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from tokbench.metrics.intervals import FEWEST_UNITS, Resampled, resamples
+from tokbench.metrics.bootstrap import FEWEST_UNITS, Resampled, resamples
 from tokbench.metrics.ratios import ratio
 from tokbench.metrics.tally import DOCUMENT_COUNTS
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.evaluation.measuring import Evaluation
+    from tokbench.evaluation.counting_pass import Evaluation
+    from tokbench.metrics.bootstrap import Resamples
     from tokbench.metrics.catalogue import Metric
-    from tokbench.metrics.intervals import Resamples
 
 Aggregation = Literal["pooled", "macro", "per_document"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)

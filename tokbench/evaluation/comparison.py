@@ -12,15 +12,15 @@ from tokbench.core.plurals import counted
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, AlignedLines
+from tokbench.evaluation.corpus_scan import Reading
 from tokbench.evaluation.costs import cost_of
+from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.fairness import fairness_of, reference_of
 from tokbench.evaluation.figures import figures_of, group_figures_of, relative_tokens_of
-from tokbench.evaluation.measuring import evaluate
-from tokbench.evaluation.mixing import Candidate, cheapest, mixed, mixed_beside
+from tokbench.evaluation.mix import Candidate, cheapest, mixed, mixed_beside
 from tokbench.evaluation.provenance import Provenance, knows_training_text, provenance_of
-from tokbench.evaluation.reading import Reading
+from tokbench.evaluation.summary import group_interval_gaps, interval_gap, verdict_of
 from tokbench.evaluation.throughput import throughput_of
-from tokbench.evaluation.verdict import group_interval_gaps, interval_gap, verdict_of
 from tokbench.metrics.cost import Model
 from tokbench.metrics.ratios import ratio
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from tokbench.corpus import Document
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment
-    from tokbench.evaluation.contestants import Contestant
+    from tokbench.evaluation.candidates import Contestant
     from tokbench.evaluation.costs import Cost
+    from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Figure
-    from tokbench.evaluation.measuring import Evaluation
-    from tokbench.evaluation.mixing import Mix, Mixed
+    from tokbench.evaluation.mix import Mix, Mixed
     from tokbench.evaluation.throughput import Throughput
 
 

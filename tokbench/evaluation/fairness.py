@@ -9,8 +9,8 @@ import numpy as np
 
 from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError
+from tokbench.metrics.bootstrap import Resampled, resamples
 from tokbench.metrics.fairness import gini, premiums
-from tokbench.metrics.intervals import Resampled, resamples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.evaluation.alignment import Alignment
-    from tokbench.evaluation.measuring import Evaluation
-    from tokbench.metrics.intervals import Interval
+    from tokbench.evaluation.counting_pass import Evaluation
+    from tokbench.metrics.bootstrap import Interval
 
 _ENGLISH = ("en", "eng", "english", "en-us", "eng_latn")
 

@@ -6,15 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokbench.metrics.bootstrap import Interval
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.intervals import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tokbench.evaluation.aggregation import Aggregate
+    from tokbench.metrics.bootstrap import Resampled
     from tokbench.metrics.catalogue import Metric
-    from tokbench.metrics.intervals import Resampled
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from tokbench import __version__
 from tokbench.core.interfaces import KnowsTrainingText
 from tokbench.corpus.fingerprint import overlap
 from tokbench.corpus.lines import line_overlap
-from tokbench.evaluation.wording import percent
+from tokbench.evaluation.sentences import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.core.interfaces import TextIdentity, Tokenizer
-    from tokbench.evaluation.contestants import Contestant
-    from tokbench.evaluation.reading import Reading
+    from tokbench.evaluation.candidates import Contestant
+    from tokbench.evaluation.corpus_scan import Reading
     from tokbench.metrics.vocabulary import Vocabulary
 
 

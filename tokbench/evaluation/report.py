@@ -10,19 +10,19 @@ import numpy as np
 from tokbench.core.interfaces import no_progress
 from tokbench.core.plurals import counted
 from tokbench.evaluation.robustness import Robustness, robustness_of
-from tokbench.evaluation.spending import Spending, spending_of
-from tokbench.evaluation.sweeping import nested_merges
+from tokbench.evaluation.sweep import nested_merges
+from tokbench.evaluation.vocabulary_usage import Spending, spending_of
 from tokbench.metrics.counts import LONGEST_NUMBER
 from tokbench.metrics.distribution import frequency_deciles, length_histogram
-from tokbench.metrics.nested import scaffold_entries
+from tokbench.metrics.intermediate_tokens import scaffold_entries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.core.interfaces import Progress, Tokenizer
     from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.corpus_scan import Reading
     from tokbench.evaluation.costs import Cost
-    from tokbench.evaluation.reading import Reading
     from tokbench.metrics.tally import Tally
 
 _USED_SHOWN = 20

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokbench.evaluation.splitting import split_corpus
+from tokbench.evaluation.holdout import split_corpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

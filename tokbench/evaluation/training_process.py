@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import errors
 from tokbench.errors import TokbenchError, TrainingError
-from tokbench.evaluation.memory import peak_bytes
-from tokbench.evaluation.splitting import Side
+from tokbench.evaluation.holdout import Side
+from tokbench.evaluation.peak_memory import peak_bytes
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ _BETWEEN_REPORTS = 0.1
 def main() -> None:
     """Do what stdin says."""
     from tokbench.errors import TokbenchError
-    from tokbench.evaluation.contestants import Sample
-    from tokbench.evaluation.memory import training_peak_bytes
-    from tokbench.evaluation.splitting import Side
+    from tokbench.evaluation.candidates import Sample
+    from tokbench.evaluation.holdout import Side
+    from tokbench.evaluation.peak_memory import training_peak_bytes
     from tokbench.registry import get_backend
 
     asked = json.load(sys.stdin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.models import Padding, PostProcessing, Template, TemplatePart, Truncation
+from tokbench.core.descriptions import Padding, PostProcessing, Template, TemplatePart, Truncation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -14,7 +14,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.models import PostProcessing, TokenFlags
+from tokbench.core.descriptions import PostProcessing, TokenFlags
 from tokbench.errors import ConversionError
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.set_operations import set_operations, without_set_operations

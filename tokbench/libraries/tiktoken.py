@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokbench.core.base import utf8
+from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.interfaces import TokenizerInfo
-from tokbench.core.models import ByteLevelBpe
 from tokbench.core.tokens import Span, Token, TokenKind
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.formats.tiktoken import to_encoding
-from tokbench.store.saving import SaveableTokenizer
+from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import tiktoken
 
     from tokbench.core.interfaces import EncodedSpans
-    from tokbench.core.spans import PieceTable
+    from tokbench.core.token_arrays import PieceTable
 
 
 class TiktokenTokenizer(SaveableTokenizer):
@@ -92,13 +92,13 @@ class TiktokenTokenizer(SaveableTokenizer):
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError`, `ConfigError`."""
-        from tokbench.core.spans import TiledSpans
+        from tokbench.core.token_arrays import TiledSpans
 
         return TiledSpans(self.encode_batch(texts, threads=threads), self._piece_table)
 
     @cached_property
     def _piece_table(self) -> PieceTable:
-        from tokbench.core.spans import PieceTable
+        from tokbench.core.token_arrays import PieceTable
 
         return PieceTable.of([self._tokens.get(id, b"") for id in range(self.info.vocab_size)])
 
@@ -112,7 +112,7 @@ class TiktokenTokenizer(SaveableTokenizer):
         return special.get(piece, self._ranks.get(piece))
 
     def description(self) -> ByteLevelBpe:
-        """What it is made of; see `tokbench.core.models`."""
+        """What it is made of; see `tokbench.core.descriptions`."""
         tokens = tuple(self._tokens.get(id) for id in range(self.info.vocab_size))
         return ByteLevelBpe(
             tokens=tokens,

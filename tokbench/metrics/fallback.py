@@ -9,7 +9,7 @@ import numpy as np
 
 from tokbench.core.tokens import Span, TokenKind
 from tokbench.metrics import reference
-from tokbench.metrics.classes import NUM_CODE_POINTS, CharacterClass
+from tokbench.metrics.character_classes import NUM_CODE_POINTS, CharacterClass
 from tokbench.metrics.counts import COUNTS, LONGEST_NUMBER
 
 if TYPE_CHECKING:

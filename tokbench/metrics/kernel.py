@@ -1,6 +1,6 @@
 """Which measuring kernel runs: the compiled one, or its twin in Python.
 
-Both offer one class, `Measurer`; `tokbench.native.compiled` chooses.
+Both offer one class, `Measurer`; `tokbench.native.kernel_choice` chooses.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tokbench.native.compiled import chosen_module, is_installed
+from tokbench.native.kernel_choice import chosen_module, is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

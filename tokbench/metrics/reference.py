@@ -13,7 +13,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.core.tokens import Span
-from tokbench.metrics.classes import CharacterClass, character_classes
+from tokbench.metrics.character_classes import CharacterClass, character_classes
 from tokbench.metrics.counts import COUNTS, OPERATORS
 
 if TYPE_CHECKING:

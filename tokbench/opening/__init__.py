@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.opening.recognition import Format, Source, recognise, recognise_without
 from tokbench.opening.request import ENGINES, Opened, OpenRequest
-from tokbench.store.saving import SaveableTokenizer
+from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError, StoreError
-from tokbench.files.reading import decode_text, first_repeated, load_strict_json, open_regular, read_regular
-from tokbench.opening.packed import compression_in, unpacked, unpacked_head
+from tokbench.files.untrusted import decode_text, first_repeated, load_strict_json, open_regular, read_regular
+from tokbench.opening.compressed import compression_in, unpacked, unpacked_head
 from tokbench.opening.stand_ins import refuse_stand_in
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _OPENERS = {
     Format.SAVED: "saved:open_saved",
     Format.TOKBIN: "saved:open_binary",
-    Format.RANKS: "ranks:open_ranks",
-    Format.TOKENIZER_JSON: "documents:open_file",
-    Format.SENTENCEPIECE: "pieces:open_file",
+    Format.RANKS: "tiktoken_ranks:open_ranks",
+    Format.TOKENIZER_JSON: "tokenizer_json:open_file",
+    Format.SENTENCEPIECE: "sentencepiece:open_file",
     Format.VOCAB_AND_MERGES: "vocab_and_merges:open_merged",
-    Format.WORDPIECE_VOCAB: "vocabularies:open_word_list",
-    Format.GGUF: "gguf.models:open_gguf",
-    Format.LLAMA2C: "pieces:open_llama2c",
+    Format.WORDPIECE_VOCAB: "bare_vocabularies:open_word_list",
+    Format.GGUF: "gguf.vocabularies:open_gguf",
+    Format.LLAMA2C: "sentencepiece:open_llama2c",
 }
 
 

@@ -20,7 +20,7 @@ def pattern_names() -> tuple[str, ...]:
     >>> "gpt4o" in pattern_names()
     True
     """
-    from tokbench.backends.bpe.split import PATTERN_NAMES
+    from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
 
     return PATTERN_NAMES
 
@@ -36,7 +36,7 @@ def known_pattern(pattern: str) -> tuple[str, str | None]:
     >>> known_pattern(r"\w+|\W+")
     ('custom', '\\w+|\\W+')
     """
-    from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern
+    from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern
 
     if pattern in PATTERN_NAMES:
         return pattern, resolve_pattern(pattern).regex
@@ -49,7 +49,7 @@ def known_pattern(pattern: str) -> tuple[str, str | None]:
 
 def checked_pattern(pattern: str) -> str:
     """A pattern as a user gives it. Raises `ConfigError` for one that is no name and leaves out parts of texts."""
-    from tokbench.backends.bpe.split import resolve_pattern
+    from tokbench.backends.bpe.split_patterns import resolve_pattern
 
     if known_pattern(pattern)[0] == "custom":
         resolve_pattern(pattern)
@@ -58,7 +58,7 @@ def checked_pattern(pattern: str) -> str:
 
 @cache
 def _names() -> dict[str, str]:
-    from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern
+    from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern
 
     names = {text: name for name, texts in _SPELLINGS.items() for text in texts}
     for name in PATTERN_NAMES:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from tokbench import store
 from tokbench.errors import ModelFormatError, StoreError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+from tokbench.opening.compressed import SUFFIXES, plain_name
 from tokbench.opening.files import is_packed, read_file, read_head
-from tokbench.opening.packed import SUFFIXES, plain_name
 from tokbench.opening.snapshots import model_of_snapshot, snapshot_in
 
 if TYPE_CHECKING:

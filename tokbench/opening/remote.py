@@ -59,7 +59,7 @@ def open_remote(name: str, request: OpenRequest) -> Opened:
 def _open_tiktoken(name: str, request: OpenRequest) -> Opened:
     import tiktoken
 
-    from tokbench.opening.ranks import open_encoding
+    from tokbench.opening.tiktoken_ranks import open_encoding
 
     request.takes_nothing(f"{TIKTOKEN}{name}")
     known = tiktoken.list_encoding_names()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench import store
-from tokbench.core.models import ByteLevelBpe, DescribesItself
+from tokbench.core.descriptions import ByteLevelBpe, DescribesItself
 from tokbench.opening.request import Opened
 from tokbench.registry import get_backend
 

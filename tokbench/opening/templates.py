@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.models import PostProcessing, Template, TemplatePart
+from tokbench.core.descriptions import PostProcessing, Template, TemplatePart
 from tokbench.core.post_processing import NOTHING
 from tokbench.opening.tokenizer_classes import json_beside
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench.core.base import PlainUse, TakesTemplate, decoded
+from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.interfaces import Decoding, TellsDecoding, TokenizerInfo
-from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.post_processing import input_of
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ModelFormatError, TokbenchError, UnknownIdError
@@ -19,8 +19,8 @@ from tokbench.formats.tokbin import Kind, Model, TokbinFile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.core.descriptions import Description
     from tokbench.core.interfaces import Encoded, EncodedSpans, Tokenizer
-    from tokbench.core.models import Description
     from tokbench.core.tokens import ModelInput, Segmentation
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
@@ -118,7 +118,7 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
         return decoded(self.decode_bytes(ids), errors=errors)
 
     def description(self) -> Description:
-        """What it is made of; see `tokbench.core.models`."""
+        """What it is made of; see `tokbench.core.descriptions`."""
         file = self.file
         match file.model:
             case Model.SENTENCEPIECE:
@@ -167,7 +167,7 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
-        from tokbench.core.spans import encode_spans
+        from tokbench.core.token_arrays import encode_spans
 
         return encode_spans(self.engine, texts, threads=threads)
 
@@ -219,7 +219,7 @@ def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokeni
     match description:
         case ByteLevelBpe():
             from tokbench.backends.bpe.kernel import current_kernel
-            from tokbench.backends.bpe.split import resolve_pattern
+            from tokbench.backends.bpe.split_patterns import resolve_pattern
             from tokbench.backends.bpe.tokenizer import BpeTokenizer
 
             named = resolve_pattern(

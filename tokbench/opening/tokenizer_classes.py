@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError, TokbenchError
 from tokbench.opening.files import parse_json, read_file
-from tokbench.opening.merges import END_OF_WORD
+from tokbench.opening.merges_txt import END_OF_WORD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,10 +10,10 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.opening.documents import check_vocabulary, open_document
+from tokbench.opening.bare_vocabularies import SPECIAL_LOOK, byte_level_document, dumped
 from tokbench.opening.files import decode_text, parse_json, read_file
 from tokbench.opening.known_ranks import likely_pattern
-from tokbench.opening.merges import (
+from tokbench.opening.merges_txt import (
     END_OF_WORD,
     against_byte_level,
     missing_bytes,
@@ -21,8 +21,8 @@ from tokbench.opening.merges import (
     parse_merges,
     superwords,
 )
+from tokbench.opening.native_bpe import check_bpe, merge_pairs
 from tokbench.opening.patterns import checked_pattern
-from tokbench.opening.provable import check_bpe, merge_pairs
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.tokenizer_classes import (
     class_document,
@@ -32,7 +32,7 @@ from tokbench.opening.tokenizer_classes import (
     read_declared,
     refuse_rules,
 )
-from tokbench.opening.vocabularies import SPECIAL_LOOK, byte_level_document, dumped
+from tokbench.opening.tokenizer_json import check_vocabulary, open_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

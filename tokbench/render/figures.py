@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted
-from tokbench.metrics.intervals import FEWEST_UNITS
+from tokbench.metrics.bootstrap import FEWEST_UNITS
 from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from tokbench.evaluation.comparison import Comparison, Judged
     from tokbench.evaluation.figures import Figure
+    from tokbench.metrics.bootstrap import Interval
     from tokbench.metrics.catalogue import Metric
-    from tokbench.metrics.intervals import Interval
 
 LOSSY = "?"
 _MOST_UNKNOWN = 0.01
@@ -42,7 +42,7 @@ def shown_figure(figure: Figure | None, metric: Metric) -> str:
 
     >>> from tokbench.evaluation.figures import Figure
     >>> from tokbench.metrics.catalogue import METRICS
-    >>> from tokbench.metrics.intervals import Interval
+    >>> from tokbench.metrics.bootstrap import Interval
     >>> shown_figure(Figure(2.5, Interval(2.25, 2.75)), METRICS["bytes_per_token"])
     '2.500 ±0.250'
     """
@@ -175,7 +175,7 @@ def with_interval(
         scale: what ends are multiplied by.
         digits: behind the point.
 
-    >>> from tokbench.metrics.intervals import Interval
+    >>> from tokbench.metrics.bootstrap import Interval
     >>> with_interval("1.5", 1.5, Interval(1.4, 1.6), digits=1), with_interval("5", 5, Interval(1, 20), digits=0)
     ('1.5 ±0.1', '5 1…20')
     """

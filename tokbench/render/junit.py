@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.evaluation.gates import Finding
+    from tokbench.evaluation.thresholds import Finding
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

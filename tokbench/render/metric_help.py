@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.metrics.explaining import Explained, explained
+from tokbench.metrics.explanations import Explained, explained
 from tokbench.render.comparison.exports import latex_table, markdown_table
 from tokbench.render.layout import plain_table, print_table
 

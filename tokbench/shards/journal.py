@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
-from tokbench.files.reading import load_json
+from tokbench.files.untrusted import load_json
 from tokbench.shards.layout import (
     MAX_INDEX_BYTES,
     CorpusEntry,

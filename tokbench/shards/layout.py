@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import DocumentUnit, ErrorPolicy
 from tokbench.errors import ModelFormatError
-from tokbench.files.reading import load_json
+from tokbench.files.untrusted import load_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ import numpy as np
 
 from tokbench.core.plurals import counted
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
-from tokbench.files.reading import open_regular, read_regular
+from tokbench.files.untrusted import open_regular, read_regular
 from tokbench.shards.layout import (
     INDEX_NAME,
     MAX_INDEX_BYTES,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from tokbench.files.reading import open_regular
+from tokbench.files.untrusted import open_regular
 from tokbench.shards.layout import ShardEntry, npy_header, shard_name
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
-from tokbench.files.folder import write_folder
+from tokbench.files.atomic_folder import write_folder
 from tokbench.store.manifest import (
     FORMAT_VERSION,
     MANIFEST_NAME,

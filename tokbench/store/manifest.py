@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError, StoreError
-from tokbench.files.reading import load_json
+from tokbench.files.untrusted import load_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,14 +11,14 @@ from tokbench.core.interfaces import Encoded, TokenizerInfo, no_progress
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.tokens import Span, Token, TokenKind
 from tokbench.errors import ModelFormatError
-from tokbench.store.saving import SaveableTokenizer
+from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.interfaces import EncodedSpans, Progress
-    from tokbench.core.models import ByteLevelBpe
 
 _NUM_BYTES = 256
 _RETRAIN = "the folder is damaged: restore it, or train again"
@@ -64,7 +64,7 @@ class ByteTokenizer(SaveableTokenizer):
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
         import numpy as np
 
-        from tokbench.core.spans import PieceTable, TiledSpans, offsets_of
+        from tokbench.core.token_arrays import PieceTable, TiledSpans, offsets_of
 
         del threads
         parts = [utf8(text) for text in texts]
@@ -84,7 +84,7 @@ class ByteTokenizer(SaveableTokenizer):
 
     def description(self) -> ByteLevelBpe:
         """What it is made of: byte-level BPE without a merge."""
-        from tokbench.core.models import ByteLevelBpe
+        from tokbench.core.descriptions import ByteLevelBpe
 
         return ByteLevelBpe(
             tokens=tuple(bytes([byte]) for byte in range(_NUM_BYTES)),

@@ -30,7 +30,7 @@ from tokbench.core.interfaces import (
 from tokbench.core.special_tokens import SpecialTokenFinder, check_special_tokens
 from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, TrainingError
-from tokbench.store.saving import SaveableTokenizer
+from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -142,7 +142,7 @@ class FrequentTokenizer(SaveableTokenizer):
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
         import numpy as np
 
-        from tokbench.core.spans import KIND_NUMBERS, byte_places, offsets_of, running_places
+        from tokbench.core.token_arrays import KIND_NUMBERS, byte_places, offsets_of, running_places
 
         del threads
         for text in texts:

@@ -52,13 +52,13 @@ class BpeBackend:
 
     def smaller(self, tokenizer: Tokenizer, vocab_size: int) -> BpeTokenizer | None:
         """The tokenizer of a smaller size that a trained one begins with; see `NestsVocabularies`."""
-        from tokbench.backends.bpe.smaller import smaller
+        from tokbench.backends.bpe.smaller_vocabularies import smaller
         from tokbench.backends.bpe.tokenizer import BpeTokenizer
 
         return smaller(tokenizer, vocab_size) if isinstance(tokenizer, BpeTokenizer) else None
 
     def examine(self) -> Iterator[Check]:
         """What `tokbench doctor` asks of it: which kernel runs, and whether it keeps to the textbook."""
-        from tokbench.backends.bpe.examination import examine
+        from tokbench.backends.bpe.self_check import examine
 
         return examine()

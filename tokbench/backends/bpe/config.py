@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tokbench.backends.bpe.reference import NUM_BYTES
-from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.errors import ConfigError
 

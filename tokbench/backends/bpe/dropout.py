@@ -25,7 +25,7 @@ from tokbench.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from tokbench.core.models import ByteLevelBpe
+    from tokbench.core.descriptions import ByteLevelBpe
 
 Made = tuple[int, int]
 """What a pair becomes: the merge's rank, and the id that it makes."""

@@ -1,7 +1,7 @@
 """Which kernel runs: the compiled one, or its twin in Python.
 
 Both offer the same things: a counter of pre-tokens, `train`, an encoder, a decoder, `split`, `read_ranks`;
-`tokbench.native.compiled` chooses. TOKBENCH_SIMD names the tier in which the compiled one reads text,
+`tokbench.native.kernel_choice` chooses. TOKBENCH_SIMD names the tier in which the compiled one reads text,
 "scalar", "swar", "avx2" or "avx512", all of the same results; unset, it is the best.
 """
 
@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from tokbench.errors import ConfigError
-from tokbench.native.compiled import chosen_module, is_installed
+from tokbench.native.kernel_choice import chosen_module, is_installed
 
 if TYPE_CHECKING:
     from types import ModuleType

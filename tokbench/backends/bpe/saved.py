@@ -15,7 +15,7 @@ from tokbench import store
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.merges import MERGES_NAME, dump_merges, pairs_of, parse_merges
 from tokbench.backends.bpe.reference import NUM_BYTES
-from tokbench.backends.bpe.split import SplitPattern, resolve_pattern
+from tokbench.backends.bpe.split_patterns import SplitPattern, resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.tokens import SpecialPolicy
@@ -112,7 +112,7 @@ def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:
     """
     import tokenizers
 
-    from tokbench.files.resources import bundled_files
+    from tokbench.files.bundled import bundled_files
 
     try:
         exported = tokenizers.Tokenizer.from_buffer(document)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from tokbench.backends.bpe.normalization import NfcAlignment, normalize
 from tokbench.backends.bpe.reference import NUM_BYTES
-from tokbench.backends.bpe.split import SplitPattern, split, split_offsets
+from tokbench.backends.bpe.split_patterns import SplitPattern, split, split_offsets
 from tokbench.core.base import TakesTemplate, utf8
 from tokbench.core.interfaces import Decoding, Encoded, TokenizerInfo
 from tokbench.core.post_processing import NOTHING, model_input
@@ -19,7 +19,7 @@ from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.token_table import MergeTable, TokenTable
 from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, ConversionError
-from tokbench.store.saving import SaveableTokenizer
+from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.dropout import DropoutEncoder
     from tokbench.backends.bpe.kernel import Decoder, Encoder, Kernel
     from tokbench.backends.bpe.reference import Merge
+    from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.interfaces import EncodedSpans, TextIdentity, TrainingRecord
-    from tokbench.core.models import ByteLevelBpe
-    from tokbench.core.spans import PieceTable
+    from tokbench.core.token_arrays import PieceTable
     from tokbench.core.tokens import ModelInput
 
 _MOST_DECODED = 1 << 24
@@ -215,7 +215,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
-        from tokbench.core.spans import divided, segmented
+        from tokbench.core.token_arrays import divided, segmented
 
         return divided(
             texts,
@@ -226,7 +226,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
 
     def _encode_tiled(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
         """The tokens of texts that the pattern leaves as they are: there they stand side by side."""
-        from tokbench.core.spans import TiledSpans
+        from tokbench.core.token_arrays import TiledSpans
 
         return TiledSpans(BpeTokenizer.encode_batch(self, texts, threads=threads), self._piece_table)
 
@@ -334,7 +334,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
 
     @cached_property
     def _piece_table(self) -> PieceTable:
-        from tokbench.core.spans import PieceTable
+        from tokbench.core.token_arrays import PieceTable
 
         return PieceTable.of(self._tokens)
 
@@ -358,8 +358,8 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         save(self, directory, overwrite=overwrite)
 
     def description(self) -> ByteLevelBpe:
-        """What it is made of; see `tokbench.core.models`."""
-        from tokbench.core.models import ByteLevelBpe
+        """What it is made of; see `tokbench.core.descriptions`."""
+        from tokbench.core.descriptions import ByteLevelBpe
 
         if self._description is not None:
             return self._description

@@ -13,7 +13,7 @@ from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.normalization import normalize
 from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tokens
 from tokbench.backends.bpe.saved import config_as_saved
-from tokbench.backends.bpe.split import resolve_pattern, split
+from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.base import utf8
 from tokbench.core.interfaces import ByteDocuments, TrainingRecord, files_read, reading_of, total_for
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.kernel import CountProgress, PretokenCounter
-    from tokbench.backends.bpe.split import SplitPattern
+    from tokbench.backends.bpe.split_patterns import SplitPattern
     from tokbench.core.interfaces import ByteSource, Progress
 
 _BATCH_CHARACTERS = 1 << 20

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.errors import ModelFormatError
-from tokbench.files.reading import load_json
+from tokbench.files.untrusted import load_json
 from tokbench.formats.tokenizer_config.files import config_files
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokbench.core.models import ByteLevelBpe
+from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def without_special(source: Source) -> Source:
 
 def write_ranks(source: Source, folder: Path) -> ByteLevelBpe:
     """A rank file. Raises `ConversionError` where ranks cannot say what the tokenizer does."""
-    from tokbench.formats.byte_level import ranks_of
+    from tokbench.formats.byte_level_bpe import ranks_of
     from tokbench.formats.tiktoken import dump_ranked
 
     description = source.description

@@ -13,7 +13,7 @@ from tokbench.bench.peers.files import (
     write_ranks,
 )
 from tokbench.bench.runner import Runner
-from tokbench.core.models import ByteLevelBpe
+from tokbench.core.descriptions import ByteLevelBpe
 
 if TYPE_CHECKING:
     from pathlib import Path

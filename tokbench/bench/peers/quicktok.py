@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from tokbench.bench.runner import Runner
-from tokbench.core.models import ByteLevelBpe
+from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:

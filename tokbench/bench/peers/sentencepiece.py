@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from tokbench.bench.runner import Runner
-from tokbench.core.models import SentencePieceModel
+from tokbench.core.descriptions import SentencePieceModel
 from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.convert.proof import Peer
+    from tokbench.core.descriptions import Description, PostProcessing
     from tokbench.core.interfaces import Tokenizer
-    from tokbench.core.models import Description, PostProcessing
 
 __all__ = ["ROLES", "TARGETS", "Product", "Source", "Target", "target_named", "undescribed"]
 

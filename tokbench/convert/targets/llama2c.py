@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.convert.kinds import kind_of
 from tokbench.convert.post_processing import lost, post_processing_of
 from tokbench.convert.proof import Peer
+from tokbench.convert.source_kinds import kind_of
 from tokbench.convert.targets import Product, Source, undescribed
 from tokbench.convert.targets.sentencepiece import proto_of
-from tokbench.core.models import HuggingFaceModel, SentencePieceModel
+from tokbench.core.descriptions import HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError
 from tokbench.formats.llama2c.vocabulary import DOMAIN, EXCLUDED, Llama2cTokenizer, dump_llama2c
 from tokbench.formats.sentencepiece.model import parse_model

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from tokbench.convert.post_processing import lost, post_processing_of
 from tokbench.convert.proof import Peer
-from tokbench.convert.rounding import no_rounding, rounding_of
+from tokbench.convert.score_rounding import no_rounding, rounding_of
 from tokbench.convert.targets import Product, Source, undescribed
-from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError
 from tokbench.formats.protobuf import length_field
 from tokbench.formats.sentencepiece.model import PieceType, parse_model
@@ -65,7 +65,7 @@ def _unigram(source: Source) -> UnigramModel | None:
     if not isinstance(source.description, HuggingFaceModel):
         return None
     from tokbench.formats.sentencepiece.unigram import model_of_unigram
-    from tokbench.libraries.huggingface.document import model_type, parse_document
+    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
 
     document = parse_document(source.description.document, source=source.tokenizer.info.name)
     return model_of_unigram(document) if model_type(document) == "Unigram" else None
@@ -89,8 +89,8 @@ def proto_of(source: Source) -> bytes:
 
 def _of_document(data: bytes, *, name: str) -> bytes:
     from tokbench.formats.sentencepiece.bpe import model_of_document
-    from tokbench.libraries.huggingface.document import model_type, parse_document
-    from tokbench.opening.provable import merge_pairs
+    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
+    from tokbench.opening.native_bpe import merge_pairs
 
     document = parse_document(data, source=name)
     if (kind := model_type(document)) == "Unigram":

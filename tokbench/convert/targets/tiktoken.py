@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tokbench.convert.kinds import kind_of
 from tokbench.convert.post_processing import lost
 from tokbench.convert.proof import Peer
+from tokbench.convert.source_kinds import kind_of
 from tokbench.convert.targets import Product, Source, undescribed
-from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError
-from tokbench.formats.byte_level import ranks_of
+from tokbench.formats.byte_level_bpe import ranks_of
 from tokbench.formats.tiktoken import dump_ranked, parse_ranks, to_encoding
-from tokbench.libraries.huggingface.document import model_type, parse_document
-from tokbench.opening.document_tokens import AddedTokens, NotProvableError, overlapping
-from tokbench.opening.provable import document_bpe
+from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
+from tokbench.opening.native_bpe import document_bpe
+from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotProvableError, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

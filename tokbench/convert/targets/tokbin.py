@@ -9,11 +9,11 @@ from tokbench.convert.post_processing import post_processing_of
 from tokbench.convert.proof import entry_of, peer_of
 from tokbench.convert.proof_inputs import InputCall
 from tokbench.convert.targets import Product, Source, undescribed
-from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError
-from tokbench.formats.byte_level import listed_merges
+from tokbench.formats.byte_level_bpe import listed_merges
 from tokbench.formats.tokbin import Kind, Model, Texts
 from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin, merge_scores
 from tokbench.formats.tokenizer_config.fields import config_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.convert.proof import Peer
-    from tokbench.core.models import PostProcessing
+    from tokbench.core.descriptions import PostProcessing
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 
@@ -125,7 +125,7 @@ def _sentencepiece(source: Source, description: SentencePieceModel) -> TokbinCon
 def _tokenizer_json(source: Source, description: HuggingFaceModel) -> TokbinContents:
     import tokenizers
 
-    from tokbench.libraries.huggingface.document import (
+    from tokbench.libraries.huggingface.tokenizer_json import (
         model_type,
         parse_document,
         piece_spelling,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tokbench.convert.post_processing import kept, post_processing_of, unwritten
 from tokbench.convert.proof import Peer
 from tokbench.convert.proof_inputs import InputCall
-from tokbench.convert.rounding import Rounding, no_rounding, rounding_of
+from tokbench.convert.score_rounding import Rounding, no_rounding, rounding_of
 from tokbench.convert.targets import Product, Source, undescribed
-from tokbench.core.models import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
+from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.tokens import ModelInput
 from tokbench.formats.tokenizer_config.fields import config_of
 
@@ -160,7 +160,7 @@ def _library_opens(path: Path) -> Any:
 
 
 def _byte_level(description: ByteLevelBpe) -> bytes:
-    from tokbench.formats.byte_level import listed_merges, needs_whole_tokens_first, ordinary_tokens
+    from tokbench.formats.byte_level_bpe import listed_merges, needs_whole_tokens_first, ordinary_tokens
     from tokbench.formats.tokenizer_json import dump_byte_level_bpe, for_oniguruma
 
     merges = listed_merges(description)

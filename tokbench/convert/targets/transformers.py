@@ -18,7 +18,7 @@ from tokbench.convert.roles import model_config
 from tokbench.convert.targets import Product, Source
 from tokbench.convert.targets.tokenizers import document_of, restricted, scores_of
 from tokbench.convert.transformers_calls import input_calls, quiet
-from tokbench.core.models import HuggingFaceModel, SentencePieceModel
+from tokbench.core.descriptions import HuggingFaceModel, SentencePieceModel
 from tokbench.errors import BackendUnavailableError
 from tokbench.formats.tokenizer_config.fields import config_of
 from tokbench.formats.tokenizer_config.files import config_files
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from tokbench.core.models import Description, PostProcessing
+    from tokbench.core.descriptions import Description, PostProcessing
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _SPECIAL_NOTE = (
@@ -81,7 +81,7 @@ def _has_token_types(description: Description | None, done: PostProcessing) -> b
         return False
     if not any(part.type_id for part in done.template.pair):
         return False
-    from tokbench.libraries.huggingface.document import model_type, parse_document
+    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
 
     return model_type(parse_document(description.document, source="the tokenizer")) == "WordPiece"
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokbench.convert.kinds import kind_of
 from tokbench.convert.post_processing import kept, lost, post_processing_of
 from tokbench.convert.proof import Peer
 from tokbench.convert.proof_inputs import InputCall
+from tokbench.convert.source_kinds import kind_of
 from tokbench.convert.targets import Product, Source, undescribed
 from tokbench.convert.targets.tokenizers import undecoded_ids
-from tokbench.core.models import HuggingFaceModel, PostProcessing
+from tokbench.core.descriptions import HuggingFaceModel, PostProcessing
 from tokbench.core.tokens import ModelInput
 from tokbench.errors import ConversionError
 from tokbench.formats.post_processors import parse_post_processing, spelled_template
-from tokbench.libraries.huggingface.document import model_type, parse_document
+from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.core.models import Template
+    from tokbench.core.descriptions import Template
 
 _MODEL = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
 _WHITE_SPACE = "\t\v\f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(

@@ -29,7 +29,7 @@ from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.core.models import PostProcessing
+    from tokbench.core.descriptions import PostProcessing
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
 _SPECIAL = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.models import TokenFlags
+from tokbench.core.descriptions import TokenFlags
 from tokbench.formats.post_processors import (
     UnknownPostProcessingError,
     dump_post_processing,
@@ -15,7 +15,7 @@ from tokbench.formats.post_processors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokbench.core.models import PostProcessing
+    from tokbench.core.descriptions import PostProcessing
 
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
@@ -31,7 +31,7 @@ def dump_input(token_flags: Mapping[str, TokenFlags], post_processing: PostProce
 def parse_input(data: bytes) -> tuple[dict[str, TokenFlags], PostProcessing]:
     """What such bytes say. Raises `ValueError` for others.
 
-    >>> from tokbench.core.models import PostProcessing
+    >>> from tokbench.core.descriptions import PostProcessing
     >>> parse_input(dump_input({"<mask>": TokenFlags(lstrip=True)}, PostProcessing()))[0]["<mask>"].lstrip
     True
     """

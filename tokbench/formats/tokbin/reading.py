@@ -40,7 +40,7 @@ from tokbench.formats.tokenizer_config.files import load_config
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokbench.core.models import PostProcessing, TokenFlags
+    from tokbench.core.descriptions import PostProcessing, TokenFlags
 
 _NO_ID = int(Kind.NONE)  # an enumeration takes its time over each look at it
 _RESTORE = "the file is damaged: convert again, or restore it"

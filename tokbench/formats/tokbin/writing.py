@@ -33,7 +33,7 @@ from tokbench.formats.tokbin.layout import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.core.models import PostProcessing, TokenFlags
+    from tokbench.core.descriptions import PostProcessing, TokenFlags
 
 _MAX_U32 = 2**32 - 1
 _PACKED_HARD = 9

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.formats.tokenizer_json import from_byte_level
-from tokbench.libraries.huggingface.document import byte_of, steps
+from tokbench.libraries.huggingface.tokenizer_json import byte_of, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

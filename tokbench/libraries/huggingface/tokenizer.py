@@ -19,20 +19,20 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.base import TakesTemplate, utf8
+from tokbench.core.descriptions import HuggingFaceModel
 from tokbench.core.interfaces import Decoding, Encoded, EncodedSpans, TokenizerInfo
-from tokbench.core.models import HuggingFaceModel
-from tokbench.core.spans import KIND_NUMBERS, PieceTable
 from tokbench.core.special_tokens import check_policy
+from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable
 from tokbench.core.tokens import ModelInput, Segmentation, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError, TextError, TokbenchError
-from tokbench.libraries.huggingface import document as reading
+from tokbench.libraries.huggingface import tokenizer_json as reading
+from tokbench.libraries.huggingface.added_tokens import laid_out
 from tokbench.libraries.huggingface.decoding import decodes_from_left, joined_pieces
-from tokbench.libraries.huggingface.entries import laid_out
-from tokbench.libraries.huggingface.spans import byte_offsets, own_places, own_spans
-from tokbench.libraries.word_cache.cutting import are_long, document_cut
-from tokbench.libraries.word_cache.side_by_side import Lines
-from tokbench.libraries.word_cache.stretches import StretchMemo
-from tokbench.store.saving import SaveableTokenizer
+from tokbench.libraries.huggingface.offsets import byte_offsets, own_places, own_spans
+from tokbench.libraries.word_cache.cache import StretchMemo
+from tokbench.libraries.word_cache.cut_points import are_long, document_cut
+from tokbench.libraries.word_cache.joined_words import Lines
+from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.core.interfaces import TrainingRecord
+    from tokbench.libraries.huggingface.added_tokens import EntryLayout
     from tokbench.libraries.huggingface.decoding import JoinedPieces
-    from tokbench.libraries.huggingface.entries import EntryLayout
 
 _BATCH = 1024
 
@@ -432,7 +432,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
     # --- what it is made of -------------------------------------------------------------------
 
     def description(self) -> HuggingFaceModel:
-        """What it is made of; see `tokbench.core.models`."""
+        """What it is made of; see `tokbench.core.descriptions`."""
         return HuggingFaceModel(document=self.document, special_tokens=self.info.special_tokens)
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:

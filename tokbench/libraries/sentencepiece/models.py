@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from tokbench.core.descriptions import PostProcessing
     from tokbench.core.interfaces import TextIdentity, TrainingRecord
-    from tokbench.core.models import PostProcessing
 
 
 def open_model(

@@ -30,7 +30,7 @@ import numpy as np
 from tokbench.core.base import TakesTemplate, utf8
 from tokbench.core.interfaces import Decoding, Encoded, TokenizerInfo
 from tokbench.core.post_processing import NOTHING, model_input
-from tokbench.core.spans import offsets_of, segmented
+from tokbench.core.token_arrays import offsets_of, segmented
 from tokbench.core.tokens import ModelInput, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ModelFormatError
 from tokbench.formats.sentencepiece.model import (
@@ -42,8 +42,8 @@ from tokbench.formats.sentencepiece.model import (
 )
 from tokbench.libraries.sentencepiece.bytes import Found, found_pieces, own_spans
 from tokbench.libraries.sentencepiece.sampling import Lexicon
-from tokbench.libraries.word_cache.cutting import are_long, model_cut
-from tokbench.store.saving import SaveableTokenizer
+from tokbench.libraries.word_cache.cut_points import are_long, model_cut
+from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sentencepiece import SentencePieceProcessor
 
+    from tokbench.core.descriptions import PostProcessing, SentencePieceModel
     from tokbench.core.interfaces import EncodedSpans, TextIdentity, TrainingRecord
-    from tokbench.core.models import PostProcessing, SentencePieceModel
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.denormalizer import Denormalizer
-    from tokbench.libraries.sentencepiece.spans import SpanFinder
-    from tokbench.libraries.word_cache.stretches import StretchMemo
+    from tokbench.libraries.sentencepiece.offsets import SpanFinder
+    from tokbench.libraries.word_cache.cache import StretchMemo
 
 MODEL_NAME = "tokenizer.model"
 
@@ -166,8 +166,8 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
     @cached_property
     def _memo(self) -> StretchMemo | None:
-        from tokbench.libraries.word_cache.side_by_side import SpacedWords
-        from tokbench.libraries.word_cache.stretches import StretchMemo, without_places
+        from tokbench.libraries.word_cache.cache import StretchMemo, without_places
+        from tokbench.libraries.word_cache.joined_words import SpacedWords
 
         cut = model_cut(self.model)
         if cut is None:
@@ -215,7 +215,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
     @cached_property
     def _span_finder(self) -> SpanFinder:
-        from tokbench.libraries.sentencepiece.spans import SpanFinder
+        from tokbench.libraries.sentencepiece.offsets import SpanFinder
 
         return SpanFinder(self.model, self._processor, kinds=self._kinds)
 
@@ -331,8 +331,8 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         )
 
     def description(self) -> SentencePieceModel:
-        """What it is made of; see `tokbench.core.models`."""
-        from tokbench.core.models import SentencePieceModel
+        """What it is made of; see `tokbench.core.descriptions`."""
+        from tokbench.core.descriptions import SentencePieceModel
 
         return SentencePieceModel(
             proto=self.proto,

@@ -24,10 +24,10 @@ from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece.model import ModelType, PieceType, parse_model
 from tokbench.formats.sentencepiece.unigram_scores import with_rounded_scores
 from tokbench.libraries.sentencepiece.config import NUM_BYTES, UnigramConfig
-from tokbench.libraries.sentencepiece.lines import Lines, drawn
 from tokbench.libraries.sentencepiece.models import open_model
-from tokbench.libraries.sentencepiece.steps import AddedPieces, PruningRounds
 from tokbench.libraries.sentencepiece.tokenizer import library
+from tokbench.libraries.sentencepiece.training_log import Lines, drawn
+from tokbench.libraries.sentencepiece.training_progress import AddedPieces, PruningRounds
 from tokbench.libraries.sentencepiece.worker import FAILED
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.spans import offsets_of
-from tokbench.libraries.word_cache.cutting import CUTS
+from tokbench.core.token_arrays import offsets_of
+from tokbench.libraries.word_cache.cut_points import CUTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 class Numbering:
-    """See `tokbench.libraries.word_cache.numbering.Numbering`."""
+    """See `tokbench.libraries.word_cache.word_numbers.Numbering`."""
 
     def __init__(self, cut: str) -> None:
         if cut not in CUTS:

@@ -1,4 +1,4 @@
-// Where stretches of a text begin and end: what `tokbench/libraries/word_cache/cutting.py` says in regular expressions.
+// Where stretches of a text begin and end: what `tokbench/libraries/word_cache/cut_points.py` says in regular expressions.
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from tokbench.evaluation.ranking import best_of
-from tokbench.evaluation.wording import significant
+from tokbench.evaluation.sentences import significant
 from tokbench.metrics.catalogue import metric_named
 from tokbench.render.comparison.costs import cost_columns, model_of
 from tokbench.render.figures import (

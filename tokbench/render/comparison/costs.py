@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokbench.evaluation.recommending import described
-from tokbench.evaluation.wording import significant
+from tokbench.evaluation.recommendation import described
+from tokbench.evaluation.sentences import significant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.evaluation.documents import comparison_document
+from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.figures import Figure
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.comparison.columns import BEST, headline_of, legend_lines

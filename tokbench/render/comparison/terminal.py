@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.core.plurals import counted
+from tokbench.evaluation.holdout import gaps_of
 from tokbench.evaluation.ranking import in_order
-from tokbench.evaluation.splitting import gaps_of
 from tokbench.render.comparison.columns import (
     BEST,
     PEAK,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench import __version__
 from tokbench.core.tokens import TokenKind
 from tokbench.errors import BackendUnavailableError
-from tokbench.evaluation.splitting import gaps_of
+from tokbench.evaluation.holdout import gaps_of
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.charts import comparison as charts
 from tokbench.render.charts.drawing import require_vl_convert, svg
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.report import Report
     from tokbench.evaluation.samples import Sample
-    from tokbench.evaluation.sweeping import Sweep
+    from tokbench.evaluation.sweep import Sweep
     from tokbench.metrics.catalogue import Metric
     from tokbench.render.cells import Table
     from tokbench.render.charts.layout import Spec

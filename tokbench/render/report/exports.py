@@ -6,8 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
+from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.costs import cost_document
-from tokbench.evaluation.documents import comparison_document
 from tokbench.metrics.catalogue import metric_named
 from tokbench.render.comparison.costs import model_of
 from tokbench.render.comparison.exports import (

@@ -6,10 +6,10 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
+from tokbench.evaluation.comparison_json import figure_document, mix_document
 from tokbench.evaluation.costs import cost_document
-from tokbench.evaluation.documents import figure_document, mix_document
-from tokbench.evaluation.recommending import METHOD
-from tokbench.evaluation.sweeping import SWEPT
+from tokbench.evaluation.recommendation import METHOD
+from tokbench.evaluation.sweep import SWEPT
 from tokbench.render.comparison.costs import cost_columns
 from tokbench.render.comparison.exports import latex_notes, latex_of, markdown_notes, markdown_of
 from tokbench.render.sweep.tables import (
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tokbench.evaluation.figures import Figure
-    from tokbench.evaluation.sweeping import Sweep, SweepPoint
+    from tokbench.evaluation.sweep import Sweep, SweepPoint
     from tokbench.render.cells import Table
     from tokbench.render.comparison.exports import Form
 

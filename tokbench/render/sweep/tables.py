@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted
-from tokbench.evaluation.recommending import METHOD
-from tokbench.evaluation.splitting import gaps_of
-from tokbench.evaluation.sweeping import SWEPT
-from tokbench.evaluation.wording import significant
+from tokbench.evaluation.holdout import gaps_of
+from tokbench.evaluation.recommendation import METHOD
+from tokbench.evaluation.sentences import significant
+from tokbench.evaluation.sweep import SWEPT
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.cells import NONE, Cell, Column, Table, name_cell
 from tokbench.render.comparison.costs import cost_columns, model_of
@@ -19,7 +19,7 @@ from tokbench.render.tables import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.evaluation.sweeping import Sweep, SweepPoint
+    from tokbench.evaluation.sweep import Sweep, SweepPoint
     from tokbench.metrics.catalogue import Metric
 
 _GROUPS_DRAWN = 7

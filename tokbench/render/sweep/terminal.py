@@ -23,7 +23,7 @@ from tokbench.render.tables import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tokbench.evaluation.sweeping import Sweep
+    from tokbench.evaluation.sweep import Sweep
 
 _BAR_WIDTH = 16
 _COMPRESSION = METRICS["bytes_per_token"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe import reference
 from tokbench.backends.bpe.fallback.splitting import named_pattern
-from tokbench.backends.bpe.split import split
+from tokbench.backends.bpe.split_patterns import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable

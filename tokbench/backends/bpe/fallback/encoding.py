@@ -10,7 +10,7 @@ import numpy as np
 
 from tokbench.backends.bpe import reference
 from tokbench.backends.bpe.fallback.splitting import named_pattern
-from tokbench.backends.bpe.split import split
+from tokbench.backends.bpe.split_patterns import split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.backends.bpe.split import PATTERN_NAMES, resolve_pattern, split_offsets
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern, split_offsets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tokbench.backends.bpe.split import SplitPattern
+    from tokbench.backends.bpe.split_patterns import SplitPattern
 
 
 def split(pattern: str, text: bytes) -> NDArray[np.int64]:

@@ -1,0 +1,182 @@
+"""A whole benchmark: who takes part, who gives the same ids, and how fast those are."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokbench.bench import measurements
+from tokbench.bench.entrants import entrant_of, first_line, is_of_library, peer_of
+from tokbench.bench.equality import Expected
+from tokbench.bench.machine import processors, this_machine
+from tokbench.bench.memory import peak_of, write_texts
+from tokbench.bench.results import PARTS, Bench, Entry, Figure, LeftOut
+from tokbench.bench.timing import Spread, ratios
+from tokbench.core.interfaces import no_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tokbench.bench.entrants import Entrant, Subject
+    from tokbench.bench.measurements import Rounds
+    from tokbench.bench.peers import Peer
+    from tokbench.bench.sample import Sample
+    from tokbench.core.interfaces import Progress
+
+
+def run_bench(
+    subjects: Sequence[Subject],
+    sample: Sample,
+    *,
+    peers: Sequence[Peer] = (),
+    parts: Sequence[str] = PARTS,
+    runs: int = 5,
+    seconds: float = 5.0,
+    threads: int | None = None,
+    progress: Progress = no_progress,
+) -> Bench:
+    """Time tokenizers, and the same tokenizers in other libraries, on the same text.
+
+    Args:
+        subjects: at least one; the first is the baseline.
+        sample: what is encoded.
+        peers: the libraries; one that is not installed, or cannot run a tokenizer, is left out and told of.
+        parts: which of `PARTS` to measure.
+        runs: rounds at most.
+        seconds: what each may take for one measurement; each has one round at least.
+        threads: of a batch; None takes every processor.
+        progress: told how far it is.
+
+    Raises:
+        StoreError, ModelFormatError, ConfigError: a tokenizer that cannot be opened.
+        TextError: one that cannot encode the text.
+    """
+    budget = measurements.Budget(runs, seconds, threads or processors(), processors())
+    with tempfile.TemporaryDirectory(prefix="tokbench-bench-") as folder:
+        field = _Field(subjects, sample, peers, Path(folder), budget=budget, progress=progress)
+        found = field.measured([part for part in PARTS if part in parts])
+    return Bench(
+        entries=tuple(_entry(entrant, found, baseline=subjects[0].name) for entrant in field.entrants),
+        baseline=subjects[0].name,
+        parts=tuple(part for part in PARTS if part in parts),
+        documents=len(sample.texts),
+        num_bytes=sample.num_bytes,
+        prompts=len(sample.prompts),
+        threads=budget.threads,
+        runs=runs,
+        machine=this_machine(),
+        left_out=tuple(field.left_out),
+    )
+
+
+class _Field:
+    """Those that take part.
+
+    Attributes:
+        entrants: also those that gave other ids.
+        left_out: the peers that could not be had.
+    """
+
+    def __init__(
+        self,
+        subjects: Sequence[Subject],
+        sample: Sample,
+        peers: Sequence[Peer],
+        folder: Path,
+        *,
+        budget: measurements.Budget,
+        progress: Progress,
+    ) -> None:
+        self.entrants: list[Entrant] = []
+        self.left_out = [
+            LeftOut(None, peer.name, f"not installed: pip install {peer.name}")
+            for peer in peers
+            if not peer.is_installed
+        ]
+        self._sample, self._budget, self._progress, self._folder = sample, budget, progress, folder
+        self._ids: dict[str, list[int]] = {}
+        installed = [peer for peer in peers if peer.is_installed]
+        total = len(subjects) * (1 + len(installed))
+        for number, subject in enumerate(subjects):
+            progress("checking", number * (1 + len(installed)), total, "tokenizers")
+            ours, tokenizer = entrant_of(subject)
+            expected = Expected(ours.runner, sample)
+            self._ids[subject.name] = expected.ids
+            self._enter(ours, expected)
+            for place, peer in enumerate(installed, 1):
+                progress("checking", number * (1 + len(installed)) + place, total, "tokenizers")
+                entrant = peer_of(subject, tokenizer, peer, folder / f"{number}-{peer.name}")
+                if isinstance(entrant, str):
+                    self.left_out.append(LeftOut(subject.name, peer.name, entrant))
+                else:
+                    self._enter(entrant, expected)
+
+    def measured(self, parts: Sequence[str]) -> dict[str, Rounds]:
+        """Measure → entrant → a number for each round."""
+        equal = [entrant for entrant in self.entrants if entrant.difference is None]
+        found: dict[str, Rounds] = {}
+        steps = self._steps(equal, parts)
+        for number, (name, step) in enumerate(steps):
+            self._progress(name, number, len(steps), "measurements")
+            found |= step()
+        return found
+
+    def _steps(
+        self, equal: list[Entrant], parts: Sequence[str]
+    ) -> list[tuple[str, Callable[[], dict[str, Rounds]]]]:
+        sample, budget = self._sample, self._budget
+        steps: dict[str, Callable[[], dict[str, Rounds]]] = {
+            "encode": partial(measurements.encoding, equal, sample, budget),
+            "batch": partial(measurements.batches, equal, sample, budget),
+            "latency": partial(measurements.latencies, equal, sample, budget),
+            "lookup": partial(measurements.lookups, equal, self._ids, budget),
+            "memory": partial(self._peaks, equal),
+        }
+        chosen = [(part, steps[part]) for part in parts if part in steps]
+        if {"encode", "load"} & set(parts):
+            chosen.insert(0, ("load", partial(self._openings, equal, parts)))
+        return chosen
+
+    def _openings(self, equal: list[Entrant], parts: Sequence[str]) -> dict[str, Rounds]:
+        found = measurements.opening(equal, self._sample, self._budget)
+        part_of = {"load": "load", "cold": "encode"}
+        return {name: rounds for name, rounds in found.items() if part_of[name] in parts}
+
+    def _peaks(self, equal: Iterable[Entrant]) -> dict[str, Rounds]:
+        texts = self._folder / "texts.jsonl"
+        write_texts(self._sample.texts, texts)
+        peaks = {entrant.name: peak_of(entrant, texts) for entrant in equal}
+        return {"memory": {name: [peak / 1e6] for name, peak in peaks.items() if peak is not None}}
+
+    def _enter(self, entrant: Entrant, expected: Expected) -> None:
+        threads = sorted({1, self._budget.threads})
+        counts = [
+            count for count in threads if entrant.runner.can_batch(count, processors=self._budget.processors)
+        ]
+        try:
+            entrant.difference = expected.difference(entrant.runner, threads=counts)
+        except BaseException as error:
+            if entrant.peer is None or not is_of_library(error):
+                raise
+            entrant.difference = f"it fails: {first_line(error)}"
+        self.entrants.append(entrant)
+
+
+def _entry(entrant: Entrant, found: dict[str, Rounds], *, baseline: str) -> Entry:
+    figures = {}
+    for name, rounds in found.items():
+        if values := rounds.get(entrant.name):
+            base = rounds.get(baseline)
+            ratio = ratios(values, base) if base and entrant.name != baseline else None
+            figures[name] = Figure(Spread.of(values), ratio)
+    return Entry(
+        name=entrant.name,
+        tokenizer=entrant.tokenizer,
+        peer=entrant.peer,
+        version=entrant.runner.version,
+        vocab_size=entrant.vocab_size,
+        figures=figures,
+        difference=entrant.difference,
+    )

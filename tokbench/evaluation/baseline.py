@@ -1,0 +1,247 @@
+"""An older comparison, as `tokbench compare --json` printed it, whose figures may not become worse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConfigError
+from tokbench.evaluation.aggregation import AGGREGATIONS
+from tokbench.evaluation.comparison_json import SCHEMA
+from tokbench.evaluation.thresholds import GINI, PREMIUM, Gate, check_metric, parse_number
+from tokbench.metrics.catalogue import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from tokbench.evaluation.aggregation import Aggregation
+    from tokbench.evaluation.comparison import Comparison
+
+_WRITE_AGAIN = "write it again with `tokbench compare --json`"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Which figures are held to what they were, and how much worse they may be.
+
+    A figure is named by its metric, or for one group by GROUP:METRIC, which goes before.
+
+    Attributes:
+        only: the names of those that are held; all where there are none.
+        excepted: the names of those that are not.
+        tolerance: by what share of the older figure any may be worse.
+        tolerances: name → the same of that figure.
+    """
+
+    only: frozenset[str] = frozenset()
+    excepted: frozenset[str] = frozenset()
+    tolerance: float = 0.0
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+
+    def holds(self, metric: str, group: str | None) -> bool:
+        """Whether a figure is held."""
+        names = _names(metric, group)
+        return (not self.only or not self.only.isdisjoint(names)) and self.excepted.isdisjoint(names)
+
+    def check(self, known: Collection[str]) -> None:
+        """Raise `ConfigError` for a name that no figure has; what a whole metric lacks need not be excepted."""
+        of_groups = (name for name in (*self.excepted, *self.tolerances) if ":" in name)
+        for name in (*sorted(self.only), *of_groups):
+            if name not in known:
+                raise ConfigError(
+                    f"the baseline holds no figure {name!r}",
+                    hint="--only, --except and --tolerance name a METRIC that can become worse, or GROUP:METRIC",
+                )
+
+    def of(self, metric: str, group: str | None) -> float:
+        """By what share a figure may be worse."""
+        known = (self.tolerances[name] for name in _names(metric, group) if name in self.tolerances)
+        return next(known, self.tolerance)
+
+
+def _names(metric: str, group: str | None) -> list[str]:
+    """What a figure may be called, the closest name first."""
+    return [metric] if group is None else [f"{group}:{metric}", metric]
+
+
+def parse_holding(
+    *, only: Iterable[str] = (), excepted: Iterable[str] = (), tolerances: Iterable[str] = ()
+) -> Holding:
+    """What to hold, as it is written: METRIC, several of them with commas, or GROUP:METRIC; a tolerance is SHARE, or
+    METRIC=SHARE.
+
+    Raises:
+        ConfigError: a metric that there is not, or a share below 0.
+
+    >>> held = parse_holding(only=["unk_rate"], tolerances=["1%", "de:unk_rate=5%"])
+    >>> held.holds("unk_rate", "de"), held.holds("gini", None), held.of("unk_rate", "de"), held.of("unk_rate", "en")
+    (True, False, 0.05, 0.01)
+    """
+    general = 0.0
+    named: dict[str, float] = {}
+    for text in tolerances:
+        name, equals, share = text.rpartition("=")
+        allowed = parse_number(share)
+        if allowed < 0:
+            raise ConfigError(f"a tolerance of {allowed:.2%} is below 0", hint="write 0, or a share as 1%")
+        if equals:
+            named[_checked(name)] = allowed
+        else:
+            general = allowed
+    return Holding(frozenset(_listed(only)), frozenset(_listed(excepted)), general, named)
+
+
+def _listed(texts: Iterable[str]) -> Iterator[str]:
+    """The names in some lists; a group may have a comma in its name. Raises `ConfigError`."""
+    for text in texts:
+        names = [text] if ":" in text else text.split(",")
+        yield from map(_checked, names)
+
+
+def _checked(name: str) -> str:
+    """A name of a figure. Raises `ConfigError` with the nearest ones."""
+    group, colon, metric = name.strip().rpartition(":")
+    check_metric(metric.strip(), of_group=bool(colon))
+    return f"{group}{colon}{metric.strip()}"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedComparison:
+    """What an older comparison says, checked.
+
+    Attributes:
+        aggregation: how documents became one figure.
+        fingerprint: of the documents that it was made on.
+        documents: how many these were; None where it does not say.
+        num_bytes: their UTF-8 bytes; None where it does not say.
+        arguments: what was asked for that is not so by default.
+        was_held_out: whether its text was held out of training.
+        reference: the language that its premiums are taken over; None where it has none.
+        tokenizers: name → what it says of it.
+    """
+
+    aggregation: Aggregation
+    fingerprint: str | None
+    documents: int | None
+    num_bytes: int | None
+    arguments: Mapping[str, Any]
+    was_held_out: bool
+    reference: str | None
+    tokenizers: Mapping[str, _Figures]
+
+    def gates(self, names: Sequence[str], holding: Holding) -> Iterator[Gate]:
+        """The figures as bounds: those on all text and of groups that have a direction, premiums and Gini.
+
+        Args:
+            names: the tokenizers that are judged now; one that was called otherwise then is taken for the
+                only one of the older comparison.
+            holding: which of them, and how much worse they may be.
+
+        Raises:
+            ConfigError: there was no such tokenizer, or it had no such figure.
+        """
+        for name in names:
+            figures = self._figures_of(name)
+            holding.check({each for metric, group, *_ in figures for each in _names(metric, group)})
+            for metric, group, is_min, value in figures:
+                if not holding.holds(metric, group):
+                    continue
+                allowed = holding.of(metric, group) * abs(value)
+                yield Gate(
+                    metric=metric,
+                    group=group,
+                    bound="min" if is_min else "max",
+                    limit=value - allowed if is_min else value + allowed,
+                    was=value,
+                    tokenizer=name,
+                )
+
+    def _figures_of(self, name: str) -> _Figures:
+        if name in self.tokenizers:
+            return self.tokenizers[name]
+        if len(self.tokenizers) == 1:
+            return next(iter(self.tokenizers.values()))
+        raise ConfigError(
+            f"the baseline has no tokenizer {name!r}", hint=f"it has {', '.join(self.tokenizers)}"
+        )
+
+
+_Figures = list[tuple[str, str | None, bool, float]]
+"""Metric, group, whether more is better, value."""
+
+
+def read_saved(saved: Any) -> SavedComparison:
+    """Check what `tokbench compare --json` printed. Raises `ConfigError` where it is no such document."""
+    if not isinstance(saved, dict) or saved.get("schema") != SCHEMA:
+        raise ConfigError(
+            f"the baseline is no {SCHEMA} document", hint="write it with `tokbench compare --json`"
+        )
+    try:
+        corpus = saved.get("corpus") or {}
+        aggregation = saved.get("aggregation", "pooled")
+        if aggregation not in AGGREGATIONS:
+            raise TypeError(aggregation)
+        fairness = [one["fairness"] for one in saved["tokenizers"] if one.get("fairness")]
+        return SavedComparison(
+            aggregation=aggregation,
+            fingerprint=_of_type(corpus.get("fingerprint"), str),
+            documents=_of_type(corpus.get("documents"), int),
+            num_bytes=_of_type(corpus.get("bytes"), int),
+            arguments=_of_type(saved.get("arguments"), dict) or {},
+            was_held_out=saved.get("training") is not None,
+            reference=_of_type(fairness[0]["reference"], str) if fairness else None,
+            tokenizers={_of_type(one["name"], str) or "": list(_figures(one)) for one in saved["tokenizers"]},
+        )
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"the baseline is damaged: {error!r}", hint=_WRITE_AGAIN) from None
+
+
+def _of_type(value: Any, kind: type) -> Any:
+    """A value, which may be missing. Raises `TypeError` for another type."""
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(value)
+    return value
+
+
+def _figures(one: Mapping[str, Any]) -> Iterator[tuple[str, str | None, bool, float]]:
+    """Every figure of a tokenizer that can become worse; those of an only group are those of all text."""
+    groups = list((one.get("groups") or {}).items())
+    for group, figures in [(None, one["metrics"]), *groups]:
+        for name, metric in METRICS.items():
+            value = figures[name]["value"] if name in figures else None
+            if group is not None and len(groups) == 1:
+                continue
+            if metric.direction != "neither" and value is not None:
+                yield name, group, metric.direction == "higher", float(_number(value))
+    fairness = one.get("fairness") or {}
+    for group, premium in [(None, fairness.get("max_premium")), *(fairness.get("premiums") or {}).items()]:
+        if premium is not None and group != fairness["reference"]:
+            yield PREMIUM, group, False, float(_number(premium))
+    if fairness.get("gini") is not None:
+        yield GINI, None, False, float(_number(fairness["gini"]))
+
+
+def _number(value: Any) -> float:
+    """Raises `TypeError` for what is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
+        raise TypeError(value)
+    return value
+
+
+def other_text_error(saved: SavedComparison, comparison: Comparison) -> ConfigError:
+    """What is said where a comparison is of another text than an older one."""
+    theirs = "another text"
+    if saved.documents is not None and saved.num_bytes is not None:
+        theirs = f"{saved.num_bytes:,} bytes in {_documents(saved.documents)}"
+    ours = f"{comparison.num_bytes:,} bytes in {_documents(comparison.documents)}"
+    if saved.was_held_out:
+        theirs += ", held out of training"
+    return ConfigError(
+        f"this is another text than the baseline's: {ours}, where that had {theirs}",
+        hint="name the baseline's text, with its --documents; or compare with it all the same (--other-text)",
+    )
+
+
+def _documents(documents: int) -> str:
+    """A number of documents."""
+    return f"{documents:,} document{'s' * (documents != 1)}"

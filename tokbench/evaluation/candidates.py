@@ -1,0 +1,210 @@
+"""Tokenizers trained to be compared: the same text, the same vocabulary size, one for each algorithm."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.interfaces import AdvisesTrainingSize, files_read, no_progress
+from tokbench.errors import TrainingError
+from tokbench.evaluation.training_process import trained_apart
+from tokbench.registry import get_backend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.evaluation.holdout import Split
+
+BACKENDS = ("bpe", "sentencepiece", "wordpiece", "unigram")
+BASELINES = ("byte", "char")
+
+_SMALLEST, _LARGEST = 512, 32_768
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A tokenizer to be judged, and what is known of how it came about.
+
+    Attributes:
+        tokenizer: it.
+        training_seconds: wall time of its training; None for one that existed.
+        training_bytes: the UTF-8 bytes that it learned from; None where that is not known.
+        training_peak_bytes: that a process which did nothing but train had resident at its peak, with the
+            interpreter and the library; None where that is not known.
+        notes: what the reader of its figures has to know, a sentence each.
+    """
+
+    tokenizer: Tokenizer
+    training_seconds: float | None = None
+    training_bytes: int | None = None
+    training_peak_bytes: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """What was trained.
+
+    Attributes:
+        contestants: one for each algorithm that could be trained.
+        vocab_size: the size that they have in common.
+        left_out: backend → why it could not be trained at that size.
+    """
+
+    contestants: tuple[Contestant, ...]
+    vocab_size: int
+    left_out: dict[str, str]
+
+
+def train_contestants(
+    split: Split,
+    *,
+    backends: Sequence[str] = BACKENDS,
+    baselines: Sequence[str] = BASELINES,
+    vocab_size: int | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    memory: bool = False,
+    progress: Progress = no_progress,
+) -> Contest:
+    """Train one tokenizer for each algorithm, all of one size.
+
+    Args:
+        split: what they learn from.
+        backends: the algorithms.
+        baselines: those that are trained beside them, at the size that is theirs.
+        vocab_size: the size; by default one that fits the text and that every algorithm can fill.
+        threads: for those that have threads.
+        seed: draws the sample that slow algorithms learn from.
+        memory: whether to tell the memory of each training, each in a process of its own.
+        progress: told how far it is, with the algorithm's name before the phase.
+
+    Raises:
+        TrainingError: no algorithm could be trained.
+        UnknownBackendError, ConfigError, CorpusError: as `tokbench.train`.
+    """
+    options: dict[str, Any] = {"threads": threads, "seed": seed, "memory": memory}
+    size = _fitting_size(split.training_bytes) if vocab_size is None else vocab_size
+    for attempt in range(1, _ATTEMPTS + 1):
+        trained, left_out = _train_all(split, backends, vocab_size=size, progress=progress, **options)
+        is_last = vocab_size is not None or attempt == _ATTEMPTS
+        wanted = size if is_last else _better_size(size, trained, left_out)
+        if wanted == size:
+            break
+        size = wanted
+    if not trained:
+        raise TrainingError(
+            f"nothing could be trained: {'; '.join(left_out.values())}", hint="name more text"
+        )
+    others = [name for name in baselines if name not in backends]
+    beside, _ = _train_all(split, others, vocab_size=None, progress=progress, **options)
+    return Contest(contestants=(*trained, *beside), vocab_size=size, left_out=left_out)
+
+
+def _fitting_size(num_bytes: int) -> int:
+    """A power of two that a text of this size can fill with entries that are worth it.
+
+    Distinct pre-tokens grow as 3.5 · bytes^0.62 on web text; one entry for eight of them.
+
+    >>> _fitting_size(600_000), _fitting_size(100_000_000)
+    (1024, 32768)
+    """
+    wanted = 3.5 * num_bytes**0.62 / 8
+    size = _SMALLEST
+    while size * 2 <= wanted and size < _LARGEST:
+        size *= 2
+    return size
+
+
+def _better_size(size: int, trained: Sequence[Contestant], left_out: dict[str, str]) -> int:
+    """The next size to try: smaller where an algorithm ran out of pieces, larger where its letters do not fit."""
+    smallest = min((one.tokenizer.info.vocab_size for one in trained), default=size)
+    if smallest < size:
+        return max(1 << (smallest.bit_length() - 1), _SMALLEST)
+    return size * 2 if left_out else size
+
+
+def _train_all(
+    split: Split, backends: Sequence[str], *, vocab_size: int | None, progress: Progress, **options: Any
+) -> tuple[list[Contestant], dict[str, str]]:
+    trained: list[Contestant] = []
+    left_out: dict[str, str] = {}
+    for name in backends:
+        try:
+            trained.append(_train(split, name, vocab_size=vocab_size, progress=progress, **options))
+        except TrainingError as error:
+            left_out[name] = f"{name}: {error.message}"
+    return trained, left_out
+
+
+def _train(
+    split: Split,
+    name: str,
+    *,
+    vocab_size: int | None,
+    threads: int | None,
+    seed: int,
+    memory: bool,
+    progress: Progress,
+) -> Contestant:
+    backend = get_backend(name)
+    known = {field.name for field in fields(backend.config_type)}
+    options = {"vocab_size": vocab_size, "threads": threads, "seed": seed}
+    chosen = {key: value for key, value in options.items() if key in known and value is not None}
+    config = backend.config_type(**chosen)
+    texts: Iterable[str] = split.training
+    sample: dict[str, Any] | None = None
+    num_bytes = split.training_bytes
+    notes: tuple[str, ...] = ()
+    most = backend.advised_bytes if isinstance(backend, AdvisesTrainingSize) else None
+    if most is not None and most < num_bytes:
+        sample = {"share": most / num_bytes, "seed": seed}
+        texts = Sample(texts, **sample)
+        num_bytes = sum(len(text.encode()) for text in texts)
+        notes = (f"learned from a sample of {num_bytes / 1e6:.0f} of {split.training_bytes / 1e6:.0f} MB",)
+
+    def told(phase: str, done: int, total: int | None, unit: str) -> None:
+        progress(f"{name}: {phase}", done, total, unit)
+
+    apart = trained_apart(name, split.training, chosen, sample=sample, progress=told) if memory else None
+    if apart is not None:
+        return Contestant(
+            tokenizer=apart.tokenizer,
+            training_seconds=apart.seconds,
+            training_bytes=num_bytes,
+            training_peak_bytes=apart.peak_bytes,
+            notes=notes,
+        )
+    started = time.perf_counter()
+    tokenizer = backend.train(texts, config, progress=told)
+    return Contestant(
+        tokenizer=tokenizer,
+        training_seconds=time.perf_counter() - started,
+        training_bytes=num_bytes,
+        notes=notes,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """About a share of some texts, chosen by their place: the same each time."""
+
+    texts: Iterable[str]
+    share: float
+    seed: int
+
+    @property
+    def files_read(self) -> tuple[int, int] | None:
+        """How far the files of all the texts are read, where that is known."""
+        return files_read(self.texts)
+
+    def __iter__(self) -> Iterator[str]:
+        threshold = int(self.share * 2**64)
+        for number, text in enumerate(self.texts):
+            digest = blake2b(f"{self.seed}:{number}".encode(), digest_size=8).digest()
+            if int.from_bytes(digest, "big") < threshold:
+                yield text

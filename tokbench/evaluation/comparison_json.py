@@ -1,0 +1,170 @@
+"""Comparisons as JSON: schema tokbench.compare/1."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from tokbench.evaluation.costs import cost_document
+from tokbench.metrics.catalogue import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.fairness import Fairness
+    from tokbench.evaluation.figures import Figure
+    from tokbench.evaluation.mix import Mix
+    from tokbench.evaluation.throughput import Throughput
+    from tokbench.metrics.bootstrap import Interval
+    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.tally import Tally
+
+SCHEMA = "tokbench.compare/1"
+
+
+def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | None = None) -> dict[str, Any]:
+    """All of a comparison, or, with `metrics`, the same with these metrics alone.
+
+    Each tokenizer has `metrics` (name → value and intervals, over all text) and `groups` (group → the
+    same); `counts` and `group_counts` are what their ratios are made of.
+    """
+    chosen = list(METRICS.values()) if metrics is None else list(metrics)
+    return {
+        "schema": SCHEMA,
+        "aggregation": comparison.aggregation,
+        "baseline": comparison.baseline,
+        "seed": comparison.seed,
+        "corpus": {
+            "documents": comparison.documents,
+            "bytes": comparison.num_bytes,
+            "units": dict(comparison.units),
+            "fingerprint": comparison.provenance.corpus,
+        },
+        "arguments": dict(comparison.provenance.arguments),
+        "versions": dict(comparison.provenance.versions),
+        "warnings": list(comparison.provenance.warnings),
+        "metrics": {
+            metric.name: {"meaning": metric.meaning, "direction": metric.direction, "share": metric.share}
+            for metric in chosen
+        },
+        "training": None if comparison.setting is None else dataclasses.asdict(comparison.setting),
+        "tokenizers": [
+            {**_tokenizer(one, chosen), "vocabulary_sha256": comparison.provenance.vocabularies[one.name]}
+            for one in comparison.tokenizers
+        ],
+        "fairness_gap": comparison.fairness_gap,
+        "interval_gap": comparison.interval_gap,
+        "group_interval_gaps": dict(comparison.group_interval_gaps),
+        "verdict": list(comparison.verdict),
+        "mix": None if comparison.mix is None else mix_document(comparison.mix, comparison.mix_verdict),
+    }
+
+
+def _tokenizer(judged: Judged, metrics: Sequence[Metric]) -> dict[str, Any]:
+    info, contestant, evaluation = judged.contestant.tokenizer.info, judged.contestant, judged.evaluation
+    return {
+        "name": judged.name,
+        "backend": info.backend,
+        "kernel": info.kernel,
+        "vocab_size": info.vocab_size,
+        "lossless": info.lossless,
+        "training": {
+            "seconds": contestant.training_seconds,
+            "bytes": contestant.training_bytes,
+            "peak_bytes": contestant.training_peak_bytes,
+        },
+        "notes": list(contestant.notes),
+        "throughput": _throughput(judged.throughput),
+        "loading_seconds": judged.loading_seconds,
+        "relative_tokens": judged.relative_tokens,
+        "relative_tokens_interval": _interval(judged.relative.interval),
+        "cost": cost_document(judged.cost) if judged.cost.is_known else None,
+        "mix": None if judged.mixed is None else figure_document(judged.mixed.tokens_per_byte),
+        "word_unit": word_unit(evaluation.total),
+        "counts": dict(evaluation.total.as_counts()),
+        "metrics": {metric.name: figure_document(judged.figures[metric.name]) for metric in metrics},
+        "groups": {
+            group: {metric.name: figure_document(figures[metric.name]) for metric in metrics}
+            for group, figures in judged.groups.items()
+        },
+        "group_word_units": {group: word_unit(tally) for group, tally in evaluation.groups.items()},
+        "group_counts": {group: dict(tally.as_counts()) for group, tally in evaluation.groups.items()},
+        "fairness": _fairness(judged.fairness),
+        "failures": [
+            {
+                "source": failure.source,
+                "offset": failure.offset,
+                "expected": failure.expected,
+                "found": failure.found,
+            }
+            for failure in evaluation.failures
+        ],
+    }
+
+
+def mix_document(mix: Mix, verdict: Sequence[str]) -> dict[str, Any]:
+    """A mix as a part of `--json`: shares of bytes by group, or folder of groups, and what is cheapest for it."""
+    return {
+        "unit": "tokens per byte",
+        "shares": {part.name: part.share for part in mix.parts},
+        "groups": {part.name: sorted(part.groups) for part in mix.parts},
+        "verdict": list(verdict),
+    }
+
+
+def word_unit(tally: Tally) -> str | None:
+    """What is counted as a word there: "word", or "character" in scripts that write none apart; None without any."""
+    if not tally["words"]:
+        return None
+    return "character" if tally["unspaced_words"] * 2 > tally["words"] else "word"
+
+
+def figure_document(figure: Figure) -> dict[str, Any]:
+    """A figure as a part of `--json`."""
+    return {
+        "value": figure.value,
+        "interval": _interval(figure.interval),
+        "difference": figure.difference,
+        "difference_interval": _interval(figure.difference_interval),
+        "distinguishable": figure.is_distinguishable,
+    }
+
+
+def _interval(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [interval.low, interval.high]
+
+
+def _fairness(fairness: Fairness | None) -> dict[str, Any] | None:
+    if fairness is None:
+        return None
+    return {
+        "reference": fairness.reference,
+        "lines": fairness.lines,
+        "incomplete_lines": fairness.incomplete_lines,
+        "premiums": dict(fairness.premiums),
+        "premium_intervals": {
+            language: _interval(fairness.premium_interval(language)) for language in fairness.premiums
+        },
+        "max_premium": fairness.max_premium,
+        "worst_language": fairness.worst_language,
+        "gini": fairness.gini,
+        "gini_interval": _interval(fairness.gini_interval),
+        "left_out": list(fairness.left_out),
+    }
+
+
+def _throughput(throughput: Throughput | None) -> dict[str, Any] | None:
+    if throughput is None:
+        return None
+    return {
+        "unit": "MB/s",
+        "threads": 1,
+        "cold": throughput.cold,
+        "median": throughput.median,
+        "low": throughput.low,
+        "high": throughput.high,
+        "bytes": throughput.num_bytes,
+        "runs": throughput.runs,
+        "all_threads": throughput.all_threads,
+    }

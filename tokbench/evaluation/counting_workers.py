@@ -1,0 +1,251 @@
+"""Encoded documents, counted by group on one thread each: what lanes count apart is joined at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.core.interfaces import Decoding, Encoded, EncodedSpans, TellsDecoding
+from tokbench.core.token_arrays import TiledSpans
+from tokbench.evaluation.fidelity import all_kept, fidelity_of
+from tokbench.evaluation.losses import CAUSES, error_count
+from tokbench.metrics.counts import COUNTS
+from tokbench.metrics.kernel import current_kernel
+from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.corpus import Document
+    from tokbench.evaluation.fidelity import Failure
+    from tokbench.metrics.kernel import Measurer
+    from tokbench.metrics.vocabulary import Vocabulary
+
+_OTHERS = (*FIDELITY, *ENTRIES)
+_IDENTIFIERS = [column for column, name in enumerate(COUNTS) if name.startswith("identifier")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Documents with their tokens.
+
+    Attributes:
+        documents: D of them.
+        spans: their tokens.
+        is_chosen: bool[D], which ones are encoded a second time; see `fidelity_of`.
+    """
+
+    documents: Sequence[Document]
+    spans: EncodedSpans
+    is_chosen: NDArray[np.bool_]
+
+    def part(self, start: int, stop: int) -> Batch:
+        """The documents from `start` to `stop`."""
+        return Batch(self.documents[start:stop], _part(self.spans, start, stop), self.is_chosen[start:stop])
+
+    def groups(self) -> Iterator[tuple[str, Batch]]:
+        """The documents of each group, where those stand together."""
+        start = 0
+        for group, documents in groupby(self.documents, key=lambda document: document.group):
+            stop = start + sum(1 for _ in documents)
+            yield group, self.part(start, stop)
+            start = stop
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """What was counted in the documents of a batch.
+
+    Attributes:
+        rows: int64[D, len(DOCUMENT_COUNTS)], of each document.
+        num_bytes: of all.
+        failures: the first documents that did not decode to themselves.
+    """
+
+    rows: NDArray[np.int64]
+    num_bytes: int
+    failures: tuple[Failure, ...]
+
+
+class GroupCounter:
+    """What is summed for one group while the corpus goes by."""
+
+    def __init__(self, measurer: Measurer) -> None:
+        self.measurer = measurer
+        self.others = np.zeros(len(_OTHERS), dtype=np.int64)
+        self.prose = np.zeros(len(_IDENTIFIERS), dtype=np.int64)
+        self.documents = self.empty_documents = 0
+
+    def take_prose(self, documents: Sequence[Document], rows: NDArray[np.int64]) -> None:
+        """Take the identifiers out of the rows of documents that are no program code: words look like them."""
+        is_prose = np.array([[not document.is_code] for document in documents])
+        self.prose += (rows[:, _IDENTIFIERS] * is_prose).sum(axis=0)
+        rows[:, _IDENTIFIERS] *= ~is_prose
+
+    def join(self, other: GroupCounter) -> None:
+        """Add what another one has counted."""
+        self.measurer.join(other.measurer)
+        self.others += other.others
+        self.prose += other.prose
+        self.documents += other.documents
+        self.empty_documents += other.empty_documents
+
+    def tally(self, frequencies: NDArray[np.int64] | None) -> Tally:
+        """The sums in the form in which they are added and read."""
+        sums = np.zeros(NUM_COUNTS, dtype=np.int64)
+        sums[: len(COUNTS)] = self.measurer.totals()[0]
+        sums[_IDENTIFIERS] -= self.prose
+        for name, value in zip(_OTHERS, self.others, strict=True):
+            sums[place_of(name)] = value
+        sums[place_of("documents")] = self.documents
+        sums[place_of("empty_documents")] = self.empty_documents
+        distinct, whole = self.measurer.word_types()[0].tolist()
+        return Tally(sums, frequencies, (distinct, whole), self.measurer.numbers_by_length()[0])
+
+
+class Lane:
+    """Counts documents of any groups; one thread at a time."""
+
+    def __init__(self, tokenizer: Tokenizer, tables: Any, vocabulary: Vocabulary) -> None:
+        """A lane that has counted nothing.
+
+        Args:
+            tokenizer: decodes.
+            tables: of the measuring kernel; may be shared with other lanes.
+            vocabulary: the entries of the tokenizer.
+        """
+        self._tokenizer = tokenizer
+        self._tables = tables
+        self._vocabulary = vocabulary
+        self._joins_pieces = isinstance(tokenizer, TellsDecoding) and tokenizer.decoding is Decoding.JOINED
+        self.groups: dict[str, GroupCounter] = {}
+
+    def add(self, batch: Batch) -> Counted:
+        """Count a batch whose documents stand together by group."""
+        counted = [self._add_group(self._counter(group), part) for group, part in batch.groups()]
+        return Counted(
+            rows=np.concatenate([each.rows for each in counted]),
+            num_bytes=sum(each.num_bytes for each in counted),
+            failures=tuple(failure for each in counted for failure in each.failures),
+        )
+
+    def join(self, other: Lane) -> None:
+        """Add what another lane has counted, which counts no more."""
+        for group, counter in other.groups.items():
+            if group in self.groups:
+                self.groups[group].join(counter)
+            else:
+                self.groups[group] = counter
+
+    def _counter(self, group: str) -> GroupCounter:
+        if group not in self.groups:
+            self.groups[group] = GroupCounter(current_kernel().new_measurer(self._tables, 1))
+        return self.groups[group]
+
+    def _add_group(self, counter: GroupCounter, batch: Batch) -> Counted:
+        if self._joins_pieces and isinstance(batch.spans, TiledSpans):
+            # Measured so, the tokens are the text byte for byte, and decode to it: nothing is left to try.
+            rows, fidelity = self._measured_tiles(counter, batch), all_kept(batch.documents, batch.is_chosen)
+            num_bytes = int(rows[:, COUNTS.index("bytes")].sum())
+        else:
+            texts = [document.text.encode() for document in batch.documents]
+            fidelity = fidelity_of(
+                self._tokenizer,
+                batch.documents,
+                batch.spans.encoded,
+                text=b"".join(texts),
+                is_chosen=batch.is_chosen,
+            )
+            rows, num_bytes = self._measured_places(counter, batch, texts), sum(map(len, texts))
+        counter.take_prose(batch.documents, rows)
+        counter.documents += len(batch.documents)
+        counter.empty_documents += int(np.count_nonzero(np.diff(batch.spans.encoded.offsets) == 0))
+        _blame_unknown(fidelity.counts, rows[:, COUNTS.index("unknown_tokens")])
+        others = np.hstack([fidelity.counts, self._entries(batch.spans.encoded)])
+        counter.others += others.sum(axis=0)
+        one_each = np.ones((len(batch.documents), 1), dtype=np.int64)
+        return Counted(np.hstack([rows, others, one_each]), num_bytes, fidelity.failures)
+
+    def _entries(self, encoded: Encoded) -> NDArray[np.int64]:
+        """int64[D, len(ENTRIES)]."""
+        columns = []
+        for is_such in (self._vocabulary.lone_bytes, self._vocabulary.incomplete):
+            places = np.flatnonzero(is_such[encoded.ids])
+            before = np.searchsorted(places, encoded.offsets)
+            columns.append(np.diff(before))
+        return np.stack(columns, axis=1).astype(np.int64)
+
+    @staticmethod
+    def _measured_tiles(counter: GroupCounter, batch: Batch) -> NDArray[np.int64]:
+        """int64[D, len(COUNTS)]."""
+        return counter.measurer.add_texts(
+            texts=tuple(document.text for document in batch.documents),
+            token_offsets=batch.spans.encoded.offsets,
+            ids=batch.spans.encoded.ids,
+            groups=np.zeros(len(batch.documents), dtype=np.int32),
+        )
+
+    @staticmethod
+    def _measured_places(counter: GroupCounter, batch: Batch, texts: list[bytes]) -> NDArray[np.int64]:
+        """int64[D, len(COUNTS)]: a document that gave no tokens has its place, and no part in any ratio."""
+        spans = batch.spans
+        is_empty = np.diff(spans.encoded.offsets) == 0
+        measured = [text for text, empty in zip(texts, is_empty.tolist(), strict=True) if not empty]
+        rows = np.zeros((len(texts), len(COUNTS)), dtype=np.int64)
+        rows[~is_empty] = counter.measurer.add(
+            text=b"".join(measured),
+            text_offsets=np.cumsum([0, *map(len, measured)], dtype=np.int64),
+            token_offsets=spans.encoded.offsets[[0, *(np.flatnonzero(~is_empty) + 1)]],
+            starts=spans.starts,
+            stops=spans.stops,
+            kinds=spans.kinds,
+            groups=np.zeros(len(measured), dtype=np.int32),
+        )
+        return rows
+
+
+def _blame_unknown(counts: NDArray[np.int64], unknown_tokens: NDArray[np.int64]) -> None:
+    """Take what documents with unknown tokens lost for no other reason as lost by these."""
+    causes = [FIDELITY.index(error_count(cause)) for cause in CAUSES[:-1]]
+    left = counts[:, FIDELITY.index("error_chars")] - counts[:, causes].sum(axis=1)
+    counts[:, FIDELITY.index("unknown_errors")] += np.where(unknown_tokens > 0, left, 0)
+
+
+def on_lanes(
+    lanes: Sequence[Lane], batch: Batch, *, run: Callable[..., Iterator[Counted]]
+) -> Iterator[Counted]:
+    """Divide a batch among lanes: as many characters to each, in its order.
+
+    Args:
+        lanes: at least one.
+        batch: its documents stand together by group.
+        run: calls a function with the next elements of several sequences, as `map` does.
+
+    Returns:
+        What each has counted, in the order of the documents.
+    """
+    ends = np.cumsum([len(document.text) for document in batch.documents])
+    wanted = np.arange(1, len(lanes)) * (ends[-1] / len(lanes))
+    cuts = [0, *np.searchsorted(ends, wanted).tolist(), len(batch.documents)]
+    busy = [
+        (lane, batch.part(start, stop))
+        for lane, start, stop in zip(lanes, cuts, cuts[1:], strict=False)
+        if start != stop
+    ]
+    return run(Lane.add, [lane for lane, _ in busy], [part for _, part in busy])
+
+
+def _part(spans: EncodedSpans, start: int, stop: int) -> EncodedSpans:
+    """The texts from `start` to `stop`."""
+    offsets = spans.encoded.offsets[start : stop + 1]
+    tokens = slice(int(offsets[0]), int(offsets[-1]))
+    encoded = Encoded(ids=spans.encoded.ids[tokens], offsets=offsets - offsets[0])
+    if isinstance(spans, TiledSpans):
+        return TiledSpans(encoded, spans.pieces)
+    return EncodedSpans(encoded, spans.starts[tokens], spans.stops[tokens], spans.kinds[tokens])

@@ -1,0 +1,275 @@
+"""A corpus in two parts: one to learn from, one to be judged on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.interfaces import no_progress
+from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
+from tokbench.corpus.read_progress import watched
+from tokbench.errors import CorpusError
+from tokbench.evaluation.alignment import Alignment, align, lines_of
+from tokbench.evaluation.holdout_choice import Plan, plan_of
+from tokbench.evaluation.sentences import listed, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tokbench.core.interfaces import Progress
+    from tokbench.corpus import Document
+
+_EVEN = (0.08, 0.12)
+"""Shares of a group that are a tenth."""
+
+_NAMED = 5
+"""Groups that are named where they lack something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Both parts, read anew each time they are iterated.
+
+    Attributes:
+        training: the texts to learn from.
+        held_out: the documents to be judged on.
+        unit: what was dealt out: "documents", "blocks of lines", or "documents and blocks of lines".
+        num_training: how many of them there are to learn from.
+        num_held_out: how many are held out.
+        training_bytes: UTF-8 bytes to learn from.
+        alignment: the groups whose held-out parts say the same, line by line, or why there are none.
+        shares: group → the share of its bytes that is held out.
+    """
+
+    training: Iterable[str]
+    held_out: Iterable[Document]
+    unit: str
+    num_training: int
+    num_held_out: int
+    training_bytes: int
+    alignment: Alignment | str
+    shares: Mapping[str, float] = field(default_factory=dict)
+
+
+def split_corpus(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress) -> Split:
+    """Hold out a tenth of every group of a corpus, by bytes, as nearly as its parts allow.
+
+    A document of up to a fiftieth of its group is on one side as a whole, together with those that are equal to
+    it; a larger one, as the only file of a language, is cut into blocks of lines, of which a tenth is held out.
+    Of translations that have the same number of lines the same lines are held out, so that nobody has learned
+    from the translation of a line that it is judged on. Lines of other texts that are equal may be on both sides.
+
+    Args:
+        corpus: one that can be read more than once.
+        seed: chooses what is held out.
+        progress: told how far it is.
+
+    Raises:
+        CorpusError: there is too little text to split.
+    """
+
+    def read(phase: str) -> Iterator[Document]:
+        return watched(corpus.documents(), corpus, phase=phase, progress=progress)
+
+    parallel = corpus.parallel_groups()
+    lines: Mapping[str, int] = lines_of(read("counting lines"), parallel) if parallel else {}
+    alignment = align(lines)
+    plan = plan_of(corpus, lines, seed=seed, progress=progress)
+    found = _Counted()
+    for document, part in plan.parts(read("counting parts")):
+        found.add(
+            document.group,
+            len(part.text.encode()),
+            is_held_out=part.is_held_out,
+            is_cut=part.line is not None,
+        )
+    if not found.numbers[False] or not found.numbers[True]:
+        raise CorpusError(
+            f"the corpus has {found.text}, too few to hold a tenth of them out",
+            hint="name more text; or judge tokenizers that exist, with -t",
+        )
+    training, held_out = (
+        Side(corpus, plan, is_held_out=is_held_out, text_bytes=found.sizes[is_held_out].total())
+        for is_held_out in (False, True)
+    )
+    return Split(
+        training=training,
+        held_out=Documents(held_out),
+        unit=found.unit,
+        num_training=found.numbers[False],
+        num_held_out=found.numbers[True],
+        training_bytes=found.sizes[False].total(),
+        alignment=_alignment_of(held_out, alignment),
+        shares=found.shares,
+    )
+
+
+def gaps_of(shares: Mapping[str, float]) -> Iterator[str]:
+    """What is held out of some groups that is no tenth, a sentence each.
+
+    >>> list(gaps_of({"de": 0.101, "en": 0.0, "fr": 0.31}))
+    ['nothing is held out of en: its text is too short', 'more or less than a tenth is held out of fr (31.0 %)']
+    """
+    nothing = [group for group, share in shares.items() if not share]
+    uneven = [
+        f"{group} ({percent(share)})"
+        for group, share in shares.items()
+        if share and not _EVEN[0] <= share <= _EVEN[1]
+    ]
+    if nothing:
+        whose = "its text is" if len(nothing) == 1 else "their texts are"
+        yield f"nothing is held out of {_some(nothing)}: {whose} too short"
+    if uneven:
+        yield f"more or less than a tenth is held out of {_some(uneven)}"
+
+
+def _some(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - _NAMED
+    return listed([*names[:_NAMED], f"{more} more"] if more > 1 else names)
+
+
+class _Counted:
+    """What is on both sides; False is the one to learn from."""
+
+    def __init__(self) -> None:
+        self.numbers: Counter[bool] = Counter()
+        self.sizes: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
+        self._kinds: set[bool] = set()
+
+    def add(self, group: str, num_bytes: int, *, is_held_out: bool, is_cut: bool) -> None:
+        """Count a part."""
+        self.numbers[is_held_out] += 1
+        self.sizes[is_held_out][group] += num_bytes
+        self._kinds.add(is_cut)
+
+    @property
+    def unit(self) -> str:
+        """What was dealt out."""
+        if len(self._kinds) > 1:
+            return "documents and blocks of lines"
+        return "blocks of lines" if True in self._kinds else "documents"
+
+    @property
+    def text(self) -> str:
+        """How many parts there are, in words."""
+        number = self.numbers.total()
+        if number == 1:
+            return "1 document"
+        return f"{number:,} {self.unit}{' (equal ones stay together)' if False in self._kinds else ''}"
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Group → the share of its bytes that is held out."""
+        rest, held = self.sizes[False], self.sizes[True]
+        return {group: held[group] / (held[group] + rest[group]) for group in sorted({*rest, *held})}
+
+
+def _alignment_of(held_out: Side, alignment: Alignment | str) -> Alignment | str:
+    """The alignment of what is held out."""
+    if isinstance(alignment, str):
+        return alignment
+    found = align(lines_of(held_out.documents(), alignment.languages))
+    return found if isinstance(found, str) else replace(found, left_out=alignment.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents of a corpus, or of one side of it, each time anew."""
+
+    source: Corpus | Side
+
+    @property
+    def text_bytes(self) -> int | None:
+        """About how much text they have, where that is known before they are read."""
+        return self.source.text_bytes
+
+    @property
+    def files_read(self) -> tuple[int, int] | None:
+        """How far the latest reading is, in bytes of the files; None where that is not known."""
+        return self.source.files_read
+
+    def __iter__(self) -> Iterator[Document]:
+        return self.source.documents()
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One part of a corpus.
+
+    Attributes:
+        corpus: all of it.
+        plan: what is held out.
+        is_held_out: which part this is.
+        text_bytes: how many bytes of text it has.
+    """
+
+    corpus: Corpus
+    plan: Plan
+    is_held_out: bool
+    text_bytes: int
+
+    @property
+    def files_read(self) -> tuple[int, int] | None:
+        """How far the latest reading of all of the corpus is, in bytes of the files; None with a stream."""
+        return self.corpus.files_read
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether its files can be read more than once, by other processes too."""
+        return not any(file.stream for file in self.corpus.files)
+
+    def document(self) -> dict[str, Any]:
+        """All that another process needs to read it, as plain data."""
+        files = [{**asdict(file), "path": str(file.path)} for file in self.corpus.files]
+        plan = self.plan
+        return {
+            "files": files,
+            "options": asdict(self.corpus.options),
+            "plan": {
+                "seed": plan.seed,
+                "lines": dict(plan.lines),
+                "aligned": [[count, sorted(blocks)] for count, blocks in plan.aligned.items()],
+                "blocks": [[digest, sorted(blocks)] for digest, blocks in plan.blocks.items()],
+                "documents": sorted(plan.documents),
+            },
+            "is_held_out": self.is_held_out,
+            "text_bytes": self.text_bytes,
+        }
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> Side:
+        """What `document` was made of."""
+        plan = document["plan"]
+        files = (
+            CorpusFile(**{**file, "path": Path(file["path"]), "below": tuple(file["below"])})
+            for file in document["files"]
+        )
+        return cls(
+            Corpus(tuple(files), options=CorpusOptions(**document["options"]), left_out=LeftOut()),
+            Plan(
+                seed=plan["seed"],
+                lines=plan["lines"],
+                aligned={count: frozenset(blocks) for count, blocks in plan["aligned"]},
+                blocks={digest: frozenset(blocks) for digest, blocks in plan["blocks"]},
+                documents=frozenset(plan["documents"]),
+            ),
+            document["is_held_out"],
+            document["text_bytes"],
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return (document.text for document in self.documents())
+
+    def documents(self) -> Iterator[Document]:
+        """The documents of this part, and the blocks of those that are cut."""
+        for document, part in self.plan.parts(self.corpus.documents()):
+            if part.is_held_out != self.is_held_out:
+                continue
+            if part.line is None:
+                yield document
+            else:
+                source, unit = f"{document.source}:{part.line + 1}", document.unit or document.source
+                yield replace(document, text=part.text, source=source, unit=unit)

@@ -1,0 +1,313 @@
+"""What a mix of texts costs: so much of its bytes from one group, so much from another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.errors import ConfigError
+from tokbench.evaluation.figures import Figure, difference_interval
+from tokbench.evaluation.sentences import listed, significant
+from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, resamples
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.evaluation.counting_pass import Evaluation
+
+_NAMED = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a mix.
+
+    Attributes:
+        name: a group, or a folder of groups.
+        share: of the bytes of the mix.
+        groups: whose text it is.
+    """
+
+    name: str
+    share: float
+    groups: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How a text is made up, by bytes; the shares are 1 together."""
+
+    parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{part.name} {part.share * 100:.4g} %" for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """A mix under one tokenizer.
+
+    Attributes:
+        tokens_per_byte: with its interval, and its difference to the baseline relative to that.
+        resampled: the same in resamples; None where there are too few units.
+    """
+
+    tokens_per_byte: Figure
+    resampled: Resampled | None = field(default=None, compare=False, repr=False)
+
+
+def parse_mix(text: str) -> dict[str, float]:
+    """Weights as they are written: "en=0.6,de=0.3,code=0.1". Only how they compare with one another matters.
+
+    Raises:
+        ConfigError: no pair of a name and a positive number, or a name that comes twice.
+
+    >>> parse_mix("en=6, de=3, code=1")
+    {'en': 0.6, 'de': 0.3, 'code': 0.1}
+    """
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, number = (piece.strip() for piece in part.rpartition("="))
+        weight = _weight(number)
+        if not equals or not name or weight is None:
+            raise ConfigError(
+                f"--mix {part.strip()!r} is no group with its weight",
+                hint="write a positive number for each group, as en=0.6,de=0.3,code=0.1",
+            )
+        if name in weights:
+            raise ConfigError(f"--mix names {name!r} twice", hint="give it one weight")
+        weights[name] = weight
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()}
+
+
+def _weight(number: str) -> float | None:
+    try:
+        weight = float(number)
+    except ValueError:
+        return None
+    return weight if math.isfinite(weight) and weight > 0 else None
+
+
+def mix_among(
+    weights: Mapping[str, float], groups: Collection[str], folders: Mapping[str, Collection[str]]
+) -> Mix:
+    """The mix of some weights.
+
+    Args:
+        weights: name → share; a name is a group, or a folder that stands for all groups in it.
+        groups: those that there are.
+        folders: folder → its groups.
+
+    Raises:
+        ConfigError: a name that is neither; the message names the groups that there are.
+    """
+    found = {folder: frozenset(names) & set(groups) for folder, names in folders.items()}
+    found = {folder: names for folder, names in found.items() if names} | {
+        group: frozenset([group]) for group in groups
+    }
+    for name in weights:
+        if name not in found:
+            named = sorted(groups)
+            more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+            whole = sorted(set(found) - set(groups))
+            together = f"; {listed(whole)} for all in that folder" if whole else ""
+            raise ConfigError(
+                f"--mix names {name!r}, and there is no such group",
+                hint=f"there are {', '.join(named[:_NAMED])}{more}{together}",
+            )
+    taken = [group for name in weights for group in found[name]]
+    twice = sorted({group for group in taken if taken.count(group) > 1})
+    if twice:
+        raise ConfigError(
+            f"--mix has {twice[0]!r} twice: by itself and in its folder", hint="leave one of them out"
+        )
+    return Mix(tuple(Part(name, share, found[name]) for name, share in weights.items()))
+
+
+def mixed(
+    mix: Mix, evaluation: Evaluation, lines: Evaluation | None, *, seed: int
+) -> tuple[float | None, Resampled | None]:
+    """Tokens per byte of a mix: of each part the tokens over the bytes of its text, weighted by its share.
+
+    Args:
+        mix: of groups that were evaluated.
+        evaluation: what was counted.
+        lines: what was counted of the same text where each aligned line is a document.
+        seed: draws the resamples.
+
+    Returns:
+        The figure, None where a part has no text; and the same in resamples, None where a part was drawn in fewer
+        than five units. Parts that share units, as languages of the same lines do, are drawn together.
+    """
+    estimate = _estimate(mix, evaluation)
+    source = evaluation if lines is None else lines
+    around = _estimate(mix, source)
+    if estimate is None or around is None:
+        return estimate, None
+    values, fewest = np.zeros(1), None
+    for number, parts in enumerate(_drawn_together(mix, source)):
+        is_in = np.any([_is_in(source, part) for part in parts], axis=0)
+        units = source.document_units[is_in]
+        drawn = resamples(units, seed=seed + number)
+        if drawn is None or any(_num_units(source, part) < FEWEST_UNITS for part in parts):
+            return estimate, None
+        for part in parts:
+            of_part = _is_in(source, part)[is_in]
+            tokens, num_bytes = (source.column(name)[is_in] * of_part for name in ("tokens", "bytes"))
+            found = drawn.ratios(tokens, num_bytes)
+            if found is None:
+                return estimate, None
+            values = values + part.share * found
+        fewest = drawn.num_units if fewest is None else min(fewest, drawn.num_units)
+    return estimate, Resampled(estimate, values + (estimate - around), fewest or FEWEST_UNITS)
+
+
+def mixed_beside(
+    own: tuple[float | None, Resampled | None], base: tuple[float | None, Resampled | None] | None
+) -> Mixed:
+    """A mix under a tokenizer, beside the baseline's where there is one; each as `mixed` gives it."""
+    (value, drawn), (other, others) = own, base or (None, None)
+    return Mixed(
+        Figure(
+            value=value,
+            interval=None if drawn is None else drawn.interval,
+            difference=None if value is None or not other else value / other - 1,
+            difference_interval=difference_interval(drawn, others, share=False),
+        ),
+        resampled=drawn,
+    )
+
+
+def inverted(figure: Figure) -> Figure:
+    """Bytes per token of a figure of tokens per byte; intervals with their ends changed over.
+
+    >>> found = inverted(Figure(0.25, Interval(0.2, 0.5), -0.2, Interval(-0.5, 0.0)))
+    >>> found.value, tuple(found.interval), found.difference, tuple(found.difference_interval)
+    (4.0, (2.0, 5.0), 0.25, (0.0, 1.0))
+    """
+    if not figure.value:
+        return Figure(None)
+
+    def over(interval: Interval | None, base: float) -> Interval | None:
+        return (
+            None
+            if interval is None
+            else Interval(1 / (base + interval.high) - base, 1 / (base + interval.low) - base)
+        )
+
+    return Figure(
+        value=1 / figure.value,
+        interval=over(figure.interval, 0),
+        difference=None if figure.difference is None else 1 / (1 + figure.difference) - 1,
+        difference_interval=over(figure.difference_interval, 1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What may be the cheapest for a mix.
+
+    Attributes:
+        name: as a sentence calls it.
+        keeps_text: whether it loses nothing.
+        mixed: the mix under it.
+    """
+
+    name: str
+    keeps_text: bool
+    mixed: Mixed
+
+
+def cheapest(mix: Mix, candidates: Sequence[Candidate], *, price: float | None) -> Iterator[str]:
+    """Which is the cheapest for a mix, and whether that is more than chance.
+
+    Args:
+        mix: the mix.
+        candidates: at least one.
+        price: of a million tokens.
+    """
+    known = sorted(
+        ((value, one) for one in candidates if (value := one.mixed.tokens_per_byte.value) is not None),
+        key=lambda each: each[0],
+    )
+    kept = [each for each in known if each[1].keeps_text]
+    ranked = kept or known
+    if not ranked:
+        yield f"for {mix} nothing can be said: a part of it has no text"
+        return
+    among = (
+        ""
+        if len(kept) == len(known)
+        else "of those that keep the text, "
+        if kept
+        else "though all lose text, "
+    )
+    (value, best), *others = ranked
+    at = "" if price is None else f", {significant(value * price)} for a million bytes"
+    sentence = f"for {mix}: {among}{best.name} is the cheapest: {value:.4f} tokens per byte{at}"
+    if not others:
+        yield sentence
+        return
+    same = [one.name for _, one in others if not _differ(best, one)]
+    if best.mixed.resampled is None:
+        yield (
+            f"{sentence}; whether that is more than chance is not known: a part was drawn in fewer than "
+            f"{FEWEST_UNITS} units"
+        )
+    elif same:
+        yield f"{sentence}; on this text {listed(same)} cannot be told apart from it"
+    else:
+        second, following = others[0]
+        yield f"{sentence}, {_less(best, following, 1 - value / second)} than {following.name}, which comes next"
+
+
+def _less(best: Candidate, following: Candidate, share: float) -> str:
+    """By how much the best is cheaper, with the ends of the interval."""
+    drawn, others = best.mixed.resampled, following.mixed.resampled
+    found = None if drawn is None or others is None else drawn.relative_to(others)
+    between = "" if found is None else f" ({-found.interval.high * 100:.1f}…{-found.interval.low * 100:.1f})"
+    return f"{share * 100:.1f} %{between} less"
+
+
+def _differ(one: Candidate, other: Candidate) -> bool:
+    mine, others = one.mixed.resampled, other.mixed.resampled
+    return mine is not None and others is not None and mine.differs_from(others)
+
+
+def _estimate(mix: Mix, evaluation: Evaluation) -> float | None:
+    total = 0.0
+    for part in mix.parts:
+        tallies = [evaluation.groups[group] for group in part.groups if group in evaluation.groups]
+        tokens, num_bytes = (sum(tally[name] for tally in tallies) for name in ("tokens", "bytes"))
+        if not tokens or not num_bytes:
+            return None
+        total += part.share * tokens / num_bytes
+    return total
+
+
+def _is_in(evaluation: Evaluation, part: Part) -> NDArray[np.bool_]:
+    """bool[D], which documents are of a part."""
+    places = [place for place, group in enumerate(evaluation.groups) if group in part.groups]
+    return np.isin(evaluation.document_groups, places)
+
+
+def _num_units(evaluation: Evaluation, part: Part) -> int:
+    return len(np.unique(evaluation.document_units[_is_in(evaluation, part)]))
+
+
+def _drawn_together(mix: Mix, evaluation: Evaluation) -> list[list[Part]]:
+    """The parts of a mix in sets that share no unit."""
+    sets: list[tuple[list[Part], NDArray[np.int64]]] = []
+    for part in mix.parts:
+        units = np.unique(evaluation.document_units[_is_in(evaluation, part)])
+        sharing = [one for one in sets if np.isin(one[1], units).any()]
+        sets = [one for one in sets if not np.isin(one[1], units).any()]
+        parts = [*(each for one in sharing for each in one[0]), part]
+        sets.append((parts, np.unique(np.concatenate([units, *(one[1] for one in sharing)]))))
+    return [parts for parts, _ in sets]

@@ -1,0 +1,171 @@
+"""What a curve of compression against vocabulary size says: where it bends, and which size is worth it.
+
+Both look at one step of the curve at a time: which sizes were tried beside these has no part in it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tokbench.evaluation.sentences import percent
+from tokbench.metrics.cost import flops_per_byte, layers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.evaluation.sweep import SweepPoint
+    from tokbench.metrics.cost import Model
+
+KNEE = 0.05
+"""The knee is where doubling the vocabulary stops adding so much to the bytes per token."""
+WORTH = 0.02
+"""What a doubling must add to be worth its parameters, where nothing is known of the model."""
+METHOD = (
+    f"knee: the first size whose doubling adds less than {KNEE * 100:.0f} % bytes per token; none where that is "
+    "below or above the sizes"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A vocabulary size.
+
+    Attributes:
+        vocab_size: None where no size can be recommended.
+        reason: why, in a sentence.
+    """
+
+    vocab_size: int | None
+    reason: str
+
+
+def gain_of_doubling(one: SweepPoint, following: SweepPoint) -> float:
+    """By what share bytes per token grow with each doubling from one size to the next."""
+    if not one.compression or not following.compression:
+        return 0.0
+    return _by_doubling(following.compression / one.compression, one, following)
+
+
+def knee_of(points: Sequence[SweepPoint]) -> int | None:
+    """The size up to which each doubling adds five percent or more, and from which on it adds less.
+
+    Args:
+        points: by rising size; those that the text could not fill have no part in it.
+
+    Returns:
+        None where the curve does not bend between the sizes: it may do so below or above them.
+
+    >>> from tokbench.evaluation.sweep import SweepPoint
+    >>> flat = [SweepPoint(2**n, 1, y, {}) for n, y in ((10, 1.0), (11, 1.9), (12, 1.95), (13, 2.0))]
+    >>> knee_of(flat), knee_of(flat[:2]), knee_of(flat[1:])
+    (2048, None, None)
+    """
+    filled = [point for point in points if point.is_filled]
+    for before, point, behind in zip(filled, filled[1:], filled[2:], strict=False):
+        if gain_of_doubling(before, point) >= KNEE > gain_of_doubling(point, behind):
+            return point.vocab_size
+    return None
+
+
+def recommend(points: Sequence[SweepPoint], *, model: Model) -> Recommendation:
+    """The smallest size whose doubling no longer pays, of those that the text fills and that keep it.
+
+    Where the width of the model is known, a doubling pays as long as it lowers what a byte takes to compute: longer
+    tokens against a larger output matrix. Else it pays as long as it adds two percent to the bytes per token.
+
+    Args:
+        points: at least one, by rising size.
+        model: what is known of it.
+    """
+    filled = [point for point in points if point.is_filled]
+    if not filled:
+        return Recommendation(
+            None, f"the text fills none of these sizes: it has {points[-1].vocab_size:,} entries to learn"
+        )
+    kept = [point for point in filled if point.keeps_text]
+    if not kept:
+        return Recommendation(None, f"at every size text is lost{_loss(filled[-1])}")
+    for one, following in pairwise(kept):
+        reason = _why_enough(one, following, model)
+        if reason is not None:
+            return Recommendation(one.vocab_size, reason)
+    return Recommendation(kept[-1].vocab_size, _why_largest(points, kept, model))
+
+
+def _loss(point: SweepPoint) -> str:
+    """How much of it, at one size."""
+    figure = point.figures.get("character_error_rate")
+    if figure is None or not figure.value:
+        return ""
+    return f", at {point.vocab_size:,} entries {percent(figure.value)} of the characters"
+
+
+def _why_enough(one: SweepPoint, following: SweepPoint, model: Model) -> str | None:
+    """Why the next size is not worth it; None where it is."""
+    more = (following.compression or 0) / (one.compression or 1) - 1
+    step = f"from {one.vocab_size:,} to {following.vocab_size:,} entries a token holds {more * 100:.1f} % more bytes"
+    costs = _growth_of_computing(one, following, model)
+    if costs is not None:
+        if costs < 0:
+            return None
+        return f"{step}, and a byte takes {costs * 100:.1f} % more to compute in {described(model)}"
+    gain = gain_of_doubling(one, following)
+    if gain >= WORTH:
+        return None
+    return f"{step}, under {WORTH * 100:.0f} % a doubling{_doubt(one, following)}"
+
+
+def _doubt(one: SweepPoint, following: SweepPoint) -> str:
+    """That the interval of a step reaches what would be worth it; empty where it does not."""
+    figure = following.gain
+    if figure is None or figure.difference_interval is None:
+        return ""
+    high = _by_doubling(1 + figure.difference_interval.high, one, following)
+    return f", though up to {high * 100:.1f} % is possible by its 95 % interval" if high >= WORTH else ""
+
+
+def _why_largest(points: Sequence[SweepPoint], kept: Sequence[SweepPoint], model: Model) -> str:
+    """Why the largest size is taken, though nothing speaks against a larger one."""
+    if len(points) < 2:
+        return "it is the only size that was tried"
+    if len(kept) < 2:
+        return "it is the only size that was tried, that the text fills and that keeps the text"
+    more = (
+        "a larger vocabulary may pay as well"
+        if points[-1].is_filled
+        else "of these sizes the text fills no larger one"
+    )
+    one, last = kept[-2], kept[-1]
+    costs = _growth_of_computing(one, last, model)
+    if costs is not None:
+        return (
+            f"every larger size lowers what a byte takes to compute in {described(model)}, the last one by "
+            f"{-costs * 100:.1f} %: {more}"
+        )
+    return (
+        f"every doubling still adds {WORTH * 100:.0f} % or more, at the end "
+        f"{gain_of_doubling(one, last) * 100:.1f} %: {more}"
+    )
+
+
+def _growth_of_computing(one: SweepPoint, following: SweepPoint, model: Model) -> float | None:
+    """By what share the computation of a byte grows; None where the model is not known."""
+    flops, more = (
+        flops_per_byte(point.vocab_size, point.compression or 0, model) for point in (one, following)
+    )
+    return None if not flops or more is None else more / flops - 1
+
+
+def described(model: Model) -> str:
+    """The model that computations are of; that its layers are assumed, where they are."""
+    layers = layers_of(model) or 0
+    assumed = " (assumed: --layers says otherwise)" if model.layers is None else ""
+    attending = "" if model.context is None else f", attending over {model.context:,} tokens"
+    return f"{layers} layer{'s' * (layers != 1)}{assumed} of width {model.dim or 0:,}{attending}"
+
+
+def _by_doubling(growth: float, one: SweepPoint, following: SweepPoint) -> float:
+    return math.pow(growth, 1 / math.log2(following.vocab_size / one.vocab_size)) - 1

@@ -1,0 +1,134 @@
+"""What a comparison comes to, in words: what is best, what is as good, and what the figures do not show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.evaluation.losses import CAUSES, error_count
+from tokbench.evaluation.ranking import differ
+from tokbench.evaluation.sentences import listed, percent
+from tokbench.metrics.bootstrap import FEWEST_UNITS
+from tokbench.metrics.catalogue import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tokbench.evaluation.aggregation import Aggregate
+    from tokbench.evaluation.comparison import Judged
+    from tokbench.evaluation.fairness import Fairness
+    from tokbench.evaluation.losses import Cause
+    from tokbench.metrics.tally import Tally
+
+_HEADLINE = "bytes_per_token"
+_MOSTLY = 0.5
+_NAMED: dict[Cause, str] = {"unknown": "unknown characters", "other": "other characters"}
+
+
+def verdict_of(judged: Sequence[Judged]) -> tuple[str, ...]:
+    """Sentences about those that were compared, for whoever has to choose."""
+    return (*_compression(judged), *_losses(judged), *_languages(judged))
+
+
+def _compression(judged: Sequence[Judged]) -> Iterator[str]:
+    metric = METRICS[_HEADLINE]
+    values = {one.name: one.figures[_HEADLINE].value or 0 for one in judged}
+    ranked = sorted((one for one in judged if values[one.name]), key=lambda one: -values[one.name])
+    faithful = [one for one in ranked if one.keeps_text]
+    if len(ranked) < 2:
+        return
+    best, *others = faithful or ranked  # what loses text is not praised for what it does not write
+    if not others:
+        yield f"{best.name} alone keeps the text: {values[best.name]:.3f} bytes per token"
+        return
+    among = (
+        ""
+        if len(faithful) == len(ranked)
+        else "of those that keep the text, "
+        if faithful
+        else "though all lose text, "
+    )
+    sentence = f"{among}{best.name} compresses best: {values[best.name]:.3f} bytes per token"
+    if best.aggregate.resampled(metric) is None:
+        yield f"{sentence}; {interval_gap(best.aggregate.num_units) or 'no interval'}"
+        return
+    same = [one.name for one in others if not differ(best, one, metric)]
+    if same:
+        yield f"{sentence}; on this text {listed(same)} cannot be told apart from it"
+    else:
+        second = others[0]
+        more = values[best.name] / values[second.name] - 1
+        yield f"{sentence}, {more * 100:.1f} % more than {second.name}, which comes next"
+
+
+def interval_gap(num_units: int) -> str | None:
+    """Why figures have no interval; None where they have one.
+
+    >>> interval_gap(1), interval_gap(5)
+    ('no interval: all text was drawn as one unit, and an interval needs 5', None)
+    """
+    if num_units >= FEWEST_UNITS:
+        return None
+    drawn = (
+        "all text was drawn as one unit"
+        if num_units == 1
+        else f"the text was drawn in {num_units} units only"
+    )
+    return f"no interval: {drawn}, and an interval needs {FEWEST_UNITS}"
+
+
+def group_interval_gaps(aggregate: Aggregate, groups: Iterable[str]) -> dict[str, str]:
+    """Group → why its figures have no interval; those that have intervals are left out."""
+    gaps = {group: interval_gap(aggregate.group_units(group)) for group in groups}
+    return {group: gap for group, gap in gaps.items() if gap is not None}
+
+
+def _losses(judged: Sequence[Judged]) -> Iterator[str]:
+    for one in judged:
+        if one.keeps_text:
+            continue
+        total = one.evaluation.total
+        rate, unknown = total["roundtrips"] / total["documents"], total["unknown_tokens"]
+        why = f", and {percent(unknown / total['tokens'])} of its tokens are unknown" if unknown else ""
+        yield f"{one.name} {_loss(total)}: {percent(rate)} of the documents come back as they were{why}"
+
+
+def _loss(total: Tally) -> str:
+    """How much is lost and why: "loses 0.3 % of characters, mostly accents"."""
+    errors = total["error_chars"]
+    if not errors:
+        return "loses text"
+    causes = {cause: total[error_count(cause)] for cause in CAUSES[:-1]}
+    causes["other"] = errors - sum(causes.values())
+    main = max(causes, key=lambda cause: causes[cause])
+    share = causes[main] / errors
+    named = _NAMED.get(main, main)
+    rate = errors / total["decoded_chars"]
+    much = f"{rate * 100:.1f} %" if rate >= 0.0005 else f"{errors:,} character{'s' * (errors != 1)}"
+    much += " of characters" if rate >= 0.0005 else f" of {total['decoded_chars']:,}"
+    how = "all of it" if share == 1 else "mostly" if share > _MOSTLY else "most often"
+    return f"loses {much}, {how} {named}"
+
+
+def _languages(judged: Sequence[Judged]) -> Iterator[str]:
+    # Unknown tokens are cheap: a tokenizer that loses text is not praised for what it does not write.
+    kept = [one for one in judged if one.keeps_text] or judged
+    known = [
+        (one.name, one.fairness, one.fairness.gini)
+        for one in kept
+        if one.fairness is not None and one.fairness.gini is not None and one.fairness.max_premium
+    ]
+    if not known:
+        return
+    (name, found, gini), *others = sorted(known, key=lambda each: each[2])
+    even = [other for other, fairness, _ in others if not _differ_in_gini(found, fairness)]
+    who = f"{name} serves the languages most evenly (Gini {gini:.3f})"
+    if not others:
+        who = f"the languages have a Gini of {gini:.3f} under {name}"
+    elif even:
+        who += f", from which {listed(even)} cannot be told apart"
+    yield f"{who}: the dearest is {found.worst_language}, at {found.max_premium or 0:.2f} times {found.reference}"
+
+
+def _differ_in_gini(one: Fairness, other: Fairness) -> bool:
+    resampled, others = one.resampled.get("gini"), other.resampled.get("gini")
+    return resampled is not None and others is not None and resampled.differs_from(others)

@@ -1,0 +1,342 @@
+"""Compression against vocabulary size: from one training where vocabularies are nested, else from one for each size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, NestsVocabularies
+from tokbench.core.interfaces import no_progress
+from tokbench.errors import ConfigError
+from tokbench.evaluation.aggregation import Aggregate
+from tokbench.evaluation.alignment import AlignedLines
+from tokbench.evaluation.costs import cost_of
+from tokbench.evaluation.counting_pass import evaluate
+from tokbench.evaluation.figures import figures_of, group_figures_of
+from tokbench.evaluation.mix import Candidate, cheapest, inverted, mixed, mixed_beside
+from tokbench.evaluation.recommendation import knee_of, recommend
+from tokbench.evaluation.summary import group_interval_gaps, interval_gap
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.cost import Model
+from tokbench.metrics.ratios import ratio
+from tokbench.registry import get_backend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.evaluation.costs import Cost
+    from tokbench.evaluation.figures import Figure
+    from tokbench.evaluation.holdout import Split
+    from tokbench.evaluation.mix import Mix, Mixed
+    from tokbench.evaluation.recommendation import Recommendation
+    from tokbench.metrics.bootstrap import Resampled
+
+_BASE = 256
+SWEPT = ("bytes_per_token", "character_coverage", "unk_rate", "character_error_rate")
+"""The figures of each size."""
+_COMPRESSION = METRICS["bytes_per_token"]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """One vocabulary size on the held-out text.
+
+    Attributes:
+        vocab_size: entries, special tokens included.
+        tokens: what the text becomes.
+        bytes_per_token: its UTF-8 bytes over them.
+        groups: group → the same of its text, its difference the one to the size before.
+        is_filled: whether the text was enough for as many entries as were asked for.
+        keeps_text: whether every document decodes to itself.
+        figures: metric → figure on all text, its difference the one to the size before.
+        cost: for the model that was described.
+        mixed: the mix that was asked for, its difference the one to the size before; None where none was.
+    """
+
+    vocab_size: int
+    tokens: int
+    bytes_per_token: float | None
+    groups: Mapping[str, Figure]
+    is_filled: bool = True
+    keeps_text: bool = True
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    cost: Cost | None = None
+    mixed: Mixed | None = None
+
+    @property
+    def compression(self) -> float | None:
+        """Bytes per token that sizes are chosen by: of the mix where there is one, else of all text."""
+        return self.bytes_per_token if self.mixed is None else ratio(1, self.mixed.tokens_per_byte.value or 0)
+
+    @property
+    def gain(self) -> Figure | None:
+        """The same with its interval, and its difference to the size before."""
+        if self.mixed is None:
+            return self.figures.get("bytes_per_token")
+        return inverted(self.mixed.tokens_per_byte)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A curve, and what it says.
+
+    Attributes:
+        backend: the algorithm.
+        points: by rising size.
+        num_bytes: UTF-8 bytes of the held-out text.
+        documents: how many there are.
+        units: what they were drawn in, and how many of each kind.
+        interval_gap: why there are no intervals; None where there are.
+        group_interval_gaps: group → the same of its figures; those that have intervals are left out.
+        trainings: how many runs it took.
+        knee: the size where the curve bends, see `knee_of`; None where it does not between the sizes.
+        recommendation: the smallest size whose doubling no longer pays, see `recommend`.
+        missing: the sizes that the text could not fill.
+        training_bytes: UTF-8 bytes that were learned from.
+        shares: group → the share of its bytes that was held out.
+        model: what is known of the model that it is for.
+        mix: the mix that sizes are chosen by; None where none was asked for.
+        mix_verdict: which size is the cheapest for it, a sentence each.
+        largest: the tokenizer of the largest size.
+    """
+
+    backend: str
+    points: tuple[SweepPoint, ...]
+    num_bytes: int
+    documents: int
+    units: Mapping[str, int]
+    interval_gap: str | None
+    group_interval_gaps: Mapping[str, str]
+    trainings: int
+    knee: int | None
+    recommendation: Recommendation
+    missing: tuple[int, ...]
+    training_bytes: int
+    shares: Mapping[str, float]
+    model: Model
+    mix: Mix | None
+    mix_verdict: tuple[str, ...]
+    largest: Tokenizer
+
+    def __repr__(self) -> str:
+        """Short: of what, over which sizes."""
+        sizes = ", ".join(f"{point.vocab_size:,}" for point in self.points)
+        return f"<sweep of {self.backend} over {sizes} entries>"
+
+    @property
+    def recommended(self) -> int | None:
+        """The recommended size; None where there is none."""
+        return self.recommendation.vocab_size
+
+    @property
+    def reason(self) -> str:
+        """Why, in a sentence."""
+        return self.recommendation.reason
+
+
+def sweep_sizes(
+    split: Split,
+    sizes: Sequence[int],
+    *,
+    backend: str = "bpe",
+    options: Mapping[str, Any] | None = None,
+    model: Model | None = None,
+    mix: Mix | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Sweep:
+    """Judge an algorithm at several sizes on the held-out part of a corpus.
+
+    BPE vocabularies are nested: one training at the largest size answers for all of them, exactly.
+
+    Args:
+        split: what it learns from, and what it is judged on.
+        sizes: vocabulary sizes; each once, by rising size in the result.
+        backend: the algorithm.
+        options: its other options.
+        model: what is known of the model that it is for: what a size costs there decides which one is recommended.
+        mix: how much of each group the text that matters has; sizes are then chosen by it.
+        threads: for encoding; None takes every processor.
+        seed: draws the resamples.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError: no size, or an option that cannot be used.
+        TrainingError: a size that cannot be trained, such as one below the base vocabulary.
+    """
+    wanted = sorted(set(sizes))
+    if not wanted:
+        raise ConfigError("there is no size to try", hint="--sizes 1k:64k, or a list as 1k,8k,32k")
+    train = _Trainer(split, backend, dict(options or {}), progress)
+    for size in wanted:  # what cannot be trained is said before the first training
+        train.config(size)
+    largest = train(wanted[-1])
+    judge = _Judge(split, model or Model(), mix, threads=threads, seed=seed, progress=progress)
+    points = [judge(tokenizer, asked=asked) for asked, tokenizer in _tokenizers(train, wanted, largest)]
+    return Sweep(
+        backend=backend,
+        points=tuple(points),
+        num_bytes=judge.num_bytes,
+        documents=judge.documents,
+        units=judge.units,
+        interval_gap=interval_gap(judge.num_units),
+        group_interval_gaps=judge.group_gaps,
+        trainings=train.runs,
+        knee=knee_of(points),
+        recommendation=recommend(points, model=model or Model()),
+        missing=tuple(size for size in wanted if size > largest.info.vocab_size),
+        training_bytes=split.training_bytes,
+        shares=split.shares,
+        model=model or Model(),
+        mix=mix,
+        mix_verdict=() if mix is None else tuple(_mix_verdict(mix, points, price=(model or Model()).price)),
+        largest=largest,
+    )
+
+
+def _tokenizers(train: _Trainer, sizes: Sequence[int], largest: Tokenizer) -> Iterator[tuple[int, Tokenizer]]:
+    """The size that was asked for and the tokenizer, by rising size and each size once.
+
+    Sizes that the text did not even fill in the largest training give that one.
+    """
+    reached, found = largest.info.vocab_size, 0
+    for size in sizes:
+        is_last = size >= reached
+        tokenizer = largest if is_last else train.smaller(largest, size)
+        if tokenizer.info.vocab_size > found:
+            found = tokenizer.info.vocab_size
+            yield size, tokenizer
+        if is_last:
+            return
+
+
+class _Judge:
+    """Judges one size after another; of what was counted only the size before is kept, for the difference."""
+
+    def __init__(
+        self,
+        split: Split,
+        model: Model,
+        mix: Mix | None,
+        *,
+        threads: int | None,
+        seed: int,
+        progress: Progress,
+    ) -> None:
+        self._split = split
+        self._model = model
+        self._mix = mix
+        self._threads = threads
+        self._seed = seed
+        self._progress = progress
+        self._before: Aggregate | None = None
+        self._mixed_before: tuple[float | None, Resampled | None] | None = None
+        self.num_bytes = self.documents = self.num_units = 0
+        self.units: dict[str, int] = {}
+        self.group_gaps: dict[str, str] = {}
+
+    def __call__(self, tokenizer: Tokenizer, *, asked: int) -> SweepPoint:
+        """The figures of a size."""
+        vocab_size, alignment = tokenizer.info.vocab_size, self._split.alignment
+
+        def told(phase: str, done: int, total: int | None, unit: str) -> None:
+            self._progress(f"{vocab_size:,} entries: {phase}", done, total, unit)
+
+        evaluation = evaluate(tokenizer, self._split.held_out, threads=self._threads, progress=told)
+        lines = None
+        if not isinstance(alignment, str):
+            aligned = AlignedLines(self._split.held_out, alignment)
+            lines = evaluate(tokenizer, aligned, threads=self._threads, progress=told)
+        aggregate = Aggregate(evaluation, lines=lines, seed=self._seed)
+        total = evaluation.total
+        self.num_bytes, self.documents = evaluation.num_bytes, total["documents"]
+        self.units, self.num_units = (lines or evaluation).units, aggregate.num_units
+        self.group_gaps = group_interval_gaps(aggregate, evaluation.groups)
+        before, self._before = self._before, aggregate
+        beside = None
+        if self._mix is not None:
+            own = mixed(self._mix, evaluation, lines, seed=self._seed)
+            beside, self._mixed_before = mixed_beside(own, self._mixed_before), own
+        return SweepPoint(
+            vocab_size=vocab_size,
+            tokens=total["tokens"],
+            bytes_per_token=ratio(total["bytes"], total["tokens"]),
+            groups={
+                group: group_figures_of(aggregate, before, group=group, metrics=[_COMPRESSION])[
+                    _COMPRESSION.name
+                ]
+                for group in evaluation.groups
+            },
+            is_filled=vocab_size >= asked,
+            keeps_text=total["roundtrips"] == total["documents"],
+            figures=figures_of(aggregate, before, metrics=[METRICS[name] for name in SWEPT]),
+            cost=cost_of(vocab_size, evaluation.groups, self._model),
+            mixed=beside,
+        )
+
+
+def _mix_verdict(mix: Mix, points: Sequence[SweepPoint], *, price: float | None) -> Iterator[str]:
+    """Which of the sizes that the text fills is the cheapest."""
+    candidates = [
+        Candidate(f"{point.vocab_size:,} entries", keeps_text=point.keeps_text, mixed=point.mixed)
+        for point in points
+        if point.mixed is not None and point.is_filled
+    ]
+    return cheapest(mix, candidates, price=price) if candidates else iter(())
+
+
+class _Trainer:
+    """Trains the algorithm at any size."""
+
+    def __init__(self, split: Split, backend: str, options: dict[str, Any], progress: Progress) -> None:
+        self._split = split
+        self._backend = get_backend(backend)
+        self._options = options
+        self._progress = progress
+        self.runs = 0
+
+    def config(self, size: int) -> Any:
+        """The options for a size. Raises `ConfigError`."""
+        if "vocab_size" not in {field.name for field in fields(self._backend.config_type)}:
+            raise ConfigError(f"{self._backend.name} has one size only", hint="choose another --backend")
+        return self._backend.config_type(**self._options, vocab_size=size)
+
+    def __call__(self, size: int) -> Tokenizer:
+        config = self.config(size)
+        self.runs += 1
+
+        def told(phase: str, done: int, total: int | None, unit: str) -> None:
+            self._progress(f"{size:,} entries: {phase}", done, total, unit)
+
+        return self._backend.train(self._split.training, config, progress=told)
+
+    def smaller(self, largest: Tokenizer, size: int) -> Tokenizer:
+        """The tokenizer of a smaller size: the beginning of the largest one, or trained anew."""
+        nested = None
+        if isinstance(self._backend, NestsVocabularies):
+            nested = self._backend.smaller(largest, size)
+            if nested is None:
+                smallest = largest.info.vocab_size - len(nested_merges(largest) or ())
+                raise ConfigError(
+                    f"a vocabulary of {size} is too small: {smallest} entries are there before the first merge",
+                    hint=f"begin with {smallest} or more",
+                )
+        return nested or self(size)
+
+
+def nested_merges(tokenizer: Tokenizer) -> list[tuple[int, int]] | None:
+    """The merges of a tokenizer whose beginnings are tokenizers too; None for one of another kind.
+
+    Such a tokenizer has the base entries first, then an entry for each merge, then special tokens.
+    """
+    description = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
+    if (
+        not isinstance(description, ByteLevelBpe)
+        or description.merges is None
+        or description.whole_tokens_first
+    ):
+        return None
+    in_order = all(merge[2] == _BASE + rank for rank, merge in enumerate(description.merges))
+    return [(left, right) for left, right, _ in description.merges] if in_order else None

@@ -1,0 +1,104 @@
+"""A byte-level BPE in the terms of others: ranks alone for tiktoken, listed merges for tokenizers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ConversionError
+from tokbench.formats.ranked_merges import last_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.core.descriptions import ByteLevelBpe
+
+Merge = tuple[int, int, int]
+
+
+def ordinary_tokens(description: ByteLevelBpe) -> list[bytes | None]:
+    """The bytes of each id; None for gaps and special tokens."""
+    special = set(description.special_tokens.values())
+    return [None if id in special else token for id, token in enumerate(description.tokens)]
+
+
+def ranks_of(description: ByteLevelBpe) -> list[tuple[bytes, int]]:
+    """The tokens with their ranks, their ids, for tiktoken.
+
+    Raises:
+        ConversionError: with ranks alone the merges would be others, or bytes have two ids.
+    """
+    tokens = ordinary_tokens(description)
+    ranks = _ids_of(tokens)
+    if description.merges is not None:
+        _check_implied(description.merges, tokens, ranks, whole_tokens_first=description.whole_tokens_first)
+    return sorted(ranks.items(), key=lambda item: item[1])
+
+
+def listed_merges(description: ByteLevelBpe) -> list[Merge]:
+    """The merges in the order of their ranks: as they are, or derived from the tokens' ranks.
+
+    Raises:
+        ConversionError: bytes have two ids, so that their rank is not known.
+    """
+    if description.merges is not None:
+        return list(description.merges)
+    ranks = _ids_of(ordinary_tokens(description))
+    return [merge for token in sorted(ranks, key=ranks.__getitem__) if (merge := _merge_of(token, ranks))]
+
+
+def needs_whole_tokens_first(description: ByteLevelBpe, merges: Sequence[Merge]) -> bool:
+    """Whether some token is to be taken whole that its merges may not lead to.
+
+    Merges that were derived from ranks lead to every token that they make; listed ones need not, as
+    another merge may come first.
+    """
+    if not description.whole_tokens_first:
+        return False
+    if description.merges is not None:
+        return True
+    made = {merge[2] for merge in merges}
+    tokens = ordinary_tokens(description)
+    return any(token is not None and len(token) > 1 and id not in made for id, token in enumerate(tokens))
+
+
+def _ids_of(tokens: Sequence[bytes | None]) -> dict[bytes, int]:
+    ids: dict[bytes, int] = {}
+    for id, token in enumerate(tokens):
+        if token is not None and (first := ids.setdefault(token, id)) != id:
+            raise ConversionError(
+                f"tokens {first} and {id} are both {token!r}, so ranks do not tell them apart"
+            )
+    return ids
+
+
+def _merge_of(token: bytes, ranks: dict[bytes, int]) -> Merge | None:
+    pair = last_pair(token, ranks) if len(token) > 1 else None
+    if pair is None or pair[0] not in ranks or pair[1] not in ranks:
+        return None
+    return ranks[pair[0]], ranks[pair[1]], ranks[token]
+
+
+def _check_implied(
+    merges: Sequence[Merge],
+    tokens: Sequence[bytes | None],
+    ranks: dict[bytes, int],
+    *,
+    whole_tokens_first: bool,
+) -> None:
+    """Hold listed merges to those that the ranks imply: with ranks alone there are no others."""
+    made = [merge[2] for merge in merges]
+    if made != sorted(set(made)):
+        raise ConversionError(
+            "a rank file merges in the order of the ids, and these merges are listed in another order"
+        )
+    listed = {merge[2]: merge for merge in merges}
+    for id, token in enumerate(tokens):
+        if token is None or len(token) < 2:
+            continue
+        implied = _merge_of(token, ranks)
+        if implied != listed.get(id):
+            raise ConversionError(f"with ranks alone token {id}, {token!r}, would be merged in another way")
+        if implied is None and not whole_tokens_first:
+            raise ConversionError(
+                f"token {id}, {token!r}, is made by no merge, and tiktoken takes it where it is a whole pre-token"
+            )

@@ -1,0 +1,157 @@
+"""Spans from what `tokenizers` calls offsets: bytes for characters, and a place of its own for each token."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.core.token_arrays import byte_places, offsets_of, places_of
+from tokbench.core.tokens import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.core.interfaces import Encoded
+    from tokbench.core.token_arrays import PieceTable
+
+
+def byte_offsets(text: str) -> Sequence[int]:
+    """Where each character of a text begins in its UTF-8, and where the text ends.
+
+    >>> list(byte_offsets("aé€"))
+    [0, 1, 3, 6]
+    """
+    if text.isascii():
+        return range(len(text) + 1)
+    offsets: list[int] = byte_places(text).tolist()
+    return offsets
+
+
+def own_spans(data: bytes, ranges: Sequence[tuple[int, int]], pieces: Sequence[bytes | None]) -> list[Span]:
+    r"""A span for each token, ordered and without overlap, from ranges that share characters.
+
+    Of tokens that share a character each gets the bytes of its piece where they stand in the text;
+    where they do not (a normaliser wrote something else), the last of them gets the character and
+    those before it end in front of it.
+
+    Args:
+        data: the text.
+        ranges: (start, stop) of each token in bytes, as whole characters.
+        pieces: the bytes of each token; None for one that does not say what it covers.
+
+    >>> own_spans("é".encode(), [(0, 2), (0, 2)], [b"\xc3", b"\xa9"])
+    [Span(start=0, stop=1), Span(start=1, stop=2)]
+    """
+    starts = list(accumulate((start for start, _ in ranges), max))
+    stops = [max(start, stop) for start, (_, stop) in zip(starts, ranges, strict=True)]
+    spans: list[Span] = []
+    behind = len(data)
+    for number in reversed(range(len(ranges))):
+        start, stop = starts[number], min(stops[number], behind)
+        before = stops[number - 1] if number else 0
+        if before > start:
+            start = _start_inside(data, pieces[number], first=start, last=before, stop=stop)
+        spans.append(Span(start, stop))
+        behind = start
+    return spans[::-1]
+
+
+def _start_inside(data: bytes, piece: bytes | None, *, first: int, last: int, stop: int) -> int:
+    """Where a token begins whose first character it shares with the token before it."""
+    if piece is None:
+        return first
+    start = stop - len(piece)
+    return start if first <= start <= last and data[start:stop] == piece else first
+
+
+# --- many texts at once -----------------------------------------------------------------------
+
+
+def own_places(
+    texts: Sequence[str],
+    encoded: Encoded,
+    ranges: NDArray[np.int64],
+    *,
+    pieces: PieceTable,
+    is_silent: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What `own_spans` gives, for many texts at once: where the tokens begin and end.
+
+    Args:
+        texts: with UTF-8 forms.
+        encoded: their ids.
+        ranges: int64[N, 2], the whole characters of each token, counted in its own text.
+        pieces: the bytes of the ids.
+        is_silent: bool[N], which tokens do not say what they cover.
+    """
+    joined = "".join(texts)
+    places = byte_places(joined)
+    counts = np.diff(encoded.offsets)
+    # All texts as one: no token reaches into another text, so that nothing below tells them apart.
+    first_characters = offsets_of(list(map(len, texts)))[:-1]
+    ranges = places[ranges + np.repeat(first_characters, counts)[:, np.newaxis]]
+    starts = np.maximum.accumulate(ranges[:, 0])
+    stops = np.maximum(starts, ranges[:, 1])
+    shares = np.zeros(len(starts) + 1, np.bool_)  # its first character with the token before it
+    np.greater(stops[:-1], starts[1:], out=shares[1:-1])
+    silent = np.flatnonzero(shares[:-1] & is_silent)
+    stops[silent - 1] = starts[silent]
+    shares[silent] = False
+    if shares.any():
+        _part(starts, stops, shares, ids=encoded.ids, data=joined.encode(), pieces=pieces)
+    firsts = np.repeat(places[first_characters], counts)
+    return starts - firsts, stops - firsts
+
+
+def _part(
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    shares: NDArray[np.bool_],
+    *,
+    ids: NDArray[np.uint32],
+    data: bytes,
+    pieces: PieceTable,
+) -> None:
+    """Part the tokens that share characters, in place.
+
+    A run of them whose pieces, put side by side so that the last one ends where it does, are the text
+    and stay within what each of them shares is parted there. The others go through `own_spans`.
+    """
+    members = np.flatnonzero(shares[:-1] | shares[1:])
+    inside = shares[members]
+    heads = np.flatnonzero(~inside)
+    lasts = np.append(heads[1:], len(members)) - 1
+    run = np.repeat(np.arange(len(heads)), lasts - heads + 1)
+    sizes = pieces.sizes[ids[members]]
+    ends = np.cumsum(sizes)
+    begins = (stops[members[lasts]] - ends[lasts])[run] + ends - sizes
+    fits = ~inside | (
+        (begins >= starts[members])
+        & (begins <= stops[members - 1])
+        & _are_text(begins, sizes, pieces.joined(ids[members]), data)
+    )
+    run_fits = np.logical_and.reduceat(fits, heads)[run]
+    parted = run_fits & inside
+    starts[members[parted]] = stops[members[parted] - 1] = begins[parted]
+    rest = members[~run_fits]
+    spans = own_spans(
+        data,
+        list(zip(starts[rest].tolist(), stops[rest].tolist(), strict=True)),
+        [pieces.pieces[id] for id in ids[rest].tolist()],
+    )
+    starts[rest] = [span.start for span in spans]
+    stops[rest] = [span.stop for span in spans]
+
+
+def _are_text(
+    begins: NDArray[np.int64], sizes: NDArray[np.int64], pieces: bytes, data: bytes
+) -> NDArray[np.bool_]:
+    """For each piece whether its bytes stand in the text where it is said to begin."""
+    places = places_of(begins, sizes)
+    differs = np.frombuffer(data, np.uint8).take(places, mode="clip") != np.frombuffer(pieces, np.uint8)
+    edges, wrong = offsets_of(sizes), offsets_of(differs)
+    return np.asarray(wrong[edges[1:]] == wrong[edges[:-1]])

@@ -1,0 +1,334 @@
+"""What a `tokenizer.json` says: how its pieces are spelled, what is special in it, what it loses.
+
+The document is read as data; running it is the business of `huggingface.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.ids import check_largest_id
+from tokbench.errors import ModelFormatError
+from tokbench.files.untrusted import load_json
+from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_MAX_DOCUMENT_BYTES = 1 << 30
+_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust reads a number
+_REWRITE = "the file was edited or cut: get it again"
+
+_UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
+"""The bytes that a text can have: some vocabularies have no piece for the others."""
+
+_SEQUENCES = ("normalizers", "pretokenizers", "processors", "decoders")
+
+_KEEPS_EVERYTHING = {"ByteLevel", "Digits", "Punctuation", "Split"}
+"""The pre-tokenizers that can only cut, unless they are told to remove or to add something."""
+
+
+def parse_document(data: bytes, *, source: Path | str) -> dict[str, Any]:
+    """The JSON of a `tokenizer.json`, checked as far as it is read here.
+
+    Raises:
+        ModelFormatError: too large, not JSON, or of another shape.
+    """
+    if len(data) > _MAX_DOCUMENT_BYTES:
+        raise ModelFormatError(source, f"at most {_MAX_DOCUMENT_BYTES} bytes", f"{len(data)}")
+    document = load_json(data, path=source, hint=_REWRITE)
+    if not isinstance(document, dict) or not isinstance(document.get("model"), dict):
+        raise ModelFormatError(source, "an object with a model", "none", hint="is this a tokenizer.json?")
+    added = document.setdefault("added_tokens", [])
+    if not isinstance(added, list) or not all(_is_added_token(token) for token in added):
+        raise ModelFormatError(source, "added_tokens with ids and contents", "others", hint=_REWRITE)
+    for part in ("normalizer", "pre_tokenizer", "post_processor", "decoder"):
+        if not isinstance(document.get(part), dict | None):
+            raise ModelFormatError(source, f"an object as {part}", "something else", hint=_REWRITE)
+        _check_steps(document.get(part), part, source=source)
+    return document
+
+
+def _check_steps(part: object, name: str, *, source: Path | str) -> None:
+    """Refuse a part, or a step of it, that is no object with a text as its type: the library may take it."""
+    if part is None:
+        return
+    if not isinstance(part, dict) or not isinstance(part.get("type"), str | None):
+        raise ModelFormatError(source, f"objects with a type as {name}", f"{part!a:.60}", hint=_REWRITE)
+    for sequence in _SEQUENCES:
+        steps = part.get(sequence)
+        for step in steps if isinstance(steps, list) else ():
+            _check_steps(step, name, source=source)
+
+
+def check_ids(vocabulary: Mapping[str, int], *, source: Path | str) -> None:
+    """Refuse ids so large that what is counted by id could not be held. Raises `ModelFormatError`."""
+    largest = max(vocabulary.values(), default=None)
+    if largest is None:
+        raise ModelFormatError(source, "a vocabulary", "an empty one", hint=_REWRITE)
+    check_largest_id(largest, num_entries=len(vocabulary), path=source)
+
+
+def _is_added_token(token: object) -> bool:
+    return isinstance(token, dict) and isinstance(token.get("content"), str) and type(token.get("id")) is int
+
+
+# --- its parts --------------------------------------------------------------------------------
+
+
+def special_contents(document: Mapping[str, Any]) -> list[str]:
+    """The texts of the added tokens that are special, each once.
+
+    >>> special_contents({"added_tokens": [{"id": 0, "content": "</s>", "special": True}]})
+    ['</s>']
+    """
+    return list(dict.fromkeys(t["content"] for t in document["added_tokens"] if t.get("special")))
+
+
+def steps(part: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """The steps of a normaliser, pre-tokenizer, post-processor or decoder, sequences laid out flat.
+
+    >>> [step["type"] for step in steps({"type": "Sequence", "decoders": [{"type": "Fuse"}]})]
+    ['Fuse']
+    """
+    return list(_steps(part))
+
+
+def _steps(part: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
+    if part is None:
+        return
+    if part.get("type") != "Sequence":
+        yield part
+        return
+    for name in _SEQUENCES:
+        for step in part.get(name) or ():
+            if isinstance(step, dict):
+                yield from _steps(step)
+
+
+def model_type(document: Mapping[str, Any]) -> str:
+    """The type of the model; old files do not name it, and its fields tell.
+
+    >>> model_type({"model": {"vocab": {}, "max_input_chars_per_word": 100}})
+    'WordPiece'
+    """
+    model = document["model"]
+    if isinstance(model.get("type"), str):
+        return str(model["type"])
+    if isinstance(model.get("vocab"), list):
+        return "Unigram"
+    if "merges" in model:
+        return "BPE"
+    return "WordPiece" if "max_input_chars_per_word" in model else "WordLevel"
+
+
+def unknown_piece(document: Mapping[str, Any]) -> str | None:
+    """The spelling of the piece for what the vocabulary does not cover; None where it covers everything.
+
+    >>> unknown_piece({"model": {"type": "WordLevel", "unk_token": "[UNK]"}})
+    '[UNK]'
+    """
+    model = document["model"]
+    if any(step.get("type") == "ByteLevel" for step in steps(document.get("pre_tokenizer"))):
+        return None  # such files often name the end of text here, which is never made from a text
+    if "unk_id" not in model:
+        token = model.get("unk_token")
+        return token if isinstance(token, str) else None
+    position, pieces = model["unk_id"], model.get("vocab")
+    if type(position) is not int or not isinstance(pieces, list) or not 0 <= position < len(pieces):
+        return None
+    return str(pieces[position][0])
+
+
+def is_lossless(document: Mapping[str, Any], vocabulary: Mapping[str, int]) -> bool:
+    """Whether it can be shown that the pieces of every text are the text.
+
+    That is so for byte-level BPE with a piece for every byte of UTF-8, whose steps only cut.
+    """
+    model = document["model"]
+    pre_tokenizers = steps(document.get("pre_tokenizer"))
+    return (
+        model_type(document) == "BPE"
+        and not steps(document.get("normalizer"))
+        and not model.get("continuing_subword_prefix")
+        and not model.get("end_of_word_suffix")
+        and any(step.get("type") == "ByteLevel" for step in pre_tokenizers)
+        and all(_only_cuts(step) for step in pre_tokenizers)
+        and all(to_byte_level(bytes([byte])) in vocabulary for byte in _UTF8_BYTES)
+        and not any(
+            token.get("lstrip") or token.get("rstrip")
+            for token in document["added_tokens"]
+            if not token.get("special")
+        )
+    )
+
+
+def _only_cuts(step: Mapping[str, Any]) -> bool:
+    return (
+        step.get("type") in _KEEPS_EVERYTHING
+        and step.get("behavior") != "Removed"
+        and not step.get("add_prefix_space", step.get("type") == "ByteLevel")
+    )
+
+
+# --- pieces and bytes -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PieceSpelling:
+    """How the pieces of a vocabulary are spelled, and so which bytes they stand for.
+
+    Attributes:
+        byte_level: each character is a byte of the text, in GPT-2's alphabet.
+        byte_fallback: `<0x41>` is a byte.
+        replacements: texts and what the decoder puts in their place, as ("▁", " ").
+        prefix: what a piece inside a word begins with, as "##"; or "".
+        suffix: what a piece at a word's end ends with, as "</w>"; or "".
+    """
+
+    byte_level: bool
+    byte_fallback: bool
+    replacements: tuple[tuple[str, str], ...]
+    prefix: str
+    suffix: str
+
+    def bytes_of(self, spelling: str) -> bytes:
+        """The bytes that a piece stands for.
+
+        >>> PieceSpelling(False, True, (("▁", " "),), "", "").bytes_of("▁the")
+        b' the'
+        """
+        if self.byte_fallback and (byte := byte_of(spelling)) is not None:
+            return byte
+        if self.prefix and spelling != self.prefix:
+            spelling = spelling.removeprefix(self.prefix)
+        if self.suffix and spelling != self.suffix:
+            spelling = spelling.removesuffix(self.suffix)
+        if self.byte_level:
+            try:
+                return from_byte_level(spelling)
+            except ValueError:  # a piece that no text leads to, such as a special token's
+                return spelling.encode()
+        for text, replacement in self.replacements:
+            spelling = spelling.replace(text, replacement)
+        return spelling.encode()
+
+    def is_byte(self, spelling: str) -> bool:
+        """Whether a piece is one byte of a character that the vocabulary does not cover."""
+        return self.byte_fallback and byte_of(spelling) is not None
+
+
+def byte_of(spelling: str) -> bytes | None:
+    r"""The byte that a piece such as `<0x41>` spells; None for any other piece.
+
+    >>> byte_of("<0xE2>"), byte_of("E2")
+    (b'\xe2', None)
+    """
+    match = _BYTE_PIECE.fullmatch(spelling)
+    return None if match is None else bytes([int(match.group(1), 16)])
+
+
+def piece_spelling(document: Mapping[str, Any]) -> PieceSpelling:
+    """How the pieces of a document are spelled: what its decoder undoes, or what its other parts did."""
+    model = document["model"]
+    parts = [
+        step for part in ("normalizer", "pre_tokenizer", "decoder") for step in steps(document.get(part))
+    ]
+    decoders = steps(document.get("decoder"))
+    return PieceSpelling(
+        byte_level=any(step.get("type") == "ByteLevel" for step in parts),
+        byte_fallback=bool(model.get("byte_fallback")),
+        replacements=tuple(_replacements(parts, decoders)),
+        prefix=_affix(decoders, "WordPiece", "prefix") or _text(model, "continuing_subword_prefix"),
+        suffix=_affix(decoders, "BPEDecoder", "suffix") or _text(model, "end_of_word_suffix"),
+    )
+
+
+def _replacements(
+    parts: list[Mapping[str, Any]], decoders: list[Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    for step in parts:
+        if step.get("type") == "Metaspace" and isinstance(step.get("replacement"), str):
+            yield step["replacement"], " "
+    for step in decoders:
+        pattern = step.get("pattern")
+        if step.get("type") == "Replace" and isinstance(pattern, dict) and "String" in pattern:
+            yield str(pattern["String"]), str(step.get("content", ""))
+
+
+def _affix(decoders: list[Mapping[str, Any]], kind: str, field: str) -> str:
+    return next((_text(step, field) for step in decoders if step.get("type") == kind), "")
+
+
+def _text(values: Mapping[str, Any], field: str) -> str:
+    value = values.get(field)
+    return value if isinstance(value, str) else ""
+
+
+# --- documents to run -------------------------------------------------------------------------
+
+
+def runnable(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document without what would cut, pad or drop tokens, or trim their offsets."""
+    model = {**document["model"], "dropout": None} if "dropout" in document["model"] else document["model"]
+    return {
+        **document,
+        "truncation": None,
+        "padding": None,
+        "model": model,
+        "post_processor": _untrimmed(document.get("post_processor")),
+    }
+
+
+def _untrimmed(processor: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if processor is None:
+        return None
+    changed = dict(processor)
+    if "trim_offsets" in changed or changed.get("type") == "ByteLevel":
+        changed["trim_offsets"] = False
+    if isinstance(changed.get("processors"), list):
+        changed["processors"] = [_untrimmed(step) for step in changed["processors"]]
+    return changed
+
+
+def with_unspeakable_specials(document: Mapping[str, Any], spellings: Mapping[str, str]) -> dict[str, Any]:
+    """The document with its special tokens spelled otherwise, so that no text becomes one.
+
+    The library's switch `encode_special_tokens` is not enough: a Unigram, WordLevel or WordPiece
+    model still finds "</s>" in its vocabulary. The ids stay what they are.
+
+    Args:
+        document: as `runnable` gives it.
+        spellings: the text of each special token → how it is spelled from now on.
+    """
+    model = dict(document["model"])
+    vocabulary = model.get("vocab")
+    kept: Mapping[str, str] = spellings
+    if isinstance(vocabulary, list):
+        model["vocab"] = [[spellings.get(piece, piece), *rest] for piece, *rest in vocabulary]
+    elif isinstance(vocabulary, dict):
+        if model_type(document) == "BPE":
+            # A special token of one character may be a letter of the alphabet, and text needs it.
+            kept = {t: other for t, other in spellings.items() if len(t) > 1 or t not in vocabulary}
+            model["merges"] = _without(model.get("merges") or [], kept)
+        model["vocab"] = {kept.get(piece, piece): id for piece, id in vocabulary.items()}
+    if isinstance(model.get("unk_token"), str):
+        model["unk_token"] = kept.get(model["unk_token"], model["unk_token"])
+    added = [
+        {**token, "content": spellings[token["content"]]} if token["content"] in kept else token
+        for token in document["added_tokens"]
+        if not (token["content"] in spellings and token["content"] not in kept)
+    ]
+    return {**document, "model": model, "added_tokens": added}
+
+
+def _without(merges: list[Any], pieces: Mapping[str, str]) -> list[Any]:
+    """The merges that neither take nor make one of some pieces."""
+
+    def parts(merge: Any) -> list[str]:
+        return merge.split(" ") if isinstance(merge, str) else list(merge)
+
+    return [merge for merge in merges if pieces.keys().isdisjoint([*(found := parts(merge)), "".join(found)])]

@@ -1,0 +1,186 @@
+"""Where the tokens of many texts stand, from their ids: what the library says itself comes token by token.
+
+The library finds its pieces in the normalised text, side by side from its beginning. So the places
+there are running sums of the pieces' lengths, and what is left is the way back to the text:
+
+- Where a model has no normalisation table, a text that it takes as it is, with a space in front where
+  it puts one, is its pieces joined together: then the running sums are the places themselves.
+- For any other text the library tells of each byte of the normalised one where it comes from.
+
+All of this gives what `segment` gives, token for token.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from itertools import chain, compress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.core.interfaces import EncodedSpans
+from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable, offsets_of, running_places
+from tokbench.core.tokens import TokenKind
+from tokbench.formats.sentencepiece.model import PieceType, iter_user_defined, piece_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from sentencepiece import SentencePieceProcessor
+
+    from tokbench.core.interfaces import Encoded
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+
+_IN_NO_TEXT = b"\xff"
+
+_BYTE = KIND_NUMBERS[TokenKind.BYTE]
+_UNKNOWN = KIND_NUMBERS[TokenKind.UNKNOWN]
+
+
+class SpanFinder:
+    """Places the tokens of a model.
+
+    Args:
+        model: what it says.
+        processor: the library's form of it.
+        kinds: the kind of each id.
+    """
+
+    def __init__(
+        self, model: SentencePieceFile, processor: SentencePieceProcessor, *, kinds: Sequence[TokenKind]
+    ) -> None:
+        self._processor = processor
+        self._kinds = np.array([KIND_NUMBERS[kind] for kind in kinds], np.uint8)
+        self._surfaces = PieceTable.of(
+            [
+                # What an unknown piece covers is not known from its id.
+                _IN_NO_TEXT if piece.type is PieceType.UNKNOWN else piece_bytes(piece, unk_surface="")
+                for piece in model.pieces
+            ]
+        )
+        self._normal_sizes = np.array(
+            [1 if piece.type is PieceType.BYTE else len(piece.text.encode()) for piece in model.pieces],
+            np.int64,
+        )
+        self._prefix = b" " if model.normalizer["add_dummy_prefix"] else b""
+        # A table or a symbol can take several characters at once, and a piece can end among them.
+        self._takes_characters = (
+            not model.normalizer["precompiled_charsmap"]
+            and all(len(symbol) == 1 for symbol in iter_user_defined(model))
+            and not model.trainer["treat_whitespace_as_suffix"]  # puts its space behind a text
+        )
+
+    def find(self, texts: Sequence[str], encoded: Encoded, *, threads: int | None) -> EncodedSpans:
+        """The places of tokens.
+
+        Args:
+            texts: with UTF-8 forms.
+            encoded: their ids.
+            threads: for what the library is asked once more; None takes every processor.
+        """
+        data = [text.encode() for text in texts]
+        starts, stops = running_places(encoded.offsets, self._surfaces.sizes[encoded.ids])
+        for places in (starts, stops):
+            np.maximum(places - len(self._prefix), 0, out=places)
+        counts = np.diff(encoded.offsets)
+        is_other = (counts > 0) & ~self._taken_as_they_are(data, encoded)
+        if is_other.any():
+            tokens = np.repeat(is_other, counts)
+            starts[tokens], stops[tokens] = self._by_normalization(
+                list(compress(data, is_other)),
+                encoded.ids[tokens],
+                offsets_of(counts[is_other]),
+                threads=threads,
+            )
+        return EncodedSpans(encoded, starts, stops, self._kinds[encoded.ids])
+
+    def _taken_as_they_are(self, data: Sequence[bytes], encoded: Encoded) -> NDArray[np.bool_]:
+        """For each text whether it is its pieces, behind the space that the model puts in front."""
+        if not self._takes_characters:
+            return np.zeros(len(data), np.bool_)
+        joined = self._surfaces.joined(encoded.ids)
+        edges = offsets_of(self._surfaces.sizes[encoded.ids])[encoded.offsets].tolist()
+        found = zip(data, edges[:-1], edges[1:], strict=True)
+        return np.fromiter(
+            (joined[start:stop] == self._prefix + each for each, start, stop in found), np.bool_, len(data)
+        )
+
+    # --- the way through the normalised text --------------------------------------------------
+
+    def _by_normalization(
+        self,
+        data: Sequence[bytes],
+        ids: NDArray[np.uint32],
+        offsets: NDArray[np.int64],
+        *,
+        threads: int | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The places of the tokens of texts, none of which is without tokens."""
+        origins, origin_offsets = self._origins(data)
+        sizes = self._normal_sizes[ids]
+        kinds = self._kinds[ids]
+        is_unknown = kinds == _UNKNOWN
+        if is_unknown.any():
+            sizes[is_unknown] = self._unknown_sizes(data, is_unknown, offsets, threads=threads)
+        starts, stops = running_places(offsets, sizes)
+        firsts = np.repeat(origin_offsets[:-1], np.diff(offsets))
+        starts, stops = origins[starts + firsts], origins[stops + firsts]
+        is_byte = np.flatnonzero(kinds == _BYTE)
+        if len(is_byte):
+            firsts = np.repeat(offsets_of(list(map(len, data)))[:-1], np.diff(offsets))[is_byte]
+            values = np.frombuffer(self._surfaces.joined(ids[is_byte]), np.uint8)
+            starts[is_byte], stops[is_byte] = (
+                _own_bytes(starts[is_byte] + firsts, stops[is_byte] + firsts, values, b"".join(data)) - firsts
+            )
+        return starts, stops
+
+    def _origins(self, data: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each byte of the normalised texts, and each end, its place in the text; where each text begins."""
+        origins = array("q")
+        offsets = [0]
+        for each in data:
+            _, places = self._processor.normalize(each, with_offsets=True)
+            origins.fromlist(places)
+            offsets.append(len(origins))
+        return np.frombuffer(origins, np.int64), np.array(offsets, np.int64)
+
+    def _unknown_sizes(
+        self,
+        data: Sequence[bytes],
+        is_unknown: NDArray[np.bool_],
+        offsets: NDArray[np.int64],
+        *,
+        threads: int | None,
+    ) -> list[int]:
+        """The bytes of each unknown token in the normalised text: only as pieces does the library tell them."""
+        holds_unknown = np.logical_or.reduceat(is_unknown, offsets[:-1])
+        pieces = self._processor.encode(
+            [each.decode() for each in compress(data, holds_unknown)],
+            out_type=str,
+            num_threads=threads or os.cpu_count() or 1,
+        )
+        is_wanted = is_unknown[np.repeat(holds_unknown, np.diff(offsets))]
+        return [len(piece.encode()) for piece in compress(chain.from_iterable(pieces), is_wanted)]
+
+
+def _own_bytes(
+    starts: NDArray[np.int64], stops: NDArray[np.int64], values: NDArray[np.uint8], data: bytes
+) -> NDArray[np.int64]:
+    """What `own_spans` gives for the bytes of byte fallback, of many texts at once: int64[2, N].
+
+    Args:
+        starts: where the library says that they begin.
+        stops: where it says that they end.
+        values: the bytes.
+        data: the texts, one after another.
+    """
+    leads = np.flatnonzero((values < 0x80) | (values >= 0xC0))
+    sizes = np.diff(np.append(leads, len(values)))
+    inside = np.arange(len(values)) - np.repeat(leads, sizes)
+    places = np.repeat(starts[leads], sizes) + inside
+    # A character that normalisation made longer can reach behind the end.
+    same = np.frombuffer(data, np.uint8).take(places, mode="clip") == values
+    is_text = np.logical_and.reduceat(same, leads) & (stops[leads + sizes - 1] - starts[leads] == sizes)
+    return np.where(np.repeat(is_text, sizes), [places, places + 1], [starts, stops])

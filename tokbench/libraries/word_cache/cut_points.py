@@ -1,0 +1,82 @@
+"""Where any text can be cut so that its parts are encoded as they would be alone: provable for some tokenizers.
+
+Nothing here guesses: a tokenizer of which it cannot be proved is not cut at all.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
+from tokbench.libraries.huggingface.tokenizer_json import model_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+
+_ASCII_PUNCTUATION = r"!-/:-@\[-`{-~"
+CUTS = {
+    "words": re.compile(rf"[ \n]*(?:[^ \n{_ASCII_PUNCTUATION}]+|[{_ASCII_PUNCTUATION}])|[ \n]+"),
+    "white space": re.compile(r"[ \n]*[^ \n]+|[ \n]+"),
+    # White space at the end of a text stays with what it follows, so that no part is a single space.
+    "before spaces": re.compile(f"[ {SPACE}]*[^ {SPACE}]+(?:[ {SPACE}]+\\Z)?|[ {SPACE}]+"),
+}
+"""The ways to cut: each match is a part, and the parts together are the text. `native/cutting.hpp` has them too."""
+_CROSSES = re.compile(f"[^{SPACE}]{SPACE}")
+
+_LOCAL_NORMALIZERS = {None, "BertNormalizer", "Lowercase"}
+_WORD_PRE_TOKENIZERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
+_WORD_MODELS = {"WordPiece", "WordLevel"}
+
+_LONG_TEXTS = 1 << 14
+
+
+def document_cut(document: Mapping[str, Any]) -> str | None:
+    """How to cut for a `tokenizer.json`, by a name of `CUTS`; None where that cannot be proved exact.
+
+    Words end at white space, and to BERT's pre-tokenizer each ASCII punctuation mark is one; what BERT's
+    normaliser does to a character depends on the combining marks beside it at most, which do not compose
+    with any of those. An added token could reach across.
+    """
+    normalizer, pre_tokenizer = (
+        (document.get(part) or {}).get("type") for part in ("normalizer", "pre_tokenizer")
+    )
+    is_local = (
+        model_type(document) in _WORD_MODELS
+        and normalizer in _LOCAL_NORMALIZERS
+        and pre_tokenizer in _WORD_PRE_TOKENIZERS
+        and all(token.get("special") for token in document["added_tokens"])
+    )
+    if not is_local:
+        return None
+    return "words" if pre_tokenizer == "BertPreTokenizer" else "white space"
+
+
+def model_cut(model: SentencePieceFile) -> str | None:
+    """How to cut for a SentencePiece model, texts with the space in front that it adds; None as above.
+
+    A BPE merges two symbols where they make a piece. Where no piece has a space behind something else, no
+    merge ever reaches from one word into the next, and the words cannot see one another. It takes a model
+    that leaves the text as it is. Unigram adds up the scores of a whole text in single precision, so that
+    what stands before a word can decide between two ways to cut it.
+    """
+    normalizer = model.normalizer
+    texts = {piece.text for piece in model.pieces if piece.type is PieceType.NORMAL}
+    is_local = (
+        model.model_type is ModelType.BPE
+        and not normalizer["precompiled_charsmap"]
+        and not normalizer["remove_extra_whitespaces"]
+        and normalizer["escape_whitespaces"]
+        and not model.trainer["treat_whitespace_as_suffix"]
+        and SPACE in texts
+        and not any(piece.type is PieceType.USER_DEFINED for piece in model.pieces)
+        and not any(_CROSSES.search(piece.text) for piece in model.pieces)
+    )
+    return "before spaces" if is_local else None
+
+
+def are_long(texts: Sequence[str]) -> bool:
+    """Whether texts are so long together that their words are likely to come back."""
+    return sum(map(len, texts)) >= _LONG_TEXTS

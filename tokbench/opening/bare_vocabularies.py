@@ -1,0 +1,192 @@
+"""Bare vocabularies as the `tokenizer.json` that says the same: byte-level pieces with merges, BERT's word lists."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ModelFormatError
+from tokbench.opening.files import decode_text, parse_json, read_file
+from tokbench.opening.patterns import known_pattern
+from tokbench.opening.tokenizer_json import open_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.opening.recognition import Source
+    from tokbench.opening.request import Opened, OpenRequest
+
+SPECIAL_LOOK = re.compile(r"<\|[^|>]+\|>|</?[a-z_]+>|\[[A-Z]+[0-9]*\]")
+_UNKNOWN = "[UNK]"
+_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+_NORMALIZATION = ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
+_BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def byte_level_document(
+    vocab: Mapping[str, int],
+    merges: Sequence[Sequence[str]],
+    *,
+    specials: Mapping[str, int],
+    patterns: Sequence[str],
+    others: Iterable[str] = (),
+    normalize_nfc: bool = False,
+    whole_tokens_first: bool = False,
+) -> dict[str, Any]:
+    """The `tokenizer.json` of a byte-level BPE.
+
+    Args:
+        vocab: piece → id.
+        merges: pairs of pieces in the order of their ranks.
+        specials: text → id, entries of `vocab` or the ids that follow.
+        patterns: names or regular expressions; each splits the pieces that those before it leave.
+        others: pieces of `vocab` that are found in every text.
+        normalize_nfc: whether text is brought to NFC first.
+        whole_tokens_first: whether a pre-token that is an entry becomes it without merging.
+    """
+    splits = [split for pattern in patterns for split in _split_step(pattern)]
+    by_id = sorted({**specials, **{text: vocab[text] for text in others}}.items(), key=lambda item: item[1])
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_added(text, id, special=text in specials) for text, id in by_id],
+        "normalizer": {"type": "NFC"} if normalize_nfc else None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, _BYTE_LEVEL]},
+        "post_processor": None,
+        "decoder": _BYTE_LEVEL,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": whole_tokens_first,
+            "vocab": dict(vocab),
+            "merges": list(merges),
+        },
+    }
+
+
+def _split_step(pattern: str) -> list[Mapping[str, Any]]:
+    """The step of a pattern; none for one that leaves a text whole."""
+    from tokbench.backends.bpe.split_patterns import SplitPattern
+
+    name, text = known_pattern(pattern)
+    spelled = SplitPattern(name=name, regex=text).oniguruma
+    if spelled is None:
+        return []
+    return [{"type": "Split", "pattern": {"Regex": spelled}, "behavior": "Isolated", "invert": False}]
+
+
+def word_piece_document(
+    vocab: Mapping[str, int],
+    *,
+    lowercase: bool,
+    strip_accents: bool | None = None,
+    handle_chinese_chars: bool = True,
+) -> dict[str, Any]:
+    """The `tokenizer.json` of BERT's tokenizer over a word list.
+
+    Args:
+        vocab: piece → id.
+        lowercase: whether text is lower-cased.
+        strip_accents: whether letters lose their accents; None where they do if text is lower-cased.
+        handle_chinese_chars: whether each Chinese character is a word.
+    """
+    specials = [text for text in _BERT_SPECIALS if text in vocab]
+    ends = {"cls": "[CLS]", "sep": "[SEP]"}
+    around = {"type": "BertProcessing"} | {role: [text, vocab.get(text)] for role, text in ends.items()}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_added(text, vocab[text], special=True) for text in specials],
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": handle_chinese_chars,
+            "strip_accents": strip_accents,
+            "lowercase": lowercase,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": around if all(text in vocab for text in ends.values()) else None,
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": _UNKNOWN,
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": dict(vocab),
+        },
+    }
+
+
+def open_word_list(source: Source, request: OpenRequest) -> Opened:
+    """The tokenizer of a `vocab.txt`.
+
+    Raises:
+        ModelFormatError: a line that is no piece, or comes twice.
+        ConfigError: an option that does not belong to it.
+    """
+    request.takes_nothing("a vocab.txt")
+    path = source.files[0]
+    vocab: dict[str, int] = {}
+    lines = decode_text(read_file(path), path=path).split("\n")
+    while lines and lines[-1] in ("", "\r"):
+        lines.pop()
+    for number, line in enumerate(lines, start=1):
+        word = line.removesuffix("\r")
+        if not word:
+            raise ModelFormatError(f"{path}, line {number}", "a piece", "an empty line")
+        if word in vocab:
+            raise ModelFormatError(
+                f"{path}, line {number}",
+                "each piece once",
+                f"{word!a} again (first on line {vocab[word] + 1})",
+            )
+        vocab[word] = number - 1
+    if _UNKNOWN not in vocab:
+        raise ModelFormatError(
+            path, f"a word list of WordPiece with {_UNKNOWN}", f"{len(vocab):,} lines without it"
+        )
+    said = _said_beside(path.parent)
+    lowercase, warning = _lowercase(vocab, said=said.get("do_lower_case"))
+    document = word_piece_document(
+        vocab,
+        lowercase=lowercase,
+        strip_accents=said.get("strip_accents"),
+        handle_chinese_chars=said.get("tokenize_chinese_chars", True),
+    )
+    return open_document(dumped(document), source=source, request=request, warnings=warning)
+
+
+def _said_beside(folder: Path) -> dict[str, bool]:
+    """What the configuration beside a word list says of how text is normalised: the switches that are set."""
+    config = folder / "tokenizer_config.json"
+    document = parse_json(read_file(config), path=config) if config.is_file() else {}
+    return {name: document[name] for name in _NORMALIZATION if isinstance(document.get(name), bool)}
+
+
+def _lowercase(vocab: Mapping[str, int], *, said: bool | None) -> tuple[bool, tuple[str, ...]]:
+    """Whether text is lower-cased: as the configuration beside the list says, else by its capitals."""
+    if said is not None:
+        return said, ()
+    lowercase = not any(word.lower() != word for word in vocab if not SPECIAL_LOOK.fullmatch(word))
+    found = "no entry has" if lowercase else "entries have"
+    return lowercase, (f"vocab.txt does not say whether text is lower-cased: {found} capitals",)
+
+
+def _added(text: str, id: int, *, special: bool) -> dict[str, Any]:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": id, "content": text, **flags, "special": special}
+
+
+def dumped(document: Mapping[str, Any]) -> bytes:
+    """A document as the bytes of its file."""
+    import orjson
+
+    return orjson.dumps(document)

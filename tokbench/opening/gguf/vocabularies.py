@@ -1,0 +1,201 @@
+"""The tokenizer in a GGUF file, as what it was before: a tokenizer.json or a SentencePiece model."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.formats.gguf import read_metadata
+from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.opening.bare_vocabularies import byte_level_document, dumped, word_piece_document
+from tokbench.opening.files import first_repeated
+from tokbench.opening.gguf.config import gguf_config
+from tokbench.opening.gguf.pretokenizers import known_names, pre_tokenizer_named
+from tokbench.opening.gguf.token_types import token_types, with_one_unknown
+from tokbench.opening.patterns import checked_pattern
+from tokbench.opening.request import OpenRequest
+from tokbench.opening.sentencepiece import open_pieces
+from tokbench.opening.tokenizer_json import open_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.opening.recognition import Source
+    from tokbench.opening.request import Opened
+
+_PREFIX = "tokenizer.ggml."
+
+_UNNAMED = "the file names no pre-tokenizer: text is split as llama.cpp does then, and perhaps not as the model needs"
+
+
+def open_gguf(source: Source, request: OpenRequest) -> Opened:
+    """The tokenizer of a GGUF file.
+
+    Raises:
+        ModelFormatError: no tokenizer is in it, or a damaged one.
+        ConfigError: its pre-tokenizer is not known, and no pattern is given.
+    """
+    path = source.files[0]
+    metadata = read_metadata(path)
+    fields = {key.removeprefix(_PREFIX): value for key, value in metadata.items() if key.startswith(_PREFIX)}
+    model = _text(fields.get("model", b""), path)
+    openers: dict[str, Callable[..., Opened]] = {
+        "gpt2": _open_bpe,
+        "llama": _open_sentencepiece,
+        "t5": _open_sentencepiece,
+        "bert": _open_word_piece,
+    }
+    if model not in openers:
+        raise ModelFormatError(path, f"a tokenizer of the model {', '.join(openers)}", repr(model))
+    opened = openers[model](fields, source=source, request=request)
+    return replace(opened, source=replace(opened.source, config=gguf_config(metadata)))
+
+
+def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
+    path = source.files[0]
+    pieces = _pieces(fields, path)
+    types = token_types(fields, _strings(fields, "tokens", path), path)
+    if request.special_tokens:
+        raise ConfigError(
+            "a GGUF file says itself which tokens are special", hint="leave --special-token out"
+        )
+    expressions, whole_tokens_first = _splitting(fields, path, asked=request.pattern)
+    vocab = {piece: id for id, piece in enumerate(pieces)}
+    document = byte_level_document(
+        vocab,
+        [_merge(merge, number, path) for number, merge in enumerate(_strings(fields, "merges", path))],
+        specials={pieces[id]: id for id, kind in enumerate(types) if kind == PieceType.CONTROL},
+        others=[pieces[id] for id, kind in enumerate(types) if kind == PieceType.USER_DEFINED],
+        patterns=expressions,
+        normalize_nfc=request.pattern == "qwen2",
+        whole_tokens_first=whole_tokens_first,
+    )
+    return open_document(
+        dumped(document),
+        source=source,
+        request=OpenRequest(engine=request.engine),
+        warnings=() if request.pattern or "pre" in fields else (_UNNAMED,),
+    )
+
+
+def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> tuple[tuple[str, ...], bool]:
+    """The expressions that split a text, and whether whole tokens come first. Raises `ConfigError`."""
+    name = _text(fields.get("pre", b"default"), path)
+    known = pre_tokenizer_named(name)
+    if asked is not None:
+        return (checked_pattern(asked),), known is not None and known.whole_tokens_first
+    if known is None:
+        raise ConfigError(
+            f"{path} names the pre-tokenizer {name!r}, which is not known here",
+            hint="--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression; known are "
+            + ", ".join(known_names()),
+        )
+    return known.expressions, known.whole_tokens_first
+
+
+def _open_word_piece(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
+    """BERT's pieces, which GGUF spells with "▁" at the beginnings of words instead of "##" inside."""
+    path = source.files[0]
+    types = token_types(fields, _strings(fields, "tokens", path), path)
+    vocab: dict[str, int] = {}
+    for id, (piece, kind) in enumerate(zip(_pieces(fields, path), types, strict=True)):
+        if piece.startswith("▁"):
+            spelled = piece[1:]
+        else:
+            is_whole = kind != PieceType.NORMAL or (piece.startswith("[") and piece.endswith("]"))
+            spelled = piece if is_whole else f"##{piece}"
+        if vocab.setdefault(spelled, id) != id:
+            raise ModelFormatError(f"{path}, token {id}", "each piece once", f"{piece!a} again")
+    lowercase = not any(word.lower() != word for word in vocab if not word.startswith("["))
+    document = word_piece_document(vocab, lowercase=lowercase)
+    return open_document(dumped(document), source=source, request=request)
+
+
+def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
+    """A SentencePiece model again: its pieces, scores and types are all there."""
+    path = source.files[0]
+    pieces = _strings(fields, "tokens", path)
+    types = with_one_unknown(token_types(fields, pieces, path), fields.get("unknown_token_id", 0))
+    scores = fields.get("scores")
+    if not isinstance(scores, list) or len(scores) != len(pieces):
+        raise ModelFormatError(path, f"{len(pieces):,} scores", "another number")
+    proto = bytearray()
+    for piece, score, kind in zip(pieces, scores, types, strict=True):
+        message = _field(1, piece) + b"\x15" + struct.pack("<f", score) + _number(3, kind)
+        proto += _field(1, message)
+    is_unigram = _text(fields["model"], path) == "t5"
+    proto += _field(2, _trainer(fields, types, is_unigram=is_unigram))
+    proto += _field(3, _normalizer(fields))
+    return open_pieces(bytes(proto), source=source, request=request)
+
+
+def _trainer(fields: Mapping[str, Any], types: Sequence[int], *, is_unigram: bool) -> bytes:
+    made = _number(3, 1 if is_unigram else 2) + _number(35, int(PieceType.BYTE in types))
+    for number, key in ((40, "unknown"), (41, "bos"), (42, "eos"), (43, "padding")):
+        id = fields.get(f"{key}_token_id", -1)
+        made += _number(number, id if isinstance(id, int) and 0 <= id < len(types) else -1)
+    return made
+
+
+def _normalizer(fields: Mapping[str, Any]) -> bytes:
+    charsmap = fields.get("precompiled_charsmap", [])
+    table = struct.pack(f"{len(charsmap)}b", *(value if value < 128 else value - 256 for value in charsmap))
+    return (
+        _field(1, b"identity" if not table else b"")
+        + (_field(2, table) if table else b"")
+        + _number(3, int(bool(fields.get("add_space_prefix", True))))
+        + _number(4, int(bool(fields.get("remove_extra_whitespaces", False))))
+        + _number(5, 1)
+    )
+
+
+def _field(number: int, value: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _number(number: int, value: int) -> bytes:
+    return _varint(number << 3) + _varint(value & (2**64 - 1))
+
+
+def _varint(value: int) -> bytes:
+    made = bytearray()
+    while value > 0x7F:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*made, value])
+
+
+def _pieces(fields: Mapping[str, Any], path: Path) -> list[str]:
+    """The tokens as texts, each once."""
+    pieces = [
+        _text(piece, f"{path}, token {id}") for id, piece in enumerate(_strings(fields, "tokens", path))
+    ]
+    if (again := first_repeated(pieces)) is not None:
+        raise ModelFormatError(path, "each token once", f"{again!a} twice")
+    return pieces
+
+
+def _strings(fields: Mapping[str, Any], key: str, path: Path) -> list[bytes]:
+    values = fields.get(key)
+    if isinstance(values, list) and values and isinstance(values[0], bytes):
+        return values
+    raise ModelFormatError(path, f"a list {_PREFIX}{key}", "none")
+
+
+def _merge(merge: bytes, number: int, path: Path) -> list[str]:
+    parts = _text(merge, f"{path}, merge {number}").split(" ")
+    if len(parts) != 2 or not all(parts):
+        raise ModelFormatError(f"{path}, merge {number}", "two pieces with a space between", f"{merge!r:.60}")
+    return parts
+
+
+def _text(value: object, place: Path | str) -> str:
+    try:
+        if isinstance(value, bytes):
+            return value.decode()
+    except UnicodeDecodeError:
+        pass
+    raise ModelFormatError(place, "UTF-8", f"{value!r:.60}")

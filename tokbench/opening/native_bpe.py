@@ -1,0 +1,249 @@
+"""When a `tokenizer.json` is a byte-level BPE that our kernel computes exactly, and when not.
+
+Our kernel cuts a text at special tokens, splits it by a pattern that it knows, and merges. Whatever
+else a document asks for that could change an id is a reason to leave it to its library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.descriptions import ByteLevelBpe
+from tokbench.core.post_processing import template_size
+from tokbench.errors import ModelFormatError
+from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
+from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.opening.patterns import known_pattern
+from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotProvableError, added_tokens
+
+__all__ = ["DocumentBpe", "NotProvableError", "byte_level_bpe", "check_bpe", "document_bpe", "merge_pairs"]
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.core.descriptions import PostProcessing
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentBpe:
+    """A document as a byte-level BPE, whichever engine runs it.
+
+    Attributes:
+        bpe: it; its special tokens are all added ones.
+        added: which of them are special, and what the document says of how they are found.
+    """
+
+    bpe: ByteLevelBpe
+    added: AddedTokens
+
+
+def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLevelBpe:
+    """A document as a byte-level BPE.
+
+    Args:
+        document: a parsed `tokenizer.json`.
+        path: what error messages call it.
+
+    Raises:
+        NotProvableError: it does something that our kernel does not, or not in provably the same way.
+        ModelFormatError: its vocabulary and merges contradict one another.
+    """
+    found = document_bpe(document, path=path)
+    found.added.check_found()
+    if found.bpe.pattern_name == "custom":
+        raise NotProvableError("its split pattern is none that our scanners know")
+    return found.bpe
+
+
+def document_bpe(document: Mapping[str, Any], *, path: Path | str) -> DocumentBpe:
+    """A document as a byte-level BPE, also where it has a pattern of its own or added tokens that are found otherwise.
+
+    Args:
+        document: a parsed `tokenizer.json`.
+        path: what error messages call it.
+
+    Raises:
+        NotProvableError: its ids are not those of splitting by one pattern and merging.
+        ModelFormatError: its vocabulary and merges contradict one another.
+    """
+    model = document["model"]
+    _check_model(model)
+    pattern_name, pattern = _pattern(document.get("pre_tokenizer"))
+    normalization = _normalization(document.get("normalizer"))
+    _check_ends(document)
+    post_processing = _post_processing(document)
+    added = added_tokens(document.get("added_tokens") or [], model["vocab"], normalization=normalization)
+    bpe = ByteLevelBpe(
+        tokens=_tokens(model["vocab"], added.all),
+        merges=_merges(model, added.all, path=path),
+        pattern=pattern,
+        pattern_name=pattern_name,
+        normalization=normalization,
+        special_tokens=added.all,
+        whole_tokens_first=bool(model.get("ignore_merges")),
+        token_flags=added.flags,
+        post_processing=post_processing,
+    )
+    return DocumentBpe(bpe, added)
+
+
+def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> None:
+    """Refuse a BPE whose merges do not belong to its vocabulary, as its library would.
+
+    Raises:
+        ModelFormatError: the merge is named by its number, counted from 0.
+    """
+    for key in ("continuing_subword_prefix", "end_of_word_suffix", "unk_token"):
+        if not isinstance(model.get(key), str | None):
+            raise ModelFormatError(path, f"a text as {key}", f"{model[key]!a:.40}")
+    vocab = model["vocab"]
+    prefix = model.get("continuing_subword_prefix") or ""
+    for number, (left, right) in enumerate(merge_pairs(model, path=path)):
+        for part in (left, right):
+            if part not in vocab:
+                raise ModelFormatError(
+                    f"{path}, merge {number}", "pieces of the vocabulary", f"{part!a}, which is none"
+                )
+        made = left + right.removeprefix(prefix)
+        if made not in vocab:
+            raise ModelFormatError(
+                f"{path}, merge {number}",
+                "a merge that makes a piece of the vocabulary",
+                f"{left!a} and {right!a}, which make {made!a}",
+            )
+
+
+def merge_pairs(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, str]]:
+    """The merges as pairs, from either spelling of them. Raises `ModelFormatError`."""
+    merges = model.get("merges")
+    if not isinstance(merges, list):
+        raise ModelFormatError(path, "a list of merges", "none")
+    pairs: list[tuple[str, str]] = []
+    for number, merge in enumerate(merges):
+        parts = merge.split(" ") if type(merge) is str else merge
+        if type(parts) is not list or len(parts) != 2:
+            raise _not_two_pieces(merge, f"{path}, merge {number}")
+        left, right = parts
+        if not (left and right and type(left) is str and type(right) is str):
+            raise _not_two_pieces(merge, f"{path}, merge {number}")
+        pairs.append((left, right))
+    return pairs
+
+
+def _not_two_pieces(merge: object, place: str) -> ModelFormatError:
+    return ModelFormatError(place, "two pieces", f"{merge!a:.60}")
+
+
+def _check_model(model: Mapping[str, Any]) -> None:
+    if (model.get("type") or "BPE") != "BPE" or "merges" not in model:
+        raise NotProvableError(
+            f"our kernel runs byte-level BPE, and this is {model.get('type') or 'something else'}"
+        )
+    if model.get("dropout"):
+        raise NotProvableError("it drops merges at random")
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.get(key):
+            raise NotProvableError(f"its pieces carry the {key.replace('_', ' ')} {model[key]!r}")
+
+
+def _pattern(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str, str | None]:
+    """The name and text of the pattern that a pre-tokenizer splits by."""
+    steps = _steps(pre_tokenizer, "pretokenizers")
+    if not any(step.get("type") == "ByteLevel" for step in steps):
+        raise NotProvableError("its pre-tokenizer does not make bytes of the text")
+    if steps[-1].get("type") != "ByteLevel":
+        raise NotProvableError(f"it splits in several steps ({_kinds(steps)})")
+    *before, byte_level = steps
+    if byte_level.get("add_prefix_space"):
+        raise NotProvableError("it puts a space before the text")
+    uses_regex = byte_level.get("use_regex", True)
+    if not before:
+        name = "gpt2" if uses_regex else "none"
+        return name, known_pattern(name)[1]
+    if len(before) > 1 or uses_regex or before[0].get("type") != "Split":
+        raise NotProvableError(f"it splits in several steps ({_kinds(steps)})")
+    return _split_pattern(before[0])
+
+
+def _split_pattern(split: Mapping[str, Any]) -> tuple[str, str]:
+    behavior = (split.get("behavior"), bool(split.get("invert")))
+    if behavior not in {("Isolated", False), ("Removed", True)}:
+        raise NotProvableError(f"its split is {behavior[0]}{', inverted' if behavior[1] else ''}")
+    text = (split.get("pattern") or {}).get("Regex")
+    if not isinstance(text, str):
+        raise NotProvableError("it splits at a text, not by a pattern")
+    name, known = known_pattern(text)
+    return name, text if known is None else known
+
+
+def _normalization(normalizer: Mapping[str, Any] | None) -> str | None:
+    steps = _steps(normalizer, "normalizers")
+    kinds = [step.get("type") for step in steps]
+    if kinds in ([], ["NFC"]):
+        return "nfc" if kinds else None
+    raise NotProvableError(f"it normalises the text ({_kinds(steps)})")
+
+
+def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
+    """What is done to the ids, where its library does what the document says."""
+    try:
+        found = parse_post_processing(document)
+    except UnknownPostProcessingError as error:
+        raise NotProvableError(str(error)) from None
+    if found.truncation is not None:
+        written = max(template_size(found.template, pair=pair) for pair in (False, True))
+        if found.truncation.max_length - written <= found.truncation.stride:
+            raise NotProvableError("it cuts texts to fewer tokens than its template and stride need")
+    return found
+
+
+def _check_ends(document: Mapping[str, Any]) -> None:
+    decoder = document.get("decoder")
+    if decoder is None or decoder.get("type") != "ByteLevel":
+        raise NotProvableError("its decoder does more, or less, than join bytes")
+
+
+def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[bytes | None, ...]:
+    """The bytes of each id; special tokens are gaps, since no text becomes one by merging."""
+    tokens: list[bytes | None] = [None] * (max([*vocab.values(), *specials.values()]) + 1)
+    for piece, id in vocab.items():
+        if piece in specials:
+            continue
+        try:
+            tokens[id] = from_byte_level(piece)
+        except ValueError:
+            raise NotProvableError(f"its entry {piece!r} is not in the byte-level alphabet") from None
+    present = {token for token in tokens if token is not None and len(token) == 1}
+    if len(present) != 256:
+        raise NotProvableError(f"it has no entry for {256 - len(present)} of the 256 bytes")
+    return tuple(tokens)
+
+
+def _merges(
+    model: Mapping[str, Any], specials: Mapping[str, int], *, path: Path | str
+) -> tuple[tuple[int, int, int], ...]:
+    """The merges by ids, without those that take or make a special token."""
+    vocab = model["vocab"]
+    pairs = merge_pairs(model, path=path)
+    if len(set(pairs)) != len(pairs):
+        raise NotProvableError("a merge comes twice in its list")
+    return tuple(
+        (vocab[left], vocab[right], vocab[left + right])
+        for left, right in pairs
+        if specials.keys().isdisjoint((left, right, left + right))
+    )
+
+
+def _steps(step: Mapping[str, Any] | None, key: str) -> list[Mapping[str, Any]]:
+    """A sequence of steps, however it nests, as a plain list."""
+    if step is None:
+        return []
+    if step.get("type") != "Sequence":
+        return [step]
+    return [part for inner in step.get(key) or [] for part in _steps(inner, key)]
+
+
+def _kinds(steps: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(str(step.get("type")) for step in steps)

@@ -1,0 +1,252 @@
+"""Rank files: tokens and ranks are there, the pattern and the special tokens are not."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+from tokbench.core.descriptions import ByteLevelBpe
+from tokbench.core.ids import check_largest_id, ids_held
+from tokbench.core.plurals import counted, is_or_are
+from tokbench.core.special_tokens import check_special_tokens
+from tokbench.core.token_table import TokenTable
+from tokbench.errors import ConfigError
+from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
+from tokbench.opening.added_tokens import beside_ranks
+from tokbench.opening.files import read_file
+from tokbench.opening.known_ranks import KNOWN_BY_SHA256, likely_pattern
+from tokbench.opening.patterns import known_pattern
+from tokbench.opening.request import Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import tiktoken
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+    from tokbench.libraries.tiktoken import TiktokenTokenizer
+    from tokbench.opening.known_ranks import KnownRanks
+    from tokbench.opening.recognition import Source
+    from tokbench.opening.request import OpenRequest
+
+
+def open_ranks(source: Source, request: OpenRequest) -> Opened:
+    """The tokenizer of a rank file.
+
+    Raises:
+        ModelFormatError: a damaged line, a byte without a token, a rank too large to hold.
+        ConfigError: the pattern is not known and not given, or a special token's id is taken.
+    """
+    path = source.files[0]
+    data = read_file(path)
+    tokens = read_table(data, path=path)
+    known = KNOWN_BY_SHA256.get(hashlib.sha256(data).hexdigest())
+    pattern = request.pattern or (known.pattern if known else None)
+    if pattern is None:
+        raise _no_pattern(path, tokens.num_tokens)
+    beside, warnings = beside_ranks(source.config, tokens)
+    if known and not beside:
+        says, source = known.special_tokens, replace(source, config=_with_known(source.config, known))
+        warnings = (*warnings, *([known.note] if known.note else []))
+    else:
+        says = beside
+    opened = open_rank_table(
+        tokens,
+        source=source,
+        request=request,
+        name=known.name if known else source.name,
+        pattern=pattern,
+        special_tokens=_special_tokens(request.special_tokens, says, tokens),
+    )
+    return replace(opened, find_warnings=lambda: (*opened.warnings, *warnings))
+
+
+def read_table(data: bytes, *, path: Path) -> TokenTable:
+    """The tokens of a rank file by their ranks.
+
+    Raises:
+        ModelFormatError: a damaged line, a byte without a token, a rank too large to hold.
+    """
+    from tokbench.backends.bpe.kernel import current_kernel
+    from tokbench.backends.bpe.rank_file import table_of_ranks
+
+    read = current_kernel().read_ranks(data, ids_held(data.count(b"\n")))
+    if read is not None:
+        block, starts, gaps = read
+        tokens = TokenTable(block, memoryview(starts).cast("I"), gaps)
+        check_largest_id(len(tokens) - 1, num_entries=tokens.num_tokens, path=path)
+        return tokens
+    ranks = parse_ranks(data, path=path)
+    check_byte_tokens(ranks, path=path)
+    largest = max(rank for _, rank in ranks)
+    check_largest_id(largest, num_entries=len(ranks), path=path)
+    return table_of_ranks(ranks)
+
+
+def _with_known(config: TokenizerConfig, known: KnownRanks) -> TokenizerConfig:
+    """What is known of a rank file, where nothing beside it says something else."""
+    ids = {"eos": known.eos_ids} if known.eos_ids else {}
+    return replace(
+        config,
+        roles=config.roles or dict(known.roles),
+        generation_ids=config.generation_ids or ids,
+    )
+
+
+def open_rank_table(
+    tokens: TokenTable,
+    *,
+    source: Source,
+    request: OpenRequest,
+    name: str,
+    pattern: str,
+    special_tokens: Mapping[str, int],
+) -> Opened:
+    """The tokenizer of tokens by their ranks, on our kernel where the pattern is one of ours.
+
+    Raises:
+        ConfigError: the pattern does not compile; or
+            an engine was demanded that cannot run it.
+    """
+    from tokbench.backends.bpe.split_patterns import resolve_pattern
+
+    pattern_name, text = known_pattern(pattern)
+    if pattern_name == "custom":
+        text = resolve_pattern(pattern).regex  # checks it
+    normalization = "nfc" if pattern == "qwen2" else None
+    description = ByteLevelBpe(
+        tokens=tokens.extended(max(len(tokens), *(id + 1 for id in special_tokens.values()), 0)),
+        merges=None,
+        pattern=text,
+        pattern_name=pattern_name,
+        normalization=normalization,
+        special_tokens=special_tokens,
+        whole_tokens_first=True,
+    )
+
+    def library() -> TiktokenTokenizer:
+        from tokbench.libraries.tiktoken import TiktokenTokenizer
+
+        return TiktokenTokenizer.from_ranks(
+            tokens.ranks(), name=name, pattern=text, special_tokens=special_tokens
+        )
+
+    against_native = _against_native(pattern_name)
+    engine, reason = (
+        "native",
+        f"{pattern_name!r} is a pattern that our scanners know, and merging is tiktoken's",
+    )
+    if against_native is not None:
+        request.refuses("native", against_native)
+        engine, reason = "library", against_native
+    elif normalization is not None:
+        request.refuses("library", "tiktoken has no normaliser, and qwen2 brings text to NFC first")
+    elif request.engine == "library":
+        engine, reason = "library", "asked for"
+    tokenizer = library() if engine == "library" else _native(description, name=name, library=library)
+    return Opened(
+        tokenizer=tokenizer,
+        source=source,
+        model="byte-level BPE, by ranks",
+        engine=engine,
+        reason=reason,
+        parts={"normalizer": normalization.upper() if normalization else None},
+        pattern=(pattern_name, text),
+        find_warnings=lambda: _warnings(tokens.ranks()),
+    )
+
+
+def open_encoding(encoding: tiktoken.Encoding, *, source: Source, request: OpenRequest) -> Opened:
+    """A `tiktoken.Encoding` that the library made itself."""
+    from tokbench.backends.bpe.rank_file import table_of_ranks
+
+    return open_rank_table(
+        table_of_ranks(list(encoding._mergeable_ranks.items())),
+        source=source,
+        request=request,
+        name=encoding.name,
+        pattern=encoding._pat_str,
+        special_tokens=dict(encoding._special_tokens),
+    )
+
+
+def _native(description: ByteLevelBpe, *, name: str, library: object) -> Tokenizer:
+    from tokbench.backends.bpe.kernel import current_kernel
+    from tokbench.backends.bpe.tokenizer import BpeTokenizer
+    from tokbench.opening.native_with_fallback import ExactBpe
+    from tokbench.opening.unicode_agreement import CharacterAgreement, tiktoken_members
+
+    kernel = current_kernel()
+    if description.normalization is not None:  # no library does both, so our definition is the law
+        return BpeTokenizer.from_description(description, name=name, kernel=kernel)
+    agreement = CharacterAgreement(tiktoken_members, kernel=kernel.name, nfc=False)
+    return ExactBpe.build(description, name=name, kernel=kernel, agreement=agreement, library=library)  # type: ignore[arg-type]
+
+
+def _against_native(pattern_name: str) -> str | None:
+    return "its split pattern is none that our scanners know" if pattern_name == "custom" else None
+
+
+def _special_tokens(
+    asked: Mapping[str, int | None], known: Mapping[str, int], tokens: TokenTable
+) -> dict[str, int]:
+    """The known special tokens and those asked for, the latter's missing ids filled in."""
+    check_special_tokens(list(asked))
+    most = ids_held(tokens.num_tokens)
+    made = {text: id for text, id in known.items() if text not in asked}
+    made |= {text: id for text, id in asked.items() if id is not None}
+    free = count(max([len(tokens) - 1, *made.values()]) + 1)
+    for text, id in asked.items():
+        if id is None:
+            made[text] = next(free)
+    for text, id in made.items():
+        others = [other for other, its in made.items() if its == id and other != text]
+        if tokens.holds(id) or others or not 0 <= id < most:
+            impossible = f"impossible: ids are from 0 to {most - 1:,} here"
+            owner = (
+                f"of {others[0]!r}" if others else "of an ordinary token" if tokens.holds(id) else impossible
+            )
+            raise ConfigError(
+                f"the special token {text!r} has the id {id}, which is {owner}",
+                hint="give it a free one, as --special-token 'TEXT=ID', or none at all",
+            )
+    return made
+
+
+def _no_pattern(path: Path, num_ranks: int) -> ConfigError:
+    likely = likely_pattern(num_ranks)
+    suggestion = (
+        f"{num_ranks:,} ranks are usual with --pattern {likely}"
+        if likely
+        else "--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression"
+    )
+    return ConfigError(
+        f"{path} does not say how text is split, and its content is not known", hint=suggestion
+    )
+
+
+def _warnings(ranks: Sequence[tuple[bytes, int]]) -> tuple[str, ...]:
+    """What is odd about ranks, though tiktoken takes it."""
+    rank_of = dict(ranks)
+    unreachable = [
+        token
+        for token, rank in ranks
+        if len(token) > 1
+        and not any(
+            rank_of.get(token[:cut], rank) < rank and rank_of.get(token[cut:], rank) < rank
+            for cut in range(1, len(token))
+        )
+    ]
+    gaps = max(rank_of.values()) + 1 - len(ranks)
+    warnings = []
+    if unreachable:
+        shown = ", ".join(repr(token) for token in unreachable[:3])
+        tokens = f"{counted(len(unreachable), 'token')} {is_or_are(len(unreachable))}"
+        warnings.append(f"{tokens} not made of two of lower rank, as {shown}")
+    if gaps:
+        warnings.append(f"{counted(gaps, 'id')} below the largest {'has' if gaps == 1 else 'have'} no token")
+    return tuple(warnings)

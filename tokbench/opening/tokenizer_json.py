@@ -1,0 +1,258 @@
+"""`tokenizer.json`: on our kernel where it is provably a BPE that we compute, else on its library."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.ids import ids_held
+from tokbench.errors import ModelFormatError
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.opening.added_tokens import completed
+from tokbench.opening.files import parse_json, read_file
+from tokbench.opening.native_bpe import NotProvableError, byte_level_bpe, check_bpe, merge_pairs
+from tokbench.opening.request import Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.core.descriptions import ByteLevelBpe
+    from tokbench.opening.recognition import Source
+    from tokbench.opening.request import OpenRequest
+
+_BACKENDS = {"BPE": "bpe", "WordPiece": "wordpiece", "Unigram": "unigram", "WordLevel": "word"}
+_PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+
+
+def open_file(source: Source, request: OpenRequest) -> Opened:
+    """A `tokenizer.json`. Raises as `open_document`."""
+    return open_document(read_file(source.files[0]), source=source, request=request)
+
+
+def open_document(
+    data: bytes, *, source: Source, request: OpenRequest, warnings: tuple[str, ...] = ()
+) -> Opened:
+    """The tokenizer of a `tokenizer.json`.
+
+    Args:
+        data: the document.
+        source: where it is from.
+        request: what the user asks for.
+        warnings: what is already known to be odd.
+
+    Raises:
+        ModelFormatError: it contradicts itself, or its library does not take it.
+        ConfigError: an option was given that the document answers itself; or
+            an engine was demanded that cannot run it.
+    """
+    request.takes_nothing(f"a {source.format.value}")
+    path = source.files[0]
+    data, contradictions = completed(data, source.config)
+    document = parse_json(data, path=path)
+    kind = _check(document, path=path)
+    library = HuggingFaceTokenizer(data, name=source.name, backend=_BACKENDS[kind], source=path)
+    description, reason = _description(document, path=path, library=library)
+    if description is None:
+        request.refuses("native", reason)
+    if request.engine == "library":
+        description, reason = None, "asked for"
+    return Opened(
+        tokenizer=library if description is None else _native(description, source.name, library),
+        source=source,
+        model=_model(document, kind),
+        engine="library" if description is None else "native",
+        reason=reason,
+        parts={part: _in_words(document.get(part)) for part in _PARTS},
+        merges=len(document["model"]["merges"]) if kind == "BPE" else None,
+        added_tokens={
+            t["content"]: t["id"] for t in document.get("added_tokens") or [] if not t.get("special")
+        },
+        pattern=None if description is None else (description.pattern_name, description.pattern),
+        find_warnings=lambda: (
+            *warnings,
+            *contradictions,
+            *_warnings(document, kind),
+            *_contradicted(document, source),
+        ),
+    )
+
+
+def _description(
+    document: Mapping[str, Any], *, path: Path, library: HuggingFaceTokenizer
+) -> tuple[ByteLevelBpe | None, str]:
+    """The document as our kernel runs it, or None, and why."""
+    try:
+        description = byte_level_bpe(document, path=path)
+    except NotProvableError as error:
+        return None, str(error)
+    if dict(description.special_tokens) != dict(library.info.special_tokens):
+        return None, "the library gives its special tokens other ids"
+    steps = "NFC, " if description.normalization else ""
+    return description, f"it is {steps}the pattern {description.pattern_name!r} and merges, nothing else"
+
+
+def _native(description: ByteLevelBpe, name: str, library: HuggingFaceTokenizer) -> Any:
+    from tokbench.backends.bpe.kernel import current_kernel
+    from tokbench.opening.native_with_fallback import ExactBpe
+    from tokbench.opening.unicode_agreement import CharacterAgreement, tokenizers_members
+
+    kernel = current_kernel()
+    agreement = CharacterAgreement(
+        tokenizers_members, kernel=kernel.name, nfc=description.normalization == "nfc"
+    )
+    return ExactBpe.build(
+        description, name=name, kernel=kernel, agreement=agreement, library=partial(_itself, library)
+    )
+
+
+def _itself(library: HuggingFaceTokenizer) -> HuggingFaceTokenizer:
+    return library
+
+
+def _check(document: Mapping[str, Any], *, path: Path) -> str:
+    """The kind of model; its vocabulary and merges are held against each other."""
+    model = document.get("model")
+    if not isinstance(model, dict):
+        raise ModelFormatError(path, "an object `model`", "none")
+    kind = model.get("type") or _guessed_kind(model)
+    if not isinstance(kind, str) or kind not in _BACKENDS:
+        raise ModelFormatError(path, f"a model of the type {', '.join(_BACKENDS)}", f"{kind!a:.40}")
+    vocab = model.get("vocab")
+    if kind == "Unigram":
+        _check_scored_pieces(vocab, path=path)
+    else:
+        check_vocabulary(vocab, path=path)
+    if kind == "BPE":
+        check_bpe(model, path=path)
+    return str(kind)
+
+
+def _guessed_kind(model: Mapping[str, Any]) -> str:
+    """Files of old versions leave the type out."""
+    if "merges" in model:
+        return "BPE"
+    if isinstance(model.get("vocab"), list):
+        return "Unigram"
+    return "WordPiece" if "max_input_chars_per_word" in model else "WordLevel"
+
+
+def check_vocabulary(vocab: object, *, path: Path | str) -> None:
+    """Refuse a vocabulary that is not pieces with an id of their own. Raises `ModelFormatError`."""
+    if not isinstance(vocab, dict) or not vocab:
+        raise ModelFormatError(path, "a vocabulary of pieces with ids", "none")
+    piece_of: dict[int, str] = {}
+    most = ids_held(len(vocab))
+    for piece, id in vocab.items():
+        if type(id) is not int or not 0 <= id < most:
+            raise ModelFormatError(path, f"an id from 0 to {most - 1}", f"{id!r:.40} for {piece!a:.60}")
+        if id in piece_of:
+            raise ModelFormatError(
+                path, "each id once", f"the id {id} for {piece_of[id]!a} and for {piece!a}"
+            )
+        if not _has_utf8(piece):
+            raise ModelFormatError(path, "pieces of text", f"{piece!a}, a lone surrogate")
+        piece_of[id] = piece
+
+
+def _check_scored_pieces(vocab: object, *, path: Path) -> None:
+    if not isinstance(vocab, list) or not vocab:
+        raise ModelFormatError(path, "a list of pieces with scores", "none")
+    first: dict[str, int] = {}
+    for id, entry in enumerate(vocab):
+        if not (
+            isinstance(entry, list)
+            and len(entry) == 2
+            and isinstance(entry[0], str)
+            and isinstance(entry[1], int | float)
+        ):
+            raise ModelFormatError(f"{path}, piece {id}", "a piece and its score", f"{entry!a:.60}")
+        if first.setdefault(entry[0], id) != id:
+            raise ModelFormatError(
+                f"{path}, piece {id}", "each piece once", f"{entry[0]!a} again (first {first[entry[0]]})"
+            )
+
+
+def _has_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
+    model = document["model"]
+    warnings: list[str] = []
+    if kind != "Unigram":
+        gaps = max(model["vocab"].values()) + 1 - len(model["vocab"])
+        added = {token["id"] for token in document.get("added_tokens") or []} - set(model["vocab"].values())
+        if gaps > len([id for id in added if id <= max(model["vocab"].values())]):
+            warnings.append(f"{gaps:,} ids below the largest have no piece")
+    if kind == "BPE":
+        unreachable = _unreachable(document)
+        if unreachable:
+            shown = ", ".join(repr(piece) for piece in unreachable[:3])
+            warnings.append(f"{len(unreachable):,} pieces are made by no merge, as {shown}")
+    for part in ("truncation", "padding"):
+        if document.get(part):
+            warnings.append(f"the file asks for {part}, which is left out here")
+    return warnings
+
+
+def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
+    """What stands beside a `tokenizer.json`; one that was made of other files was made as that says."""
+    from tokbench.opening.contradictions import contradicted_document
+    from tokbench.opening.recognition import Format
+
+    path = source.files[0]
+    if source.format is Format.TOKENIZER_JSON:
+        yield from contradicted_document(document, folder=path.parent, name=path.name)
+
+
+def _unreachable(document: Mapping[str, Any]) -> list[str]:
+    """Pieces that no merge makes: neither a character, nor an added token, nor a whole pre-token."""
+    model = document["model"]
+    if model.get("ignore_merges"):
+        return []
+    prefix = model.get("continuing_subword_prefix") or ""
+    made = {left + right.removeprefix(prefix) for left, right in merge_pairs(model, path="")}
+    added = {token["content"] for token in document.get("added_tokens") or []}
+    suffix = model.get("end_of_word_suffix") or ""
+    fallback = bool(model.get("byte_fallback"))
+    return [
+        piece
+        for piece in model["vocab"]
+        if piece not in made
+        and piece not in added
+        and piece != model.get("unk_token")
+        and len(piece.removeprefix(prefix).removesuffix(suffix)) > 1
+        and not (fallback and piece.startswith("<0x"))
+    ]
+
+
+def _model(document: Mapping[str, Any], kind: str) -> str:
+    model = document["model"]
+    if kind != "BPE":
+        return kind
+    notes = []
+    if any("ByteLevel" in str(document.get(part)) for part in ("pre_tokenizer", "decoder")):
+        notes.append("byte-level")
+    if model.get("byte_fallback"):
+        notes.append("with byte fallback")
+    if model.get("ignore_merges"):
+        notes.append("whole pre-tokens first")
+    return ", ".join(["BPE", *notes])
+
+
+def _in_words(part: Mapping[str, Any] | None) -> str | None:
+    """A part of the document by the names of its steps."""
+    if part is None:
+        return None
+    for key in ("normalizers", "pretokenizers", "processors", "decoders"):
+        steps: Sequence[Mapping[str, Any]] | None = part.get(key)
+        if isinstance(steps, list):
+            return " → ".join(str(_in_words(step)) for step in steps)
+    name = str(part.get("type"))
+    flags = [key for key, value in part.items() if value is True]
+    return f"{name} ({', '.join(flags)})" if flags else name

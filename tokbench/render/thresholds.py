@@ -1,0 +1,54 @@
+"""What a check found, for the terminal."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokbench.render.tables import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from tokbench.evaluation.thresholds import Checked, Finding
+
+
+def render_checked(checked: Checked, *, console: Console) -> None:
+    """A line for each finding, those that fell short last, and how many there are.
+
+    Figures of groups that are no worse than they were have one line a metric.
+    """
+    passed = [finding for finding in checked.findings if finding.passed]
+    failed = [finding for finding in checked.findings if not finding.passed]
+    for line in _passed(passed):
+        console.print(Text(f"✓ {visible(line)}"))
+    for finding in failed:
+        console.print(Text(f"✗ {visible(finding.message)}", style="bold red"))
+    console.print()
+    for note in checked.notes:
+        console.print(Text(visible(note), style="yellow"))
+    total = len(checked.findings)
+    console.print(
+        Text(
+            f"{len(failed):,} of {total:,} fell short" if failed else f"all {total:,} are kept", style="bold"
+        )
+    )
+
+
+def _passed(findings: Sequence[Finding]) -> Iterator[str]:
+    """What is told of findings that passed: by tokenizer, figures on all text first."""
+    of_groups = [finding for finding in findings if finding.gate.was is not None and finding.gate.group]
+    for finding in findings:
+        if finding.gate.was is None or not finding.gate.group:
+            yield finding.message
+    by_metric = sorted(of_groups, key=lambda finding: (finding.tokenizer, finding.gate.metric))
+    for (tokenizer, metric), alike in groupby(by_metric, key=lambda each: (each.tokenizer, each.gate.metric)):
+        found = list(alike)
+        if len(found) == 1:
+            yield found[0].message
+        else:
+            yield f"{tokenizer} {metric} of {len(found):,} groups"
