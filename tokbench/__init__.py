@@ -33,13 +33,13 @@ _HOMES = {
     "Tokenizer": "tokbench.core.interfaces",
     "TokenizerInfo": "tokbench.core.interfaces",
     "bundled_corpus": "tokbench.corpus",
-    "compare": "tokbench.judging",
-    "load": "tokbench.workbench",
+    "compare": "tokbench.workbench.compare",
+    "load": "tokbench.workbench.open",
     "open_corpus": "tokbench.corpus",
     "open_shards": "tokbench.shards.reading",
-    "report": "tokbench.judging",
-    "sweep": "tokbench.judging",
-    "train": "tokbench.workbench",
+    "report": "tokbench.workbench.report",
+    "sweep": "tokbench.workbench.sweep",
+    "train": "tokbench.workbench.train",
     "verify_shards": "tokbench.shards.verification",
     "write_shards": "tokbench.shards.writing",
 }
@@ -50,11 +50,14 @@ if TYPE_CHECKING:
     from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
     from tokbench.corpus import Corpus, Document, bundled_corpus, open_corpus
     from tokbench.errors import TokbenchError
-    from tokbench.judging import compare, report, sweep
     from tokbench.shards.reading import Shards, open_shards
     from tokbench.shards.verification import verify_shards
     from tokbench.shards.writing import write_shards
-    from tokbench.workbench import load, train
+    from tokbench.workbench.compare import compare
+    from tokbench.workbench.open import load
+    from tokbench.workbench.report import report
+    from tokbench.workbench.sweep import sweep
+    from tokbench.workbench.train import train
 
 __all__ = [
     "Corpus",

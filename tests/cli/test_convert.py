@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tokbench
-from tokbench.convert import conversion
+import tokbench.workbench.convert as conversion
 from tokbench.convert.proof import Disagreement, ProofResult, peer_of
 from tokbench.convert.targets import TARGETS, Product, Source, Target
 from tokbench.render.console import make_console

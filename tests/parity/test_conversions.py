@@ -23,10 +23,10 @@ from support.sentencepiece_models import variant
 from support.texts import bundled_texts
 
 import tokbench
-from tokbench.convert.conversion import convert
 from tokbench.errors import ConfigError, ConversionError, ProofError
 from tokbench.formats.llama2c.vocabulary import EXCLUDED
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence

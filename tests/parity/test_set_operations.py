@@ -17,13 +17,13 @@ from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
 import tokbench
+import tokbench.workbench.convert as conversion
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
-from tokbench.convert import conversion
-from tokbench.convert.conversion import convert
 from tokbench.convert.proof import prove
 from tokbench.convert.proof_texts import generated_texts
 from tokbench.formats.set_operations import set_operations, without_set_operations
 from tokbench.formats.tokenizer_json import for_oniguruma
+from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from pathlib import Path

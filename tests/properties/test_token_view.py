@@ -19,7 +19,7 @@ from tokbench.core.graphemes import cut_clusters
 from tokbench.render.palette import CUBE, SIXTEEN, Palette
 from tokbench.render.token_view import Line, plain, separators_for, token_lines
 from tokbench.render.viz import render_viz
-from tokbench.results import VizResult
+from tokbench.workbench.viz import VizResult
 
 if TYPE_CHECKING:
     from tokbench.core.tokens import Segmentation

@@ -157,11 +157,11 @@ def of_ids(_: Path, file: Path) -> None:
 
 
 def of_preset(_: Path, file: Path) -> None:
-    from tokbench import workbench
     from tokbench.config import load_preset
+    from tokbench.workbench.train import parsed_options
 
     load_preset(str(file))
-    workbench.parsed_options([], backend=None, preset=str(file))
+    parsed_options([], backend=None, preset=str(file))
 
 
 def of_baseline(_: Path, file: Path) -> None:

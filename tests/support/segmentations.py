@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
-from tokbench.results import VizTokenizer
+from tokbench.workbench.viz import VizTokenizer
 
 HARD_CHARACTERS = st.one_of(
     st.characters(exclude_categories=["Cs"]),

@@ -15,7 +15,6 @@ from support.kernels import KERNEL_NAMES, chosen, kernel_named
 from support.texts import bundled_texts, texts
 from typer.testing import CliRunner
 
-from tokbench import workbench
 from tokbench.backends.bpe import BpeBackend
 from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.dropout import merge_with_dropout
@@ -27,6 +26,9 @@ from tokbench.core.sampling import Sampling, sample_segmentation
 from tokbench.core.tokens import SpecialPolicy, TokenKind
 from tokbench.corpus.inputs import read_inputs
 from tokbench.errors import ConfigError, TextError
+from tokbench.workbench.encode import encode_ids, encode_texts
+from tokbench.workbench.train import train
+from tokbench.workbench.viz import visualise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -181,14 +183,14 @@ def test_the_workbench_samples() -> None:
         list(read_inputs(["some unbelievable text"], kind="text")),
     )
     expected = trained().sample("some unbelievable text", seed=4, alpha=0.5)
-    assert list(workbench.encode_ids(trained(), inputs, sampling=sampling)) == [expected]
-    assert [found.segmentation.ids for found in workbench.encode(trained(), inputs, sampling=sampling)] == [
+    assert list(encode_ids(trained(), inputs, sampling=sampling)) == [expected]
+    assert [found.segmentation.ids for found in encode_texts(trained(), inputs, sampling=sampling)] == [
         expected
     ]
-    result = workbench.viz([trained()], "some unbelievable text", sampling=sampling)
+    result = visualise([trained()], "some unbelievable text", sampling=sampling)
     assert result.views[0].segmentation.ids == expected
     with pytest.raises(ConfigError, match="every text is ordinary text"):
-        workbench.viz([trained()], "text", sampling=sampling, special=SpecialPolicy.ENCODE)
+        visualise([trained()], "text", sampling=sampling, special=SpecialPolicy.ENCODE)
 
 
 # The command line
@@ -234,7 +236,7 @@ def test_what_cannot_be_meant_is_an_error(saved: Path, arguments: list[str], mes
 
 
 def test_a_tokenizer_that_cannot_sample_says_which_power_it_lacks(tmp_path: Path) -> None:
-    workbench.train(["text"], backend="byte").save(tmp_path / "bytes")
+    train(["text"], backend="byte").save(tmp_path / "bytes")
     code, _, errors = run("viz", "-t", str(tmp_path / "bytes"), "--dropout", "0.1", "text")
     assert code == 2
     assert "SupportsSampling" in errors

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from tokbench import workbench
 from tokbench.config import build_config, parse_option, parse_options
 from tokbench.errors import ConfigError, UnknownBackendError
 from tokbench.libraries.sentencepiece.config import UnigramConfig
+from tokbench.workbench.train import parsed_options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +113,9 @@ def test_lists_are_joined_and_of_others_the_last_counts() -> None:
 
 
 def test_options_are_those_of_the_backend_that_trains() -> None:
-    assert workbench.parsed_options(["split_digits=true"], preset="llama2") == {"split_digits": True}
-    assert workbench.parsed_options(["min_frequency=3"]) == {"min_frequency": 3}
+    assert parsed_options(["split_digits=true"], preset="llama2") == {"split_digits": True}
+    assert parsed_options(["min_frequency=3"]) == {"min_frequency": 3}
     with pytest.raises(ConfigError, match="the backend 'bpe' has no option 'split_digits'"):
-        workbench.parsed_options(["split_digits=true"])
+        parsed_options(["split_digits=true"])
     with pytest.raises(UnknownBackendError):
-        workbench.parsed_options(["a=b"], backend="no such")
+        parsed_options(["a=b"], backend="no such")

@@ -15,14 +15,14 @@ from support.descriptions import SPECIALS, ranked, running, trained
 from support.sentencepiece_models import variant
 
 import tokbench
-from tokbench.convert import conversion
-from tokbench.convert.conversion import compare, convert
+import tokbench.workbench.convert as conversion
 from tokbench.convert.proof import peer_of, prove
 from tokbench.convert.roles import known_roles
 from tokbench.convert.targets import TARGETS, Product, Source, Target, target_named
 from tokbench.convert.targets.token_bytes import read_token_bytes
 from tokbench.errors import ConfigError, ConversionError, ModelFormatError, ProofError, StoreError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.workbench.convert import compare, convert
 
 if TYPE_CHECKING:
     from pathlib import Path

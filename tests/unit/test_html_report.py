@@ -15,7 +15,6 @@ from hypothesis import given
 from support.comparisons import HOSTILE, TEXTS, Texts, compared, named, tokenizers
 from support.segmentations import HARD_TEXTS, cut_at, token
 
-from tokbench import judging
 from tokbench.core.tokens import Segmentation, TokenKind
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import BackendUnavailableError
@@ -26,6 +25,7 @@ from tokbench.render.glyphs import visible
 from tokbench.render.html import report, tables
 from tokbench.render.html.report import Curve, html_report
 from tokbench.render.html.samples import UNCOVERED, samples_document
+from tokbench.workbench.compare import compare
 
 if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Comparison
@@ -259,7 +259,7 @@ def test_without_samples_there_is_no_viewer(comparison: Comparison) -> None:
 @pytest.mark.slow
 def test_a_report_on_the_bundled_texts_is_not_too_big() -> None:
     corpus = bundled_corpus()
-    comparison = judging.compare(corpus, times=False)
+    comparison = compare(corpus, times=False)
     data = html_report(comparison, samples_of(comparison, corpus))
     assert len(data) < 3_000_000
     Page(data)

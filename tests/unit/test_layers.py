@@ -20,22 +20,11 @@ PACKAGE = Path(tokbench.__file__).parent
 
 # Each part imports from those before it, and from itself. A new part gets its place here.
 ORDER = [
-    "errors", "files", "native", "core", "results", "listing_results", "registry", "config", "corpus", "metrics", "formats", "store",
-    "libraries", "backends", "opening", "evaluation", "shards", "convert",
-    "inspection", "workbench", "doctor", "listings", "judging", "bench", "render", "cli",
+    "errors", "files", "native", "core", "registry", "config", "corpus", "metrics", "formats", "store",
+    "libraries", "backends", "opening", "evaluation", "shards", "convert", "workbench", "bench", "render", "cli",
 ]  # fmt: skip
 
-RENDER_IMPORTS = {
-    "core",
-    "errors",
-    "evaluation",
-    "metrics",
-    "workbench",
-    "results",
-    "listing_results",
-    "inspection",
-    "bench",
-}
+RENDER_IMPORTS = {"core", "errors", "evaluation", "metrics", "workbench"}
 
 
 class Import(NamedTuple):

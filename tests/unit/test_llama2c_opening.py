@@ -13,13 +13,13 @@ from support.sentencepiece_models import variant
 from support.texts import texts
 
 import tokbench
-from tokbench.convert.conversion import convert
 from tokbench.errors import ModelFormatError
 from tokbench.formats.llama2c.model import looks_like_llama2c, model_of_llama2c
 from tokbench.formats.llama2c.vocabulary import EXCLUDED, Llama2cTokenizer, dump_llama2c
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.opening import Format, OpenRequest, open_found, recognise
+from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from pathlib import Path

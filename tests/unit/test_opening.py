@@ -13,13 +13,13 @@ import pytest
 
 import tokbench
 from tokbench import SpecialPolicy, TokenKind
-from tokbench.convert.conversion import convert
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.errors import ConfigError, ConversionError, StoreError, UnknownIdError
 from tokbench.formats.tokenizer_json import dump_byte_level_bpe, to_byte_level
 from tokbench.opening import Format, OpenRequest, open_found, recognise
 from tokbench.opening.patterns import known_pattern
-from tokbench.workbench import open_tokenizer
+from tokbench.workbench.convert import convert
+from tokbench.workbench.open import open_tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -282,7 +282,7 @@ def test_real_gguf(shared: Path) -> None:
 def test_a_tokbin_file_keeps_it_all(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from functools import partial
 
-    from tokbench.convert import conversion
+    import tokbench.workbench.convert as conversion
     from tokbench.convert.proof import prove
 
     monkeypatch.setattr(conversion, "prove", partial(prove, texts=("hi",)))
@@ -296,12 +296,12 @@ def test_a_tokbin_file_keeps_it_all(tmp_path: Path, name: str, monkeypatch: pyte
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram", "sentencepiece", "byte", "char"])
 def test_a_saved_folder_keeps_roles_and_templates(tmp_path: Path, backend: str) -> None:
-    from tokbench import workbench
+    from tokbench.workbench.train import train_and_save
 
     sizes: dict[str, Any] = {} if backend == "byte" else {"vocab_size": 290}
     text = "some words, some other words for pieces and letters\n" * 40
     put(tmp_path, {"text.txt": text})
-    workbench.train_and_save(
+    train_and_save(
         tokbench.open_corpus(tmp_path / "text.txt"),
         backend=backend,
         options={"special_tokens": ["<|end|>", "<|pad|>"], **sizes},

@@ -15,9 +15,9 @@ from support.sentencepiece_models import variant
 
 import tokbench
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.inspection import inspect_opened
 from tokbench.opening import Format, OpenRequest, files, open_found, recognise
 from tokbench.opening.compressed import SUFFIXES
+from tokbench.workbench.inspect import inspect_opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable

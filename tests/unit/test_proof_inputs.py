@@ -14,8 +14,7 @@ from support.descriptions import running, trained
 from support.templates import BERT, ROBERTA, documented, template
 
 import tokbench
-from tokbench.convert import conversion
-from tokbench.convert.conversion import compare, convert
+import tokbench.workbench.convert as conversion
 from tokbench.convert.disagreement import in_words
 from tokbench.convert.proof import prove
 from tokbench.convert.roles import model_config
@@ -25,6 +24,7 @@ from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ProofError
 from tokbench.opening import open_path
+from tokbench.workbench.convert import compare, convert
 
 if TYPE_CHECKING:
     from collections.abc import Callable

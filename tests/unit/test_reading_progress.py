@@ -15,7 +15,7 @@ from tokbench.corpus import open_corpus
 from tokbench.evaluation import counting_pass
 from tokbench.evaluation.holdout import split_corpus
 from tokbench.registry import get_backend
-from tokbench.workbench import load
+from tokbench.workbench.open import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

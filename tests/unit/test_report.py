@@ -20,7 +20,6 @@ from tokbench.evaluation.corpus_scan import Reading
 from tokbench.evaluation.robustness import robustness_of
 from tokbench.evaluation.vocabulary_usage import kind_of, spending_of
 from tokbench.files.bundled import corpora_directory
-from tokbench.judging import report
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
 from tokbench.metrics.vocabulary import vocabulary_from
@@ -28,6 +27,7 @@ from tokbench.registry import get_backend
 from tokbench.render.html.report import html_report
 from tokbench.render.report.exports import report_document, report_forms
 from tokbench.render.report.terminal import render_report
+from tokbench.workbench.report import report
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,11 +15,11 @@ from support.texts import texts
 
 import tokbench
 from tokbench import StreamingDecoder
-from tokbench.convert.conversion import convert
 from tokbench.core.interfaces import Decoding
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
 from tokbench.libraries.sentencepiece.models import open_model
+from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from pathlib import Path

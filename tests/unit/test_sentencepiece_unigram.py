@@ -15,13 +15,13 @@ from support.sentencepiece_models import training_text, variant
 from support.texts import texts
 
 import tokbench
-from tokbench.convert.conversion import convert
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.model import PieceType, parse_model
 from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece
 from tokbench.formats.sentencepiece.unigram import model_of_unigram
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.huggingface.tokenizer_json import parse_document
+from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,10 +17,11 @@ from tokbench.evaluation.holdout import Split, split_corpus
 from tokbench.evaluation.recommendation import knee_of, recommend
 from tokbench.evaluation.sweep import SWEPT, SweepPoint, nested_merges, sweep_sizes
 from tokbench.files.bundled import corpora_directory
-from tokbench.judging import compare, parse_sizes, sweep
 from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend
 from tokbench.render.sweep.exports import sweep_csv, sweep_document
+from tokbench.workbench.compare import compare
+from tokbench.workbench.sweep import parse_sizes, sweep
 
 if TYPE_CHECKING:
     from pathlib import Path

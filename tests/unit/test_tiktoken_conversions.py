@@ -15,13 +15,13 @@ from support.huggingface import added
 from support.sentencepiece_models import variant
 
 from tokbench import SpecialPolicy
-from tokbench.convert.conversion import convert
 from tokbench.convert.proof import prove
 from tokbench.convert.targets import Source, target_named
 from tokbench.errors import ConversionError
 from tokbench.formats.tiktoken import parse_ranks
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.tokenizer_json_tokens import overlapping
+from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,6 @@ from support.descriptions import SPECIALS, TRAINING_TEXT, ranked, running, train
 from support.sentencepiece_models import variant
 
 import tokbench
-from tokbench.convert.conversion import convert
 from tokbench.convert.targets import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.convert.targets.tokenizers import document_of
@@ -30,6 +29,7 @@ from tokbench.formats.tokbin import (
 from tokbench.formats.tokbin.layout import ENTRY, HEADER, Section
 from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin, merge_scores
 from tokbench.opening.tokbin import TokbinTokenizer, open_tokbin
+from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,11 +13,11 @@ from support.descriptions import trained
 from support.model_folders import FOLDERS, entry, put
 
 import tokbench
-from tokbench.convert import conversion
-from tokbench.convert.conversion import convert
+import tokbench.workbench.convert as conversion
 from tokbench.convert.proof import prove
 from tokbench.convert.targets import transformers as target
 from tokbench.errors import ConversionError, ProofError
+from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from pathlib import Path

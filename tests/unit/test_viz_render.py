@@ -12,7 +12,7 @@ from support.segmentations import cut_at, in_words, token, view
 
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.render.viz import render_viz, viz_document
-from tokbench.results import VizResult
+from tokbench.workbench.viz import VizResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

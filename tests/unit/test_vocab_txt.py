@@ -11,9 +11,9 @@ from support.huggingface import added
 from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
 import tokbench
-from tokbench.convert.conversion import convert
 from tokbench.errors import ConversionError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from tokbench.config import load_preset
 from tokbench.core.interfaces import SupportsTemplate, no_progress
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, TextError, TrainingError
-from tokbench.workbench import train as train_by_name
+from tokbench.workbench.train import train as train_by_name
 
 if TYPE_CHECKING:
     from pathlib import Path

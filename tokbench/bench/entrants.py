@@ -35,7 +35,7 @@ class Subject:
 
     def opened(self) -> Tokenizer:
         """Open it. Raises what `open_tokenizer` raises."""
-        from tokbench.workbench import open_tokenizer
+        from tokbench.workbench.open import open_tokenizer
 
         tokenizer: Tokenizer = open_tokenizer(**self.options)
         return tokenizer

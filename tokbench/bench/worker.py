@@ -34,7 +34,7 @@ def _opened(recipe: Mapping[str, Any]) -> Runner:
 
         return PEERS[recipe["peer"]].opened(Path(recipe["folder"]))
     from tokbench.bench.runner import runner_of
-    from tokbench.workbench import open_tokenizer
+    from tokbench.workbench.open import open_tokenizer
 
     return runner_of(open_tokenizer(**recipe["tokenizer"]))
 

@@ -94,7 +94,6 @@ def check(
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Hold tokenizers to bounds: exit code 3, and what fell short, where one is not kept."""
-    from tokbench import judging
     from tokbench.errors import ConfigError
     from tokbench.evaluation.baseline import parse_holding, read_saved
     from tokbench.evaluation.thresholds import checked_document, parse_gate
@@ -103,6 +102,7 @@ def check(
     from tokbench.render.junit import as_junit
     from tokbench.render.progress import showing_progress
     from tokbench.render.thresholds import render_checked
+    from tokbench.workbench.check import check_thresholds
 
     gates = [
         *(parse_gate(text, bound="min") for text in min or []),
@@ -124,7 +124,7 @@ def check(
     with showing_progress(progress.value) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
-        checked = judging.check(
+        checked = check_thresholds(
             corpus,
             tokenizers=[opening.open(name, progress=progress) for name in tokenizer],
             gates=gates,

@@ -67,9 +67,9 @@ def encode(
     With --out, files become shards: documents one behind another in files that numpy maps as they are, with
     an index and a file of offsets beside each. What was interrupted goes on with --resume, to the same bytes.
     """
-    from tokbench import workbench
     from tokbench.render.console import print_json
     from tokbench.render.progress import showing_progress
+    from tokbench.workbench.encode import encode_ids, encode_texts
 
     shards.refuse_contradictions(context, makes_shards=out is not None)
     if out is not None:
@@ -92,10 +92,10 @@ def encode(
         for item in reading.read(inputs, progress=report):
             for one in opened:
                 if json:
-                    [result] = workbench.encode(one, [item], special=special, sampling=sampling)
+                    [result] = encode_texts(one, [item], special=special, sampling=sampling)
                     print_json(result.document())
                     continue
-                [ids] = workbench.encode_ids(one, [item], special=special, sampling=sampling)
+                [ids] = encode_ids(one, [item], special=special, sampling=sampling)
                 _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
 
 
@@ -122,9 +122,9 @@ def decode(
     Ids from stdin are shown as their lines come. Documents of shards stand on lines of their own: a line end
     is put behind each that has none. `--json` gives each as {"text": …}, exactly, which `encode` reads again.
     """
-    from tokbench import workbench
     from tokbench.cli.id_lists import read_ids
     from tokbench.render.console import print_json
+    from tokbench.workbench.decode import decode_ids
 
     opened = opening.open(tokenizer, progress=progress)
     if (folder := shards.folder_of(ids)) is not None:
@@ -134,7 +134,7 @@ def decode(
     if "-" in ids and not json:
         write_as_it_comes(opened, ids, errors=errors.value)
         return
-    result = workbench.decode(opened, read_ids(ids), errors=errors.value)
+    result = decode_ids(opened, read_ids(ids), errors=errors.value)
     if json:
         print_json(result.document())
         return
@@ -164,10 +164,10 @@ def viz(
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Show the tokens of a text in colour: where they begin and end, what they are, what they cut."""
-    from tokbench import workbench
     from tokbench.render.console import make_console, print_json
     from tokbench.render.tables import render_source
     from tokbench.render.viz import render_viz, viz_document
+    from tokbench.workbench.viz import visualise
 
     opened = opening.open_all(tokenizer, progress=progress)
     console = make_console(color=color.value)
@@ -175,7 +175,7 @@ def viz(
     several = False
     for item, following in pairwise(chain(reading.read(inputs), [None])):
         assert item is not None
-        result = workbench.viz(opened, item.text, special=special, sampling=sampling)
+        result = visualise(opened, item.text, special=special, sampling=sampling)
         if json:
             print_json(viz_document(result))
             continue

@@ -82,10 +82,10 @@ def compare(
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Judge tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a verdict."""
-    from tokbench import judging
     from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms, tells_metrics
     from tokbench.render.comparison.terminal import render_comparison
     from tokbench.render.progress import showing_progress
+    from tokbench.workbench.compare import compare as compare_tokenizers
 
     if tells_metrics(metrics, form):
         return
@@ -97,7 +97,7 @@ def compare(
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
         opened = [opening.open(name, progress=progress) for name in tokenizer or []]
-        comparison = judging.compare(
+        comparison = compare_tokenizers(
             corpus,
             tokenizers=opened,
             backends=backend,

@@ -87,7 +87,7 @@ def convert(
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Convert a tokenizer to the format of another tool: proved on many texts before it is written."""
-    from tokbench.convert import conversion
+    import tokbench.workbench.convert as conversion
     from tokbench.errors import ConfigError, ProofError
     from tokbench.render.console import make_console, print_json
     from tokbench.render.conversion import render_conversion

@@ -41,18 +41,18 @@ def count(
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Count tokens, bytes and characters of each text and file, and in total; several tokenizers have a column each."""
-    from tokbench import workbench
     from tokbench.errors import ConfigError
     from tokbench.render.console import make_console, print_json
     from tokbench.render.count import count_csv, count_document, render_count
     from tokbench.render.progress import showing_progress
+    from tokbench.workbench.count import count_tokens
 
     if json and csv:
         raise ConfigError("--json and --csv cannot both be meant", hint="give one of them, or neither")
     opened = opening.open_all(tokenizer, progress=progress)
     with showing_progress(progress.value) as report:
         texts = reading.read(inputs, progress=report)
-        results = workbench.count(opened, texts, special=special, per_line=per_line)
+        results = count_tokens(opened, texts, special=special, per_line=per_line)
     if json:
         print_json(count_document(results))
     elif csv:

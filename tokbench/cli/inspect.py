@@ -42,17 +42,17 @@ def inspect(
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Tell what a tokenizer is made of: format, model, pattern, special tokens, and what runs it, and why."""
-    from tokbench import workbench
     from tokbench.errors import ConfigError
     from tokbench.render.console import make_console, print_json
     from tokbench.render.inspection import render_inspection
     from tokbench.render.progress import showing_progress
+    from tokbench.workbench.inspect import inspect_tokenizer
 
     if name is not None and tokenizer is not None:
         raise ConfigError("the tokenizer is named twice", hint="leave out NAME or -t")
     asked = requested(pattern=pattern, special_token=special_token, engine=engine)
     with showing_progress(progress.value) as report:
-        result = workbench.inspect(
+        result = inspect_tokenizer(
             name or tokenizer or "default",
             pattern=asked.pattern,
             special_tokens=asked.special_tokens,

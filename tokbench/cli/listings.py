@@ -46,10 +46,10 @@ def corpus(
     color: ColorOption = ColorChoice.auto,
 ) -> None:
     """List text by group: the bundled texts with their licence, or yours."""
-    from tokbench import listings
     from tokbench.corpus import bundled_corpus, open_corpus
     from tokbench.render.console import make_console, print_json
     from tokbench.render.tables import render_corpus
+    from tokbench.workbench.corpus import describe_bundled_corpus, describe_corpus
 
     opened = None
     if paths:
@@ -60,12 +60,12 @@ def corpus(
             errors=errors.value,
             max_document_bytes=parse_bytes(max_document_bytes, option="--max-document-bytes"),
         )
-        result = listings.describe_corpus(opened, place=" ".join(paths))
+        result = describe_corpus(opened, place=" ".join(paths))
     elif group_by != "auto":
         opened = bundled_corpus(group_by=group_by)
-        result = listings.describe_corpus(opened, place="bundled with tokbench")
+        result = describe_corpus(opened, place="bundled with tokbench")
     else:
-        result = listings.describe_bundled_corpus()
+        result = describe_bundled_corpus()
     if opened is not None:
         tell_problems(opened)
     if json:
@@ -76,11 +76,11 @@ def corpus(
 
 def list_(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
     """List the tokenizers that -t finds by name."""
-    from tokbench import listings
     from tokbench.render.console import make_console, print_json
     from tokbench.render.tables import render_list
+    from tokbench.workbench.list import list_tokenizers
 
-    result = listings.list_tokenizers()
+    result = list_tokenizers()
     if json:
         print_json(result.document())
     else:
@@ -89,11 +89,11 @@ def list_(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> N
 
 def backends(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
     """List the algorithms with their options, and the presets."""
-    from tokbench import listings
     from tokbench.render.console import make_console, print_json
     from tokbench.render.tables import render_backends
+    from tokbench.workbench.backends import list_backends
 
-    result = listings.list_backends()
+    result = list_backends()
     if json:
         print_json(result.document())
     else:
@@ -102,9 +102,9 @@ def backends(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -
 
 def doctor(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
     """Tell what is installed and which kernel runs, and check that it does what it should."""
-    from tokbench.doctor import examine
     from tokbench.render.console import make_console, print_json
     from tokbench.render.tables import render_doctor
+    from tokbench.workbench.doctor import examine
 
     result = examine()
     if json:

@@ -56,7 +56,7 @@ class OpeningChoices:
         return [self.open(name, progress=progress) for name in names or [DEFAULT]]
 
     def open(self, name: str, *, progress: ProgressChoice) -> Tokenizer:
-        """The tokenizer of `-t NAME`. Raises as `tokbench.workbench.open_tokenizer`."""
+        """The tokenizer of `-t NAME`. Raises as `tokbench.workbench.open.open_tokenizer`."""
         return open_tokenizer(
             name,
             progress=progress,
@@ -86,12 +86,12 @@ def open_tokenizer(
     engine: EngineChoice,
 ) -> Tokenizer:
     """The tokenizer of `-t NAME` and of what is added to it."""
-    from tokbench import workbench
     from tokbench.render.progress import showing_progress
+    from tokbench.workbench.open import open_tokenizer
 
     asked = requested(pattern=pattern, special_token=special_token, engine=engine)
     with showing_progress(progress.value) as report:
-        return workbench.open_tokenizer(
+        return open_tokenizer(
             name,
             pattern=asked.pattern,
             special_tokens=asked.special_tokens,

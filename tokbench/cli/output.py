@@ -204,13 +204,13 @@ class Pictures:
 
     def write_sweep(self, sweep: Sweep, corpus: Corpus, *, seed: int) -> None:
         """The same of a sweep; its page shows the largest tokenizer too. Raises `StoreError`, `CorpusError`."""
-        from tokbench import judging
         from tokbench.render.charts.sweep import sweep_chart
         from tokbench.render.html.report import page_curve
         from tokbench.render.sweep.tables import curve_of
+        from tokbench.workbench.sweep import compare_largest
 
         if self.html is not None:
-            comparison = judging.compare_largest(sweep, corpus, seed=seed)
+            comparison = compare_largest(sweep, corpus, seed=seed)
             self._write_page(comparison, corpus, curve=page_curve(sweep))
         self._write_plots(lambda: sweep_chart(curve_of(sweep), sweep.knee, sweep.recommended))
 

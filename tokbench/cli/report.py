@@ -39,11 +39,11 @@ def report(
 
     Several tokenizers have a report each; `tokbench compare` puts them side by side.
     """
-    from tokbench import judging
     from tokbench.cli.output import asked_for, chosen_metrics, tells_metrics
     from tokbench.render.progress import showing_progress
     from tokbench.render.report.exports import reports_forms
     from tokbench.render.report.terminal import render_reports
+    from tokbench.workbench.report import report as report_on
 
     if tells_metrics(metrics, form):
         return
@@ -56,7 +56,7 @@ def report(
         told("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
         results = [
-            judging.report(
+            report_on(
                 corpus,
                 tokenizer=opened,
                 model=described.model(),

@@ -135,7 +135,7 @@ class ShardChoices:
         from tokbench.render.console import make_console, print_json
         from tokbench.render.progress import showing_progress
         from tokbench.render.shards import render_shards
-        from tokbench.results import ShardsResult
+        from tokbench.shards.results import ShardsResult
         from tokbench.shards.writing import write_shards
 
         started = time.perf_counter()

@@ -62,22 +62,24 @@ def sweep(
     longer tokens against a larger output matrix. It is one that the text fills and that keeps the text, or
     there is none.
     """
-    from tokbench import judging, workbench
     from tokbench.render.progress import showing_progress
     from tokbench.render.sweep.exports import sweep_forms
     from tokbench.render.sweep.terminal import render_sweep
+    from tokbench.workbench.sweep import parse_sizes
+    from tokbench.workbench.sweep import sweep as sweep_sizes
+    from tokbench.workbench.train import parsed_options
 
     shares = chosen_mix(mix)
     output = form.output()
     pictures = drawn.pictures()
-    wanted = judging.parse_sizes(sizes)
-    options: dict[str, Any] = workbench.parsed_options(option or [], backend=backend)
+    wanted = parse_sizes(sizes)
+    options: dict[str, Any] = parsed_options(option or [], backend=backend)
     if pattern is not None:
         options["pattern"] = pattern
     with showing_progress(progress.value) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
-        result = judging.sweep(
+        result = sweep_sizes(
             corpus,
             sizes=wanted,
             backend=backend,

@@ -138,10 +138,10 @@ def train(
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Train a tokenizer and save it: on the bundled texts, or on yours."""
-    from tokbench import workbench
     from tokbench.render.console import make_console, print_json
     from tokbench.render.progress import showing_progress
     from tokbench.render.tables import render_train
+    from tokbench.workbench.train import parsed_options, train_and_save
 
     directory = _directory(name, out)
     options: dict[str, Any] = {
@@ -166,12 +166,12 @@ def train(
             errors=errors,
             max_document_bytes=max_document_bytes,
         )
-        result = workbench.train_and_save(
+        result = train_and_save(
             corpus,
             backend=backend,
             preset=preset,
             options={
-                **workbench.parsed_options(option or [], backend=backend, preset=preset),
+                **parsed_options(option or [], backend=backend, preset=preset),
                 **{key: value for key, value in options.items() if value not in (None, [])},
             },
             directory=directory,
@@ -189,15 +189,13 @@ def train(
 
 def _directory(name: str | None, out: Path | None) -> Path | None:
     """Where to save: what --out or --name says, or None for the default. Raises `ConfigError`."""
-    from tokbench import workbench
     from tokbench.errors import ConfigError
+    from tokbench.workbench.open import TOKENIZERS
 
     if out is not None and name is not None:
         raise ConfigError("--out and --name both say where to save", hint="give one of them")
     if name is None:
         return out
     if not name or name.startswith(".") or Path(name).name != name:
-        raise ConfigError(
-            f"--name {name!r} cannot be a name below {workbench.TOKENIZERS}", hint="--out takes any path"
-        )
-    return workbench.TOKENIZERS / name
+        raise ConfigError(f"--name {name!r} cannot be a name below {TOKENIZERS}", hint="--out takes any path")
+    return TOKENIZERS / name

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.convert.conversion import ConvertResult
     from tokbench.convert.disagreement import Disagreement
     from tokbench.convert.proof import ProofResult
+    from tokbench.workbench.convert import ConvertResult
 
 _IDS_SHOWN = 24
 _IDS_BEFORE = 4

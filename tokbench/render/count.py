@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.results import Count, CountResult
+    from tokbench.workbench.count import Count, CountResult
 
 _CSV_COLUMNS = ("tokenizer", "source", "tokens", "bytes", "characters", "bytes_per_token")
 

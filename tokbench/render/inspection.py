@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.inspection import PARTS
 from tokbench.render.amounts import amount
 from tokbench.render.layout import print_rows
 from tokbench.render.tables import visible
+from tokbench.workbench.inspect import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rich.console import Console
 
-    from tokbench.inspection import InspectResult
+    from tokbench.workbench.inspect import InspectResult
 
 _TOKENS_SHOWN = 12
 _DIGITS_SHOWN = 12

@@ -14,7 +14,7 @@ from tokbench.render.tables import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tokbench.results import ShardsResult, VerifyResult
+    from tokbench.shards.results import ShardsResult, VerifyResult
 
 
 def render_shards(result: ShardsResult, *, console: Console) -> None:

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tokbench.core.interfaces import BackendInfo
-    from tokbench.listing_results import BackendsResult, CorpusResult, DoctorResult, ListResult
-    from tokbench.results import TrainResult
+    from tokbench.workbench.backends import BackendsResult
+    from tokbench.workbench.corpus import CorpusResult
+    from tokbench.workbench.doctor import DoctorResult
+    from tokbench.workbench.list import ListResult
+    from tokbench.workbench.train import TrainResult
 
 
 def visible(text: str) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tokbench.core.graphemes import CutCluster
     from tokbench.core.tokens import Token
     from tokbench.render.glyphs import Glyph
-    from tokbench.results import VizResult, VizTokenizer
+    from tokbench.workbench.viz import VizResult, VizTokenizer
 
 Layout = Literal["stacked", "side-by-side"]
 
@@ -157,7 +157,7 @@ def _statistics(view: VizTokenizer) -> Text:
     """What the tokens add up to.
 
     >>> from tokbench.core.interfaces import TokenizerInfo
-    >>> from tokbench.results import VizTokenizer
+    >>> from tokbench.workbench.viz import VizTokenizer
     >>> from tokbench.core.tokens import Segmentation
     >>> info = TokenizerInfo("mine", "bpe", 300, {}, lossless=True, kernel="native")
     >>> _statistics(VizTokenizer(info, Segmentation("", ()))).plain
@@ -268,7 +268,7 @@ def _comparison(views: Sequence[VizTokenizer]) -> Text:
     """The tokenizers by their tokens, fewest first.
 
     >>> from tokbench.core.interfaces import TokenizerInfo
-    >>> from tokbench.results import VizTokenizer
+    >>> from tokbench.workbench.viz import VizTokenizer
     >>> from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
     >>> def view(name, tokens):
     ...     made = Segmentation("", (Token(0, b"", Span(0, 0), TokenKind.NORMAL),) * tokens)

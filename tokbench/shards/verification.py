@@ -11,11 +11,11 @@ from tokbench.core.interfaces import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import MOST_DOCUMENT_BYTES, Problems, open_corpus
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
-from tokbench.results import VerifyResult
 from tokbench.shards.journal import JOURNAL_NAME
 from tokbench.shards.layout import INDEX_NAME, OWN_FILE, ShardEntry
 from tokbench.shards.plan import identity_of
 from tokbench.shards.reading import Shards, folder_of, read_index
+from tokbench.shards.results import VerifyResult
 from tokbench.shards.shard_file import sha256_of
 
 if TYPE_CHECKING:

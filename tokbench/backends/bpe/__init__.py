@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
+    from tokbench.core.checks import Check
     from tokbench.core.interfaces import Tokenizer
-    from tokbench.listing_results import Check
 
 
 class BpeBackend:

@@ -1,12 +1,24 @@
-"""`tokbench inspect`: what a tokenizer is made of, as far as its files say."""
+"""Show a tokenizer's components and engine."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
+from tokbench.core.interfaces import (
+    no_progress,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.opening import Opened
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig, config_of, token_id
 
 if TYPE_CHECKING:
@@ -15,6 +27,23 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.opening import Opened
+from tokbench.workbench.open import find_and_open
+
+
+def inspect_tokenizer(
+    name: str,
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int | None] | None = None,
+    engine: str = "auto",
+    progress: Progress = no_progress,
+) -> InspectResult:
+    """What is found behind a name: format, files, parts, special tokens, engine. As `open_tokenizer`."""
+    from tokbench.opening import OpenRequest
+
+    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
+    return inspect_opened(find_and_open(name, request, progress=progress))
+
 
 _BLOCK = 1 << 20
 

@@ -6,19 +6,41 @@ import hashlib
 import locale
 import os
 import platform
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
+from tokbench.core.checks import Check
 from tokbench.errors import TokbenchError
 from tokbench.files.bundled import bundled_files, configs_directory, corpora_directory
-from tokbench.listing_results import Check, DoctorResult
 from tokbench.opening.default_tokenizer import default_directory
 from tokbench.registry import backend_names, get_backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorResult:
+    """What is installed, what runs, and whether it does what it should."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed."""
+        return all(check.passed is not False for check in self.checks)
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "schema": "tokbench.doctor/1",
+            "passed": self.passed,
+            "checks": [check.document() for check in self.checks],
+        }
+
 
 _REQUIRED = (
     "numpy",
@@ -31,6 +53,8 @@ _REQUIRED = (
     "tokenizers",
     "typer",
 )
+
+
 _OPTIONAL = {"pyarrow": "parquet", "transformers": "transformers", "zstandard": "zstd"}
 
 

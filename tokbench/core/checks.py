@@ -1,0 +1,20 @@
+"""One thing that `tokbench doctor` checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that `doctor` looked at; `passed` is None for what is only told."""
+
+    subject: str
+    found: str
+    passed: bool | None = None
+    hint: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {"subject": self.subject, "found": self.found, "passed": self.passed, "hint": self.hint}

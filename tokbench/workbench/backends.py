@@ -1,0 +1,74 @@
+"""List the backends with their options, and the presets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokbench.config import Preset
+    from tokbench.core.interfaces import BackendInfo
+import dataclasses
+from typing import TYPE_CHECKING
+
+from tokbench.config import load_preset, preset_names
+from tokbench.core.interfaces import BackendInfo, BackendOption
+from tokbench.registry import backend_names, get_backend
+
+if TYPE_CHECKING:
+    from tokbench.core.interfaces import Backend
+
+
+@dataclass(frozen=True, slots=True)
+class BackendsResult:
+    """Every backend and preset."""
+
+    backends: tuple[BackendInfo, ...]
+    presets: tuple[Preset, ...]
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "schema": "tokbench.backends/1",
+            "backends": [
+                {
+                    "name": backend.name,
+                    "summary": backend.summary,
+                    "kernel": backend.kernel,
+                    "options": [
+                        {"name": option.name, "default": option.default, "help": option.help}
+                        for option in backend.options
+                    ],
+                }
+                for backend in self.backends
+            ],
+            "presets": [
+                {
+                    "name": preset.name,
+                    "backend": preset.backend,
+                    "description": preset.description,
+                    "options": dict(preset.options),
+                }
+                for preset in self.presets
+            ],
+        }
+
+
+def list_backends() -> BackendsResult:
+    """Every backend with its options, and every preset."""
+    return BackendsResult(
+        backends=tuple(_backend_info(get_backend(name)) for name in backend_names()),
+        presets=tuple(load_preset(name) for name in preset_names()),
+    )
+
+
+def _backend_info(backend: Backend) -> BackendInfo:
+    options = (
+        BackendOption(
+            name=field.name,
+            default=list(field.default) if isinstance(field.default, tuple) else field.default,
+            help=field.metadata.get("help", ""),
+        )
+        for field in dataclasses.fields(backend.config_type)
+    )
+    return BackendInfo(backend.name, backend.summary, backend.kernel, tuple(options))

@@ -1,0 +1,93 @@
+"""Fail when a metric violates a threshold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.core.interfaces import no_progress
+from tokbench.corpus.arguments import corpus_of
+from tokbench.errors import ConfigError
+from tokbench.evaluation.baseline import Holding, other_text_error
+from tokbench.evaluation.comparison import unique_names
+from tokbench.evaluation.sentences import listed
+from tokbench.evaluation.thresholds import Checked, check_gates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.corpus import Corpus
+    from tokbench.evaluation.baseline import SavedComparison
+    from tokbench.evaluation.thresholds import Gate
+from tokbench.workbench.compare import compare
+
+
+def check_thresholds(
+    corpus: Corpus | str | Path,
+    *,
+    tokenizers: Sequence[Tokenizer],
+    gates: Sequence[Gate] = (),
+    saved: SavedComparison | None = None,
+    holding: Holding | None = None,
+    other_text: bool = False,
+    reference_group: str | None = None,
+    threads: int | None = None,
+    progress: Progress = no_progress,
+) -> Checked:
+    """Hold tokenizers to bounds on a corpus.
+
+    Args:
+        corpus: what they are judged on, or its path.
+        tokenizers: at least one.
+        gates: the bounds.
+        saved: an older comparison; documents become one figure as there, premiums are over the same language.
+        holding: which of its figures may not have become worse, and by how much they may; by default all, and not
+            at all.
+        other_text: whether the corpus may be another than that of the older comparison; groups that it does not
+            have are left out then.
+        reference_group: the language that premiums are taken over.
+        threads: for encoding; None takes every processor.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError: a gate that cannot be checked, or another text.
+        CorpusError, TextError: a text that cannot be read, or encoded.
+    """
+    corpus = corpus_of(corpus)
+    names = unique_names([tokenizer.info.name for tokenizer in tokenizers])
+    older = [] if saved is None else list(saved.gates(names, holding or Holding()))
+    if not gates and not older:
+        raise ConfigError(
+            "there is nothing to check: the baseline has no figure that is held and can become worse",
+            hint="write it with `tokbench compare --json`, and --metrics all or those to be held",
+        )
+    comparison = compare(
+        corpus,
+        tokenizers=tokenizers,
+        reference_group=reference_group or _same_reference(saved, corpus),
+        aggregation="pooled" if saved is None else saved.aggregation,
+        times=False,
+        threads=threads,
+        progress=progress,
+    )
+    notes = comparison.provenance.warnings
+    if saved is not None and saved.fingerprint != comparison.provenance.corpus:
+        if not other_text:
+            raise other_text_error(saved, comparison)
+        there = comparison.tokenizers[0].groups
+        left_out = sorted(
+            {gate.group for gate in older if gate.group is not None and gate.group not in there}
+        )
+        older = [gate for gate in older if gate.group not in left_out]
+        notes = (*notes, "the text is another than the baseline's", *_left_out(left_out))
+    return Checked(check_gates(comparison, [*gates, *older]), comparison.aggregation, notes)
+
+
+def _same_reference(saved: SavedComparison | None, corpus: Corpus) -> str | None:
+    """The language that an older comparison took its premiums over, where the corpus may have it."""
+    return saved.reference if saved is not None and saved.reference in corpus.parallel_groups() else None
+
+
+def _left_out(groups: Sequence[str]) -> tuple[str, ...]:
+    return (f"left out are its groups {listed(groups)}, which this text does not have",) if groups else ()

@@ -1,0 +1,151 @@
+"""Compare tokenizers on a corpus."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.interfaces import no_progress
+from tokbench.corpus.arguments import corpus_of
+from tokbench.corpus.groups import folder_groups
+from tokbench.corpus.read_progress import watched
+from tokbench.errors import ConfigError
+from tokbench.evaluation.aggregation import AGGREGATIONS
+from tokbench.evaluation.alignment import align, lines_of
+from tokbench.evaluation.candidates import BACKENDS, Contestant, train_contestants
+from tokbench.evaluation.comparison import Setting, compare_contestants
+from tokbench.evaluation.corpus_scan import Reading
+from tokbench.evaluation.holdout import Documents, split_corpus
+from tokbench.evaluation.mix import mix_among
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.corpus import Corpus
+    from tokbench.evaluation.aggregation import Aggregation
+    from tokbench.evaluation.alignment import Alignment
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.mix import Mix
+    from tokbench.metrics.cost import Model
+
+
+def compare(
+    corpus: Corpus | str | Path,
+    *,
+    tokenizers: Sequence[Tokenizer | str | Path] = (),
+    backends: Sequence[str] | None = None,
+    vocab_size: int | None = None,
+    baseline: str | None = None,
+    reference_group: str | None = None,
+    aggregation: Aggregation = "pooled",
+    model: Model | None = None,
+    mix: Mapping[str, float] | None = None,
+    times: bool = True,
+    threads: int | None = None,
+    seed: int = 0,
+    arguments: Mapping[str, Any] | None = None,
+    progress: Progress = no_progress,
+) -> Comparison:
+    """Judge tokenizers on a corpus; where there are none, train some on nine tenths of it first.
+
+    Args:
+        corpus: what they are judged on, all of it, or the tenth that is held out of training; or its path.
+        tokenizers: those to judge, or their paths and names.
+        backends: the algorithms to train where no tokenizer is given.
+        vocab_size: their size; by default one that all of them can fill.
+        baseline: the name of the one that differences are taken to; by default the first.
+        reference_group: the language that premiums are taken over; by default English, else the cheapest.
+        aggregation: how documents become one figure: as a ratio of sums, or as a mean over groups ("macro")
+            or documents ("per_document").
+        model: what is known of the model that they are for; without it there are no costs.
+        mix: group, or folder of groups → its share of the bytes of the text that matters; the cheapest for that is
+            told.
+        times: whether to tell how fast they encode, how long opening them took, and how much memory training
+            takes, for which each is trained in a process of its own.
+        threads: for training and encoding; None takes every processor.
+        seed: chooses what is held out, and draws the resamples.
+        arguments: what was asked for that is not so by default, to be kept with the result.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError: an option that cannot be used, such as a size where nothing is trained.
+        CorpusError: a text that cannot be read, or too little of it to hold some out.
+        TrainingError: no algorithm could be trained.
+        TextError: a document that cannot be encoded.
+    """
+    corpus = corpus_of(corpus)
+    if aggregation not in AGGREGATIONS:
+        raise ConfigError(
+            f"unknown aggregation {aggregation!r:.40}", hint=f"choose {', '.join(AGGREGATIONS)}"
+        )
+    judge = partial(
+        compare_contestants,
+        reference_group=reference_group,
+        baseline=baseline,
+        aggregation=aggregation,
+        model=model,
+        times=times,
+        threads=threads,
+        seed=seed,
+        arguments=arguments,
+        progress=progress,
+    )
+    if tokenizers:
+        if backends or vocab_size is not None:
+            raise ConfigError(
+                "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
+            )
+        given = [Contestant(tokenizer) for tokenizer in opened(tokenizers)]
+        reading = Reading(Documents(corpus))
+        chosen = mix_of(mix, corpus, reading)
+        return judge(given, reading, alignment=alignment_of(corpus, reading, progress=progress), mix=chosen)
+    split = split_corpus(corpus, seed=seed, progress=progress)
+    held_out = Reading(split.held_out)
+    chosen = mix_of(mix, corpus, held_out)  # a group that is not there is told before the training
+    contest = train_contestants(
+        split,
+        backends=backends or BACKENDS,
+        vocab_size=vocab_size,
+        threads=threads,
+        seed=seed,
+        memory=times,
+        progress=progress,
+    )
+    found = judge(contest.contestants, held_out, alignment=split.alignment, mix=chosen)
+    setting = Setting(
+        unit=split.unit,
+        num_training=split.num_training,
+        training_bytes=split.training_bytes,
+        vocab_size=contest.vocab_size,
+        left_out=contest.left_out,
+        shares=split.shares,
+    )
+    return replace(found, setting=setting)
+
+
+def mix_of(weights: Mapping[str, float] | None, corpus: Corpus, reading: Reading) -> Mix | None:
+    """The mix of some weights. Raises `ConfigError` for a group that is not there."""
+    if weights is None:
+        return None
+    return mix_among(weights, reading.groups, folder_groups(corpus.files, corpus.options.group_by))
+
+
+def opened(tokenizers: Sequence[Tokenizer | str | Path]) -> list[Tokenizer]:
+    """Tokenizers as they are, and those of paths and names. Raises as `tokbench.load`, `ConfigError`."""
+    from tokbench.workbench.open import load
+
+    if isinstance(tokenizers, str | Path):
+        raise ConfigError(
+            f"tokenizers is {str(tokenizers)!r:.40}, where a list is needed", hint="put it into one"
+        )
+    return [load(one) if isinstance(one, str | Path) else one for one in tokenizers]
+
+
+def alignment_of(corpus: Corpus, reading: Reading, *, progress: Progress) -> Alignment | str:
+    """The groups of a corpus that say the same, line by line, or why there are none."""
+    parallel = corpus.parallel_groups()
+    read = watched(reading, reading, phase="counting lines", progress=progress)
+    return align(lines_of(read, parallel) if parallel else {})

@@ -1,0 +1,142 @@
+"""Count the tokens of texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokbench.core.interfaces import TokenizerInfo
+import dataclasses
+from typing import TYPE_CHECKING
+
+from tokbench.core.interfaces import (
+    SupportsCounts,
+)
+from tokbench.core.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.corpus.inputs import TextInput
+from tokbench.core.json_fields import tokenizer_fields
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How long a text is, in every unit."""
+
+    source: str
+    tokens: int
+    num_bytes: int
+    characters: int
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """UTF-8 bytes over tokens; None where there are no tokens."""
+        return self.num_bytes / self.tokens if self.tokens else None
+
+    def joined(self, other: Count) -> Count:
+        """This text and another one behind it."""
+        return Count(
+            self.source,
+            self.tokens + other.tokens,
+            self.num_bytes + other.num_bytes,
+            self.characters + other.characters,
+        )
+
+    def document(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            "source": self.source,
+            "tokens": self.tokens,
+            "bytes": self.num_bytes,
+            "characters": self.characters,
+            "bytes_per_token": self.bytes_per_token,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CountResult:
+    """The lengths of several texts."""
+
+    info: TokenizerInfo
+    counts: tuple[Count, ...]
+
+    @property
+    def total(self) -> Count:
+        """All of them together."""
+        return Count(
+            source="total",
+            tokens=sum(count.tokens for count in self.counts),
+            num_bytes=sum(count.num_bytes for count in self.counts),
+            characters=sum(count.characters for count in self.counts),
+        )
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        total = self.total.document()
+        del total["source"]
+        return {
+            "schema": "tokbench.count/1",
+            **tokenizer_fields(self.info),
+            "files": [count.document() for count in self.counts],
+            "total": total,
+        }
+
+
+_SHORT_TEXT = 1 << 18
+
+
+def count_tokens(
+    tokenizers: Sequence[Tokenizer],
+    inputs: Iterable[TextInput],
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    per_line: bool = False,
+) -> tuple[CountResult, ...]:
+    """How many tokens, bytes and characters each text has.
+
+    Args:
+        tokenizers: each counts every text, which is read once.
+        inputs: the texts; those that are parts of one file are counted together.
+        special: what the text of a special token becomes.
+        per_line: whether each line of a text, and each part of a file, is counted by itself.
+
+    Returns:
+        One for each tokenizer.
+
+    Raises:
+        SpecialTokenError, TextError: as `Tokenizer.encode`.
+    """
+    counts: list[list[Count]] = [[] for _ in tokenizers]
+    for item in _lines(inputs) if per_line else inputs:
+        size, characters = len(item.text.encode()), len(item.text)
+        joins = item.continues and not per_line
+        for tokenizer, found in zip(tokenizers, counts, strict=True):
+            tokens = _num_tokens(tokenizer, item.text, special=special)
+            one = Count(item.source if per_line else item.file, tokens, size, characters)
+            found.append(found.pop().joined(one) if joins else one)
+    return tuple(
+        CountResult(info=tokenizer.info, counts=tuple(found))
+        for tokenizer, found in zip(tokenizers, counts, strict=True)
+    )
+
+
+def _lines(inputs: Iterable[TextInput]) -> Iterator[TextInput]:
+    """Each line as a text, without its end; a text without a line end is one, as it is."""
+    for item in inputs:
+        lines = item.text.removesuffix("\n").split("\n")
+        for number, line in enumerate(lines, start=1):
+            source = item.source if len(lines) == 1 else f"{item.source}:{number}"
+            yield dataclasses.replace(item, source=source, text=line.removesuffix("\r"))
+
+
+def _num_tokens(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy) -> int:
+    """How many tokens a text has: a short one needs no array, and NumPy is slow to import."""
+    if len(text) <= _SHORT_TEXT:
+        return len(tokenizer.encode(text, special=special))
+    if isinstance(tokenizer, SupportsCounts):
+        return int(tokenizer.count_batch([text], special=special, threads=1)[0])
+    return len(tokenizer.encode_batch([text], special=special, threads=1).ids)

@@ -1,0 +1,84 @@
+"""Turn texts into ids and tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokbench.core.interfaces import TokenizerInfo
+    from tokbench.core.tokens import Segmentation
+from typing import TYPE_CHECKING
+
+from tokbench.core.sampling import sample_ids, sample_segmentation
+from tokbench.core.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.sampling import Sampling
+    from tokbench.core.tokens import Segmentation
+    from tokbench.corpus.inputs import TextInput
+from tokbench.core.json_fields import tokenizer_fields
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeResult:
+    """One text as tokens."""
+
+    source: str
+    info: TokenizerInfo
+    segmentation: Segmentation
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        tokens = self.segmentation.tokens
+        return {
+            "schema": "tokbench.encode/1",
+            "source": self.source,
+            **tokenizer_fields(self.info),
+            "ids": self.segmentation.ids,
+            "pieces": [token.piece.decode(errors="replace") for token in tokens],
+            "spans": [list(token.span) for token in tokens],
+        }
+
+
+def encode_texts(
+    tokenizer: Tokenizer,
+    inputs: Iterable[TextInput],
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    sampling: Sampling | None = None,
+) -> Iterator[EncodeResult]:
+    """Each text as tokens, at random where a `sampling` says how.
+
+    Raises:
+        SpecialTokenError, TextError: as `Tokenizer.segment`.
+        ConfigError: the tokenizer cannot sample.
+    """
+    for item in inputs:
+        segmentation = segment(tokenizer, item.text, special=special, sampling=sampling)
+        yield EncodeResult(source=item.source, info=tokenizer.info, segmentation=segmentation)
+
+
+def encode_ids(
+    tokenizer: Tokenizer,
+    inputs: Iterable[TextInput],
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    sampling: Sampling | None = None,
+) -> Iterator[list[int]]:
+    """The ids of each text; otherwise as `encode_texts`."""
+    if sampling is None:
+        return (tokenizer.encode(item.text, special=special) for item in inputs)
+    return (sample_ids(tokenizer, item.text, sampling, special=special) for item in inputs)
+
+
+def segment(
+    tokenizer: Tokenizer, text: str, *, special: SpecialPolicy, sampling: Sampling | None
+) -> Segmentation:
+    """One text as tokens, at random where a `sampling` says how; raises as `encode_texts`."""
+    if sampling is None:
+        return tokenizer.segment(text, special=special)
+    return sample_segmentation(tokenizer, text, sampling, special=special)

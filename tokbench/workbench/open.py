@@ -1,0 +1,145 @@
+"""Open a tokenizer by its path or name."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokbench import store
+from tokbench.core.interfaces import (
+    KnowsLoadingTime,
+    no_progress,
+)
+from tokbench.errors import ConfigError, StoreError
+from tokbench.opening.default_tokenizer import DEFAULT_NAME, default_directory, default_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.opening import Opened, OpenRequest
+
+
+TOKENIZERS = Path("tokenizers")
+"""Where trained tokenizers are kept and found by name, below the current folder."""
+
+
+def load(
+    path: str | Path,
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int | None] | None = None,
+    engine: str = "auto",
+) -> Tokenizer:
+    """Open a tokenizer by its path or name: one that was saved, or that of another tool.
+
+    Args:
+        path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, `vocab.json` with
+            `merges.txt`, `vocab.txt`, GGUF, tokbin, or a folder with one of them; told by content. A string may
+            be any name that `-t` takes: one below `tokenizers/`, "default", "tiktoken:NAME", "hf:ORG/MODEL".
+        pattern: how text is split, a name or a regular expression, where the file does not say.
+        special_tokens: text → id where the file does not say; None for the next free id.
+        engine: "native", "library", or "auto": native where that is provably the same.
+
+    Raises:
+        StoreError: there is nothing of that path or name.
+        ModelFormatError: it is damaged, or not a tokenizer.
+        ConfigError: an option that cannot be used, or a pattern that is needed and not given; or
+            an engine was demanded that cannot run it exactly.
+
+    Usage:
+
+        tokenizer = load("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
+    """
+    if isinstance(path, str):
+        return open_tokenizer(path, pattern=pattern, special_tokens=special_tokens, engine=engine)
+    if not isinstance(path, Path):
+        raise ConfigError(f"a tokenizer is opened by a path or a name, not by {path!r:.60}")
+    from tokbench.opening import open_path
+
+    return open_path(path, pattern=pattern, special_tokens=special_tokens, engine=engine)
+
+
+def open_tokenizer(
+    name: str,
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int | None] | None = None,
+    engine: str = "auto",
+    progress: Progress = no_progress,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Tokenizer:
+    """The tokenizer that `-t NAME` means.
+
+    That is a path, a name below `tokenizers/`, the built-in `default`, `tiktoken:NAME` or `hf:ORG/MODEL`;
+    only the last two may fetch something. The options are those of `load`; `tell` is called with each damaged
+    file that was passed over for another one of its folder.
+
+    Raises:
+        StoreError: nothing of that name, or it cannot be fetched.
+        ModelFormatError, ConfigError: as `load`.
+    """
+    from tokbench.opening import OpenRequest
+
+    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
+    started = time.perf_counter()
+    opened = find_and_open(name, request, progress=progress)
+    for message in opened.source.passed_over:
+        tell(message)
+    tokenizer = opened.tokenizer
+    if isinstance(tokenizer, KnowsLoadingTime):
+        tokenizer.loading_seconds = time.perf_counter() - started
+    return tokenizer
+
+
+def find_and_open(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
+    """What a name of `-t` stands for, opened; raises as `open_tokenizer`."""
+    from tokbench.opening import Format, Source, open_found, recognise
+    from tokbench.opening.remote import is_remote, open_remote
+    from tokbench.opening.saved import opened_as_saved
+
+    if not name:
+        raise StoreError("the name of the tokenizer is empty", hint="`tokbench list` shows those there are")
+    if store.is_saved_tokenizer(Path(name)):
+        return open_found(recognise(Path(name)), request)
+    if (TOKENIZERS / name).exists():
+        return open_found(recognise(TOKENIZERS / name), request)
+    if name == DEFAULT_NAME:
+        source = Source(Format.SAVED, default_directory(), ())
+        return opened_as_saved(default_tokenizer(progress=progress), source, request)
+    if Path(name).exists():
+        return open_found(recognise(Path(name)), request)
+    if is_remote(name):
+        return open_remote(name, request)
+    raise _no_tokenizer(name)
+
+
+def _no_tokenizer(name: str) -> StoreError:
+    """Nothing has the name: what it needs if it is a model's, else what was probably meant, and what there is."""
+    from tokbench.opening.known_models import nearest, where_to_get
+
+    if (found := where_to_get(name)) is not None:
+        tokenizer, hint = found
+        return StoreError(
+            f"there is no tokenizer {name!r} here: the model of that name has {tokenizer}", hint=hint
+        )
+    saved = store.saved_tokenizers(TOKENIZERS)
+    known = [*(one.directory.name for one in saved if one.error is None), DEFAULT_NAME]
+    close = nearest(name, known) or _path_near(name)
+    meant = "" if close is None else f"did you mean {close!r}? "
+    return StoreError(
+        f"there is no tokenizer {name!r}",
+        hint=f"{meant}there are {', '.join(known)}; a path, tiktoken:NAME and hf:ORG/MODEL work too",
+    )
+
+
+def _path_near(name: str) -> str | None:
+    """Of a path that is not there, the nearest name in the same folder."""
+    import difflib
+
+    path = Path(name)
+    if path.name == name or not path.parent.is_dir():
+        return None
+    close = difflib.get_close_matches(path.name, sorted(each.name for each in path.parent.iterdir()), n=1)
+    return str(path.parent / close[0]) if close else None

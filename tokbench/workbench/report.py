@@ -1,0 +1,68 @@
+"""Report on one tokenizer in depth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.interfaces import no_progress
+from tokbench.corpus.arguments import corpus_of
+from tokbench.evaluation.candidates import Contestant
+from tokbench.evaluation.comparison import compare_contestants
+from tokbench.evaluation.corpus_scan import Reading
+from tokbench.evaluation.holdout import Documents
+from tokbench.evaluation.report import report_on
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.corpus import Corpus
+    from tokbench.evaluation.report import Report
+    from tokbench.metrics.cost import Model
+from tokbench.workbench.compare import alignment_of, opened
+
+
+def report(
+    corpus: Corpus | str | Path,
+    *,
+    tokenizer: Tokenizer | str | Path,
+    model: Model | None = None,
+    reference_group: str | None = None,
+    times: bool = True,
+    threads: int | None = None,
+    seed: int = 0,
+    arguments: Mapping[str, Any] | None = None,
+    progress: Progress = no_progress,
+) -> Report:
+    """Report on one tokenizer in depth.
+
+    Args:
+        corpus: what it is judged on, all of it, or its path.
+        tokenizer: any, or its path or name.
+        model: what is known of the model that it is for; without it there are no costs.
+        reference_group: the language that premiums are taken over; by default English, else the cheapest.
+        times: whether to measure how fast it encodes.
+        threads: for encoding; None takes every processor.
+        seed: draws the resamples and the typos.
+        arguments: what was asked for that is not so by default, to be kept with the result.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError, CorpusError, TextError: as `compare`.
+    """
+    corpus = corpus_of(corpus)
+    reading = Reading(Documents(corpus))
+    comparison = compare_contestants(
+        [Contestant(one) for one in opened([tokenizer])],
+        reading,
+        alignment=alignment_of(corpus, reading, progress=progress),
+        reference_group=reference_group,
+        model=model,
+        times=times,
+        threads=threads,
+        seed=seed,
+        arguments=arguments,
+        progress=progress,
+    )
+    return report_on(comparison, reading, seed=seed, progress=progress)

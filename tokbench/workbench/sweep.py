@@ -1,0 +1,134 @@
+"""Plot compression against vocabulary size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.config import whole_number
+from tokbench.core.interfaces import no_progress
+from tokbench.corpus.arguments import corpus_of
+from tokbench.errors import ConfigError
+from tokbench.evaluation.candidates import Contestant
+from tokbench.evaluation.comparison import Setting, compare_contestants
+from tokbench.evaluation.corpus_scan import Reading
+from tokbench.evaluation.holdout import split_corpus
+from tokbench.evaluation.sweep import sweep_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.core.interfaces import Progress
+    from tokbench.corpus import Corpus
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.sweep import Sweep
+    from tokbench.metrics.cost import Model
+from tokbench.workbench.compare import mix_of
+
+_LARGEST_SIZE = 1 << 24
+
+
+def sweep(
+    corpus: Corpus | str | Path,
+    *,
+    sizes: Sequence[int],
+    backend: str = "bpe",
+    options: Mapping[str, Any] | None = None,
+    model: Model | None = None,
+    mix: Mapping[str, float] | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Sweep:
+    """Judge an algorithm at several vocabulary sizes on a held-out tenth of a corpus.
+
+    Args:
+        corpus: nine tenths of it are learned from; or its path.
+        sizes: vocabulary sizes.
+        backend: the algorithm; BPE is trained once, any other once for each size.
+        options: its other options.
+        model: what is known of the model that it is for: what a size costs there decides which one is recommended.
+        mix: group, or folder of groups → its share of the bytes of the text that matters; sizes are then chosen by it.
+        threads: for encoding; None takes every processor.
+        seed: chooses what is held out, and draws the resamples.
+        progress: told how far it is.
+
+    Raises:
+        ConfigError, TrainingError: as `sweep_sizes`.
+        CorpusError: a text that cannot be read, or too little of it to hold some out.
+    """
+    corpus = corpus_of(corpus)
+    split = split_corpus(corpus, seed=seed, progress=progress)
+    return sweep_sizes(
+        split,
+        sizes,
+        backend=backend,
+        options=options,
+        model=model,
+        mix=mix_of(mix, corpus, Reading(split.held_out)),
+        threads=threads,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Comparison:
+    """Judge the largest tokenizer of a sweep like any other, on the same held-out text.
+
+    Args:
+        found: the sweep.
+        corpus: the one that it was made on.
+        seed: the one that it was made with.
+
+    Raises:
+        CorpusError: a text that can no longer be read.
+    """
+    split = split_corpus(corpus, seed=seed)
+    comparison = compare_contestants(
+        [Contestant(found.largest)],
+        split.held_out,
+        alignment=split.alignment,
+        times=False,
+        seed=seed,
+    )
+    setting = Setting(
+        unit=split.unit,
+        num_training=split.num_training,
+        training_bytes=split.training_bytes,
+        vocab_size=found.largest.info.vocab_size,
+        left_out={},
+        shares=split.shares,
+    )
+    return replace(comparison, setting=setting)
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Sizes as they are written: "1k:64k" doubles from the first to the last, "1k,5k,20k" is a list.
+
+    Raises:
+        ConfigError: something else.
+
+    >>> parse_sizes("1k:5k"), parse_sizes("500, 1_000")
+    ((1000, 2000, 4000, 5000), (500, 1000))
+    """
+    first, colon, last = text.partition(":")
+    if not colon:
+        return tuple(_size(part) for part in text.split(","))
+    low, high = _size(first), _size(last)
+    if low > high:
+        raise ConfigError(f"--sizes {text!r} runs backwards", hint="write the smaller one first, as 1k:64k")
+    sizes = [low]
+    while sizes[-1] * 2 < high:
+        sizes.append(sizes[-1] * 2)
+    return (*sizes, *([high] if high > low else []))
+
+
+def _size(text: str) -> int:
+    try:
+        size = whole_number(text)
+    except ValueError:
+        size = 0
+    if not 0 < size <= _LARGEST_SIZE:
+        raise ConfigError(f"{text!r} is no vocabulary size", hint="write 32000 or 32k")
+    return size

@@ -1,0 +1,247 @@
+"""Train a tokenizer, and save it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tokbench.core.interfaces import TokenizerInfo, TrainingRecord
+import dataclasses
+import time
+from typing import TYPE_CHECKING
+
+from tokbench import store
+from tokbench.core.interfaces import (
+    RecordsTraining,
+    TrainingRecord,
+    no_progress,
+)
+from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from tokbench.core.interfaces import Backend, Progress, Tokenizer
+    from tokbench.corpus import Corpus
+from tokbench.core.json_fields import token_fields, tokenizer_fields
+from tokbench.workbench.open import TOKENIZERS
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult:
+    """A tokenizer that was trained and saved."""
+
+    info: TokenizerInfo
+    training: TrainingRecord
+    directory: Path
+    first_learned: tuple[bytes, ...]
+    last_learned: tuple[bytes, ...]
+    saving_seconds: float
+    fingerprint: str | None
+    left_out: Mapping[str, str]
+
+    @property
+    def seconds(self) -> float:
+        """Wall seconds from the first byte read to the saved folder."""
+        return sum(self.training.seconds.values()) + self.saving_seconds
+
+    @property
+    def megabytes_per_second(self) -> float | None:
+        """Millions of bytes of text per second of training, without the saving; None where it took no time."""
+        seconds = sum(self.training.seconds.values())
+        num_bytes = self.training.num_bytes
+        return num_bytes / seconds / 1e6 if num_bytes is not None and seconds > 0 else None
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """UTF-8 bytes of the training text over its tokens; None where the backend does not tell."""
+        num_bytes, tokens = self.training.num_bytes, self.training.tokens
+        return num_bytes / tokens if num_bytes is not None and tokens else None
+
+    def document(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        training = self.training
+        return {
+            "schema": "tokbench.train/1",
+            **tokenizer_fields(self.info),
+            "directory": str(self.directory),
+            "left_out": dict(self.left_out),
+            "special_tokens": dict(self.info.special_tokens),
+            "requested_vocab_size": training.requested_vocab_size,
+            "merges": len(training.learned_ids),
+            "stopped_early": training.stopped_early,
+            "notes": list(training.notes),
+            "documents": training.documents,
+            "bytes": training.num_bytes,
+            "pretokens": training.pretokens,
+            "distinct_pretokens": training.distinct_pretokens,
+            "tokens": training.tokens,
+            "bytes_per_token": self.bytes_per_token,
+            "fingerprint": self.fingerprint,
+            "threads": training.threads,
+            "seconds": {**training.seconds, "saving": self.saving_seconds, "total": self.seconds},
+            "megabytes_per_second": self.megabytes_per_second,
+            "first_learned": [token_fields(piece) for piece in self.first_learned],
+            "last_learned": [token_fields(piece) for piece in self.last_learned],
+        }
+
+
+DEFAULT_BACKEND = "bpe"
+
+
+_LEARNED_SHOWN = 12
+
+
+def train(
+    texts: Iterable[str] | str | Path,
+    *,
+    backend: str | None = None,
+    preset: str | None = None,
+    progress: Progress = no_progress,
+    **options: Any,
+) -> Tokenizer:
+    """Learn a tokenizer.
+
+    Args:
+        texts: any iterable of strings, read once and streamed; or a corpus (`tokbench.open_corpus`),
+            whose files the native kernel reads itself; or its path: a string is one, never a text.
+        backend: a registered backend; by default the preset's, else "bpe".
+        preset: a preset's name or path; what stands in `options` takes precedence.
+        progress: told how far it is.
+        options: the backend's options, such as `vocab_size=32_000`, `pattern="gpt4"`,
+            `special_tokens=["<|endoftext|>"]`, `threads=2`; `tokbench backends` lists them.
+
+    Raises:
+        ConfigError: an option that cannot be used.
+        UnknownBackendError: no backend of that name.
+        CorpusError: a text that cannot be read.
+        TrainingError: a training that cannot succeed.
+
+    >>> tokenizer = train(["low lower lowest"] * 2, vocab_size=260)
+    >>> [tokenizer.token_bytes(id) for id in tokenizer.encode("lower")]
+    [b'low', b'e', b'r']
+    """
+    from tokbench.corpus.arguments import texts_of
+
+    chosen, config = _configured(backend, preset, options)
+    return chosen.train(texts_of(texts), config, progress=progress)
+
+
+def train_and_save(
+    corpus: Corpus,
+    *,
+    backend: str | None = None,
+    preset: str | None = None,
+    options: Mapping[str, Any],
+    directory: Path | None = None,
+    overwrite: bool = False,
+    roles: Mapping[str, str] | None = None,
+    chat_template: str | None = None,
+    progress: Progress = no_progress,
+) -> TrainResult:
+    """Learn a tokenizer from a corpus and save it, by default as `tokenizers/<backend>-<size>`.
+
+    Args:
+        corpus: the text.
+        backend: as for `train`.
+        preset: as for `train`.
+        options: as for `train`.
+        directory: the folder to make.
+        overwrite: whether to replace a saved tokenizer.
+        roles: what a special token is to a model ("bos", "eos", …) → its text; saved with the tokenizer.
+        chat_template: a Jinja template, saved with it too.
+        progress: told how far it is.
+
+    Raises:
+        StoreError: the folder exists or cannot be written; found out before training where possible.
+        ConfigError: also for a role that there is not, or one of a text that is no special token.
+        UnknownBackendError, CorpusError, TrainingError: as `train`.
+    """
+    from tokbench.formats.tokenizer_config.roles import check_roles, with_roles
+
+    chosen, config = _configured(backend, preset, options)
+    check_roles(roles or {}, config)
+    if directory is not None:
+        store.check_place(directory, overwrite=overwrite)
+    started = time.perf_counter()
+    tokenizer = with_roles(
+        chosen.train(corpus, config, progress=progress), roles=roles or {}, chat_template=chat_template
+    )
+    trained = time.perf_counter()
+    training = _training_record(tokenizer, seconds=trained - started)
+    progress("saving", 0, None, "bytes")
+    target = directory or TOKENIZERS / f"{chosen.name}-{tokenizer.info.vocab_size}"
+    tokenizer.save(target, overwrite=overwrite)
+    saving_seconds = time.perf_counter() - trained
+    learned = training.learned_ids
+    manifest = store.read_manifest(target)
+    return TrainResult(
+        info=dataclasses.replace(tokenizer.info, name=target.name),
+        training=training,
+        directory=target,
+        first_learned=tuple(tokenizer.token_bytes(id) for id in learned[:_LEARNED_SHOWN]),
+        last_learned=tuple(tokenizer.token_bytes(id) for id in learned[_LEARNED_SHOWN:][-_LEARNED_SHOWN:]),
+        saving_seconds=saving_seconds,
+        fingerprint=(manifest.training or {}).get("fingerprint"),
+        left_out=manifest.config.get("left_out", {}),
+    )
+
+
+def _training_record(tokenizer: Tokenizer, *, seconds: float) -> TrainingRecord:
+    """What the tokenizer knows of its training; of one that tells nothing, how long it took."""
+    if isinstance(tokenizer, RecordsTraining) and tokenizer.training is not None:
+        return tokenizer.training
+    return TrainingRecord(
+        documents=None,
+        num_bytes=None,
+        pretokens=None,
+        distinct_pretokens=None,
+        tokens=None,
+        learned_ids=range(0),
+        seconds={"training": seconds},
+        threads=1,
+        kernel=tokenizer.info.kernel,
+    )
+
+
+def parsed_options(
+    texts: Iterable[str], *, backend: str | None = None, preset: str | None = None
+) -> dict[str, Any]:
+    """Options written as `key=value`, read by their types in the backend that `train` would choose.
+
+    Raises:
+        ConfigError: an option that the backend does not have, or a value of another type.
+        UnknownBackendError: no backend of that name.
+
+    >>> parsed_options(["vocab_size=32k"], backend="bpe")
+    {'vocab_size': 32000}
+    """
+    from tokbench.config import load_preset, parse_options
+    from tokbench.registry import get_backend
+
+    name = backend or (load_preset(preset).backend if preset is not None else DEFAULT_BACKEND)
+    return parse_options(get_backend(name).config_type, texts, where=f"the backend {name!r}")
+
+
+def _configured(backend: str | None, preset: str | None, options: Mapping[str, Any]) -> tuple[Backend, Any]:
+    from tokbench.config import build_config, load_preset
+    from tokbench.registry import get_backend
+
+    base: Mapping[str, Any] = {}
+    for what, name in (("backend", backend), ("preset", preset)):
+        if not isinstance(name, str | None):
+            raise ConfigError(f"a {what} is named by a text, and this is {type(name).__name__}")
+    if preset is not None:
+        found = load_preset(preset)
+        if backend not in (None, found.backend):
+            raise ConfigError(
+                f"the preset {found.name!r} is for the backend {found.backend!r}, not {backend!r}",
+                hint="leave out --backend, or choose another preset",
+            )
+        backend, base = found.backend, found.options
+    chosen = get_backend(backend or DEFAULT_BACKEND)
+    return chosen, build_config(chosen.config_type, {**base, **options}, where=f"the backend {chosen.name!r}")

@@ -1,0 +1,82 @@
+"""Show the tokens of a text as each of several tokenizers sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.core import graphemes
+
+if TYPE_CHECKING:
+    from tokbench.core.graphemes import CutCluster
+    from tokbench.core.interfaces import TokenizerInfo
+    from tokbench.core.tokens import Segmentation
+from typing import TYPE_CHECKING
+
+from tokbench.core.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.sampling import Sampling
+    from tokbench.core.tokens import Segmentation
+from tokbench.workbench.encode import segment
+
+
+@dataclass(frozen=True, slots=True)
+class VizTokenizer:
+    """One tokenizer and what it makes of the text."""
+
+    info: TokenizerInfo
+    segmentation: Segmentation
+
+    @property
+    def characters(self) -> int:
+        """Code points of the text."""
+        return len(self.segmentation.text)
+
+    @property
+    def num_bytes(self) -> int:
+        """UTF-8 bytes of the text."""
+        return len(self.segmentation.text.encode())
+
+    @property
+    def tokens(self) -> int:
+        """Tokens, special ones included."""
+        return len(self.segmentation.tokens)
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """UTF-8 bytes of the text over its tokens, higher is shorter; None where there are no tokens."""
+        return self.num_bytes / self.tokens if self.tokens else None
+
+    def cut_clusters(self) -> tuple[CutCluster, ...]:
+        """The grapheme clusters that token boundaries cut, in order; reads the whole text each time."""
+        return graphemes.cut_clusters(self.segmentation)
+
+
+@dataclass(frozen=True, slots=True)
+class VizResult:
+    """One text as one or several tokenizers see it, in the order in which they were asked for."""
+
+    text: str
+    views: tuple[VizTokenizer, ...]
+
+
+def visualise(
+    tokenizers: Iterable[Tokenizer],
+    text: str,
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    sampling: Sampling | None = None,
+) -> VizResult:
+    """A text as each tokenizer sees it, at random where a `sampling` says how; raises as `encode_texts`."""
+    views = (
+        VizTokenizer(
+            info=tokenizer.info,
+            segmentation=segment(tokenizer, text, special=special, sampling=sampling),
+        )
+        for tokenizer in tokenizers
+    )
+    return VizResult(text=text, views=tuple(views))
