@@ -19,7 +19,7 @@ from tokbench.files.bundled import configs_directory, corpora_directory
 
 KINDS = ("parallel", "code", "edge")
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 
 
 def files(kind):

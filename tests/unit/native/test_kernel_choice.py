@@ -15,7 +15,7 @@ from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
 from tokbench.errors import ConfigError
 from tokbench.native.kernel_choice import digest_of_sources
 
-PACKAGE = Path(__file__).parents[2] / "tokbench"
+PACKAGE = Path(__file__).parents[3] / "tokbench"
 
 WITHOUT_NATIVE = "import sys; sys.modules['tokbench.native._bpe'] = None\n"
 ASK = "from tokbench.backends.bpe.kernel import current_kernel as ask; print(ask().name, ask().name)"
