@@ -326,7 +326,7 @@ def test_accepted_rounding_is_said_in_the_result_and_in_the_file(tmp_path: Path,
     assert result.rounding is not None
     assert "no multiples of a power of two" in result.rounding
     assert result.proof.tolerated > 0
-    document = json.loads(json.dumps(result.document()))
+    document = json.loads(json.dumps(result.to_json()))
     assert document["rounding"] == result.rounding
     assert document["proof"]["tolerated"] == result.proof.tolerated
     file = out / "tokenizer.json" if target == "transformers" else out

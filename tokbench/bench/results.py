@@ -66,9 +66,9 @@ class Figure:
     value: Spread
     ratio: Spread | None
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        return {**self.value.document(), "ratio": None if self.ratio is None else self.ratio.document()}
+        return {**self.value.to_json(), "ratio": None if self.ratio is None else self.ratio.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Entry:
     figures: Mapping[str, Figure]
     difference: str | None = None
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return {
             "name": self.name,
@@ -103,7 +103,7 @@ class Entry:
             "vocab_size": self.vocab_size,
             "equal": self.difference is None,
             "difference": self.difference,
-            "figures": {name: figure.document() for name, figure in self.figures.items()},
+            "figures": {name: figure.to_json() for name, figure in self.figures.items()},
         }
 
 
@@ -121,7 +121,7 @@ class LeftOut:
     peer: str
     reason: str
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return {"tokenizer": self.tokenizer, "peer": self.peer, "reason": self.reason}
 
@@ -137,7 +137,7 @@ class Machine:
     tokbench: str
     date: str
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return {
             "cpu": self.cpu,
@@ -195,16 +195,16 @@ class Bench:
             return None
         return max(values) if measure.better == "higher" else min(values)
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return {
             "schema": SCHEMA,
-            "machine": self.machine.document(),
+            "machine": self.machine.to_json(),
             "text": {"documents": self.documents, "bytes": self.num_bytes, "prompts": self.prompts},
             "threads": self.threads,
             "runs": self.runs,
             "baseline": self.baseline,
             "units": {measure.name: measure.unit for measure in self.measures},
-            "tokenizers": [entry.document() for entry in self.entries],
-            "left_out": [one.document() for one in self.left_out],
+            "tokenizers": [entry.to_json() for entry in self.entries],
+            "left_out": [one.to_json() for one in self.left_out],
         }

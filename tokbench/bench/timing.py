@@ -41,7 +41,7 @@ class Spread:
         """
         return cls(statistics.median(values), min(values), max(values), len(values))
 
-    def document(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, float]:
         """As plain data."""
         return {"median": self.median, "low": self.low, "high": self.high, "runs": self.runs}
 

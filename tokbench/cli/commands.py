@@ -93,7 +93,7 @@ def encode(
             for one in opened:
                 if json:
                     [result] = encode_texts(one, [item], special=special, sampling=sampling)
-                    print_json(result.document())
+                    print_json(result.to_json())
                     continue
                 [ids] = encode_ids(one, [item], special=special, sampling=sampling)
                 _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
@@ -136,7 +136,7 @@ def decode(
         return
     result = decode_ids(opened, read_ids(ids), errors=errors.value)
     if json:
-        print_json(result.document())
+        print_json(result.to_json())
         return
     sys.stdout.buffer.write(result.data.decode(errors="replace").encode())
     if sys.stdout.isatty() and not result.data.endswith(b"\n"):

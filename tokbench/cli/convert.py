@@ -129,7 +129,7 @@ def convert(
         _show(error.proof, to=to, json=json, color=color)
         raise
     if json:
-        print_json(result.document())
+        print_json(result.to_json())
     else:
         render_conversion(result, console=make_console(color=color.value))
 
@@ -165,6 +165,6 @@ def _show(proof: ProofResult, *, to: str | None, json: bool, color: ColorChoice)
     from tokbench.render.conversion import render_proof
 
     if json:
-        print_json({"schema": "tokbench.convert/1", "to": to, "out": None, "proof": proof.document()})
+        print_json({"schema": "tokbench.convert/1", "to": to, "out": None, "proof": proof.to_json()})
     else:
         render_proof(proof, console=make_console(color=color.value))

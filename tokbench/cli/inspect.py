@@ -60,6 +60,6 @@ def inspect(
             progress=report,
         )
     if json:
-        print_json(result.document())
+        print_json(result.to_json())
     else:
         render_inspection(result, console=make_console(color=color.value))

@@ -69,7 +69,7 @@ def corpus(
     if opened is not None:
         tell_problems(opened)
     if json:
-        print_json(result.document())
+        print_json(result.to_json())
     else:
         render_corpus(result, console=make_console(color=color.value))
 
@@ -82,7 +82,7 @@ def list_(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> N
 
     result = list_tokenizers()
     if json:
-        print_json(result.document())
+        print_json(result.to_json())
     else:
         render_list(result, console=make_console(color=color.value))
 
@@ -95,7 +95,7 @@ def backends(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -
 
     result = list_backends()
     if json:
-        print_json(result.document())
+        print_json(result.to_json())
     else:
         render_backends(result, console=make_console(color=color.value))
 
@@ -108,7 +108,7 @@ def doctor(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> 
 
     result = examine()
     if json:
-        print_json(result.document())
+        print_json(result.to_json())
     else:
         render_doctor(result, console=make_console(color=color.value))
     if not result.passed:

@@ -158,11 +158,9 @@ class ShardChoices:
             )
         seconds = time.perf_counter() - started
         tell_problems(corpus)
-        result = ShardsResult(
-            info=tokenizer.info, folder=out, index=written.index.document(), seconds=seconds
-        )
+        result = ShardsResult(info=tokenizer.info, folder=out, index=written.index.to_json(), seconds=seconds)
         if json:
-            print_json(result.document())
+            print_json(result.to_json())
         else:
             render_shards(result, console=make_console(color=color.value))
 
@@ -326,7 +324,7 @@ def verify(
             progress=report,
         )
     if json:
-        print_json(result.document())
+        print_json(result.to_json())
     else:
         render_verify(result, console=make_console(color=color.value))
     if not result.passed:

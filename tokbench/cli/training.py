@@ -182,7 +182,7 @@ def train(
         )
     tell_problems(corpus)
     if json:
-        print_json(result.document())
+        print_json(result.to_json())
     else:
         render_train(result, console=make_console(color=color.value))
 

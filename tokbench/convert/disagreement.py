@@ -39,7 +39,7 @@ class Disagreement:
     pair: str | None = None
     call: str | None = None
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As a part of `--json`."""
         return {
             "way": self.way,

@@ -99,7 +99,7 @@ class ProofResult:
         """Whether no difference was found."""
         return self.disagreement is None
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As a part of `--json`."""
         return {
             "first": self.first,
@@ -113,7 +113,7 @@ class ProofResult:
             "seed": self.seed,
             "limits": list(self.limits),
             "tolerated": self.tolerated,
-            "disagreement": None if self.disagreement is None else self.disagreement.document(),
+            "disagreement": None if self.disagreement is None else self.disagreement.to_json(),
         }
 
 

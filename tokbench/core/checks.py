@@ -15,6 +15,6 @@ class Check:
     passed: bool | None = None
     hint: str | None = None
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As a part of `--json`."""
         return {"subject": self.subject, "found": self.found, "passed": self.passed, "hint": self.hint}

@@ -221,7 +221,7 @@ class Side:
         """Whether its files can be read more than once, by other processes too."""
         return not any(file.stream for file in self.corpus.files)
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """All that another process needs to read it, as plain data."""
         files = [{**asdict(file), "path": str(file.path)} for file in self.corpus.files]
         plan = self.plan

@@ -78,7 +78,7 @@ def trained_apart(
     with tempfile.TemporaryDirectory(prefix="tokbench-") as folder:
         asked = {
             "backend": name,
-            "texts": texts.document(),
+            "texts": texts.to_json(),
             "sample": sample,
             "config": dict(config),
             "folder": folder,

@@ -60,7 +60,7 @@ def count_csv(results: Sequence[CountResult]) -> str:
 
 def count_document(results: Sequence[CountResult]) -> dict[str, Any]:
     """One tokenizer's document as it is; of several, each as one of `tokenizers`."""
-    documents = [result.document() for result in results]
+    documents = [result.to_json() for result in results]
     if len(documents) == 1:
         return documents[0]
     return {"schema": documents[0]["schema"], "tokenizers": documents}

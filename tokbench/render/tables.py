@@ -131,7 +131,7 @@ def render_corpus(result: CorpusResult, *, console: Console) -> None:
                 *licence,
             )
     table.add_section()
-    total = result.document()["total"]
+    total = result.to_json()["total"]
     sums = [f"{total[name]:,}" for name in ("documents", "bytes", "characters", "lines")]
     table.add_row(Text("total", style=_BOLD), Text(visible(result.place)), *sums)
     print_table(table, console=console)

@@ -73,7 +73,7 @@ class Journal:
         """A new journal. Raises `StoreError` where another process writes there, `OSError`."""
         journal = cls(_locked(folder), plan, Finished())
         journal._stream.truncate(0)
-        journal._append({"schema": _SCHEMA, "plan": plan.document()})
+        journal._append({"schema": _SCHEMA, "plan": plan.to_json()})
         return journal
 
     @classmethod
@@ -104,7 +104,7 @@ class Journal:
             if recorded.values.get("schema") != _SCHEMA:
                 raise recorded.wrong("schema", repr(_SCHEMA), hint=_ANEW)
             before = recorded.inner("plan")
-            refuse_other_plan(before.values, plan.document())
+            refuse_other_plan(before.values, plan.to_json())
             # Whatever tokenizer and files are called now: the index must not depend on where a run was interrupted.
             plan = dataclasses.replace(
                 plan,

@@ -153,7 +153,7 @@ class ShardIndex:
         """UTF-8 bytes of all texts."""
         return sum(shard.text_bytes for shard in self.shards)
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `index.json` holds it."""
         return {
             "schema": SCHEMA,
@@ -205,7 +205,7 @@ def dump_index(index: ShardIndex) -> bytes:
     """The bytes of `index.json`, the same for equal indexes."""
     import orjson
 
-    return orjson.dumps(index.document(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(index.to_json(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def parse_index(data: bytes, *, path: Path) -> ShardIndex:
@@ -236,7 +236,7 @@ def parse_index(data: bytes, *, path: Path) -> ShardIndex:
     if not index.shards:
         raise fields.wrong("shards", "at least one shard")
     total = fields.inner("total")
-    for name, found in index.document()["total"].items():
+    for name, found in index.to_json()["total"].items():
         if total.count(name) != found:
             raise total.wrong(name, f"the sum {found}")
     return index

@@ -78,7 +78,7 @@ class Plan:
     options: ShardOptions
     files: tuple[PlannedFile, ...]
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As plain data."""
         document = dataclasses.asdict(self)
         document["files"] = [dataclasses.asdict(file) for file in self.files]

@@ -29,7 +29,7 @@ class ShardsResult:
     index: Mapping[str, Any]
     seconds: float
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         index = self.index
         return {
@@ -69,7 +69,7 @@ class VerifyResult:
         """Whether nothing is wrong."""
         return not self.problems
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         return {
             "schema": "tokbench.verify/1",

@@ -349,7 +349,7 @@ def _clear(folder: Path, *, keep: list[ShardEntry]) -> None:
 def _finished_before(folder: Path, plan: Plan, *, progress: Progress) -> Shards:
     """The shards of a run that came to its end, if it was this one and they are what it wrote."""
     shards = open_shards(folder)
-    refuse_other_plan(shards.index.document(), plan.document())
+    refuse_other_plan(shards.index.to_json(), plan.to_json())
     done = 0
     for shard in shards.index.shards:
         progress("checking", done, shards.tokens, "tokens")

@@ -26,7 +26,7 @@ class BackendsResult:
     backends: tuple[BackendInfo, ...]
     presets: tuple[Preset, ...]
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         return {
             "schema": "tokbench.backends/1",

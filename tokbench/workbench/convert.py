@@ -69,7 +69,7 @@ class ConvertResult:
     asked: PostProcessing = NOTHING
     does: PostProcessing | None = None
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         return {
             "schema": "tokbench.convert/1",
@@ -79,7 +79,7 @@ class ConvertResult:
             "to": self.to,
             "out": str(self.out),
             "files": dict(self.files),
-            "proof": self.proof.document(),
+            "proof": self.proof.to_json(),
             "notes": list(self.notes),
             "rounding": self.rounding,
             "post_processing": {

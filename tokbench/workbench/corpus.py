@@ -24,7 +24,7 @@ class CorpusGroup:
     lines: int
     licence: str | None
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As a part of `--json`."""
         return {
             "group": self.group,
@@ -46,10 +46,10 @@ class CorpusResult:
     place: str
     groups: tuple[CorpusGroup, ...]
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         sums = ("files", "documents", "bytes", "characters", "lines")
-        groups = [group.document() for group in self.groups]
+        groups = [group.to_json() for group in self.groups]
         return {
             "schema": "tokbench.corpus/1",
             "place": self.place,

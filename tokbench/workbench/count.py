@@ -46,7 +46,7 @@ class Count:
             self.characters + other.characters,
         )
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As a part of `--json`."""
         return {
             "source": self.source,
@@ -74,14 +74,14 @@ class CountResult:
             characters=sum(count.characters for count in self.counts),
         )
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
-        total = self.total.document()
+        total = self.total.to_json()
         del total["source"]
         return {
             "schema": "tokbench.count/1",
             **tokenizer_fields(self.info),
-            "files": [count.document() for count in self.counts],
+            "files": [count.to_json() for count in self.counts],
             "total": total,
         }
 

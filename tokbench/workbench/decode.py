@@ -24,7 +24,7 @@ class DecodeResult:
     tokens: int
     data: bytes
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         return {
             "schema": "tokbench.decode/1",

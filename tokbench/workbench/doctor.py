@@ -33,12 +33,12 @@ class DoctorResult:
         """Whether no check failed."""
         return all(check.passed is not False for check in self.checks)
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         return {
             "schema": "tokbench.doctor/1",
             "passed": self.passed,
-            "checks": [check.document() for check in self.checks],
+            "checks": [check.to_json() for check in self.checks],
         }
 
 

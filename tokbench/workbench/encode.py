@@ -31,7 +31,7 @@ class EncodeResult:
     info: TokenizerInfo
     segmentation: Segmentation
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         tokens = self.segmentation.tokens
         return {

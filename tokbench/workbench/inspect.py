@@ -62,7 +62,7 @@ class InspectedFile:
     num_bytes: int
     sha256: str
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As a part of `--json`."""
         return {"path": str(self.path), "bytes": self.num_bytes, "sha256": self.sha256}
 
@@ -116,7 +116,7 @@ class InspectResult:
         """The size of its files together."""
         return sum(file.num_bytes for file in self.files)
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         info = self.info
         return {
@@ -127,7 +127,7 @@ class InspectResult:
             "kernel": info.kernel,
             "place": self.place,
             "format": self.format,
-            "files": [file.document() for file in self.files],
+            "files": [file.to_json() for file in self.files],
             "bytes": self.num_bytes,
             "model": self.model,
             "byte_level": self.byte_level,
@@ -166,7 +166,7 @@ class InspectResult:
             "tokenizer_class": config.tokenizer_class,
             "clean_up_tokenization_spaces": config.clean_up_tokenization_spaces,
             "split_special_tokens": config.split_special_tokens,
-            "config_files": [file.document() for file in self.config_files],
+            "config_files": [file.to_json() for file in self.config_files],
         }
 
 

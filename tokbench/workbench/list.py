@@ -27,7 +27,7 @@ class ListedTokenizer:
     note: str
     error: str | None = None
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As a part of `--json`."""
         return {
             "name": self.name,
@@ -46,9 +46,9 @@ class ListResult:
 
     tokenizers: tuple[ListedTokenizer, ...]
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
-        return {"schema": "tokbench.list/1", "tokenizers": [entry.document() for entry in self.tokenizers]}
+        return {"schema": "tokbench.list/1", "tokenizers": [entry.to_json() for entry in self.tokenizers]}
 
 
 def list_tokenizers() -> ListResult:

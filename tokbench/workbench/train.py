@@ -62,7 +62,7 @@ class TrainResult:
         num_bytes, tokens = self.training.num_bytes, self.training.tokens
         return num_bytes / tokens if num_bytes is not None and tokens else None
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         training = self.training
         return {

@@ -150,7 +150,7 @@ def test_a_result_says_what_was_done(tmp_path: Path) -> None:
     assert (result.to, result.backend, result.vocab_size) == ("tokbin", "bpe", 340)
     assert result.files == {"mine.tokbin": (tmp_path / "deep" / "mine.tokbin").stat().st_size}
     assert result.proof.agrees
-    document = json.loads(json.dumps(result.document()))
+    document = json.loads(json.dumps(result.to_json()))
     assert document["schema"] == "tokbench.convert/1"
     assert document["proof"]["texts"] == result.proof.texts
     assert set(document["seconds"]) == {"converting", "proving"}

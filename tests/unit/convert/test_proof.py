@@ -301,11 +301,11 @@ def test_a_peer_that_always_finds_special_tokens_is_compared_so() -> None:
 def test_the_result_is_a_document() -> None:
     other = peer_of(merging(b"th", b"he", backwards=True), name="other")
     proof = prove(merging(b"th", b"he"), other, seed=7)
-    document = json.loads(json.dumps(proof.document()))
+    document = json.loads(json.dumps(proof.to_json()))
     assert document["agrees"] is False
     assert (document["first"], document["second"], document["seed"]) == ("mine", "other", 7)
     assert document["disagreement"]["expected_pieces"] == ["th", "e"]
-    entry = Disagreement("entry", "id 3", b"\xff", None).document()
+    entry = Disagreement("entry", "id 3", b"\xff", None).to_json()
     assert (entry["expected"], entry["found"]) == ("ff", None)
 
 

@@ -114,7 +114,7 @@ def test_transformers_does_it_when_asked(opened: Callable[..., Any], tmp_path: P
     notes = " ".join(result.notes)
     assert "truncates at 12 tokens, and AutoTokenizer with truncation=True alone" in notes
     assert "pads to 16 tokens with '</s>', and AutoTokenizer with padding alone" in notes
-    document = result.document()["post_processing"]
+    document = result.to_json()["post_processing"]
     assert document["source"]["truncation"]["max_length"] == 12
     assert document["target"]["truncation"] is None
     assert document["source"]["template"] == document["target"]["template"]
@@ -152,7 +152,7 @@ def test_a_tokbin_has_the_template_and_the_flags(opened: Callable[..., Any], tmp
 def test_what_a_format_cannot_hold_is_told(opened: Callable[..., Any], tmp_path: Path, target: str) -> None:
     source = opened(ROBERTA, flags=("lstrip",), **CUT, **FILL)
     result = convert(source, to=target, out=tmp_path / "out")
-    assert result.document()["post_processing"]["target"] is None
+    assert result.to_json()["post_processing"]["target"] is None
     if target == "tiktoken":
         notes = " ".join(result.notes)
         assert "tiktoken has no template; the source writes <s> $A </s> for a text" in notes
@@ -259,7 +259,7 @@ def test_what_a_file_loses_is_found(  # noqa: PLR0917 -- fixtures and cases
     assert found.way == way
     assert found.call == "encode(text)"
     assert said in in_words(found)
-    assert found.document()["call"] == "encode(text)"
+    assert found.to_json()["call"] == "encode(text)"
     assert not (tmp_path / "never.json").exists()
 
 

@@ -151,6 +151,6 @@ def test_where_no_peak_can_be_known_it_trains_here(split: Split, monkeypatch: py
 
 def test_another_process_reads_the_same_text(split: Split) -> None:
     assert isinstance(split.training, Side)
-    read = Side.of_document(json.loads(json.dumps(split.training.document())))
+    read = Side.of_document(json.loads(json.dumps(split.training.to_json())))
     assert list(read.documents()) == list(split.training.documents())
     assert {document.group for document in read.documents()} == {"x", "c"}

@@ -25,7 +25,7 @@ def as_json(bench: Bench) -> bytes:
     """One document on a line; see `Bench.document`."""
     import orjson
 
-    return orjson.dumps(bench.document()) + b"\n"
+    return orjson.dumps(bench.to_json()) + b"\n"
 
 
 def as_csv(bench: Bench) -> bytes:

@@ -56,7 +56,7 @@ def samples_document(comparison: Comparison, samples: Sequence[Sample]) -> dict[
     known = {one.fairness.reference for one in comparison.tokenizers if one.fairness is not None}
     first = next((place for place, sample in enumerate(samples) if sample.group in known), 0)
     return {
-        "tokenizers": [viewer.document() for viewer in viewers],
+        "tokenizers": [viewer.to_json() for viewer in viewers],
         "samples": documents,
         "first": first,
     }
@@ -110,7 +110,7 @@ class _Viewer:
         self._pieces.update((token.id, token.piece) for token in segmentation.tokens)
         return row
 
-    def document(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         info, frequencies = self._judged.contestant.tokenizer.info, self._judged.evaluation.frequencies
         ids = sorted(self._pieces)
         ranks = _ranks(frequencies, ids)
