@@ -162,7 +162,7 @@ def test_it_breaks_into_the_making_of_a_dataclass(environment, tmp_path):
     """Such is the moment while Python imports: the interpreter then wants to end by the signal."""
     (tmp_path / "interrupted.py").write_text(
         "import sys\n"
-        "from tokbench import doctor\n"
+        "from tokbench.workbench import doctor\n"
         "from tokbench.cli.app import main\n"
         "doctor.examine = lambda: exec('raise KeyboardInterrupt')\n"
         "sys.argv = ['tokbench', 'doctor']\n"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import kernels
 
-from tokbench import judging
 from tokbench.corpus import open_corpus
 from tokbench.evaluation import counting_pass
 from tokbench.evaluation.holdout import split_corpus
 from tokbench.registry import get_backend
+from tokbench.workbench.compare import compare
 from tokbench.workbench.open import load
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def test_the_first_judging_of_records_tells_how_far_their_files_are(
     tmp_path: Path, tokenizer: Tokenizer, often: None
 ) -> None:
     told, path = Told(), written(tmp_path / "a.parquet")
-    judging.compare(open_corpus(path), tokenizers=[tokenizer] * 2, times=False, threads=1, progress=told)
+    compare(open_corpus(path), tokenizers=[tokenizer] * 2, times=False, threads=1, progress=told)
     first, second = (told.shares(f"judging {name}") for name in ("default", "default#2"))
     assert moves(first)
     assert moves(second)
