@@ -1,4 +1,4 @@
-"""The compiled numbering of stretches; see `tokbench.adapters.numbering`."""
+"""The compiled numbering of words; see `tokbench.libraries.word_cache.word_numbers`."""
 
 import numpy as np
 from numpy.typing import NDArray
