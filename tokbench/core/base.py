@@ -1,6 +1,6 @@
 """What every tokenizer can do once it can segment ordinary text and knows its entries.
 
-A backend derives from `SaveableTokenizer` (`saving.py`), or from `BaseTokenizer` if it cannot be saved, and
+A backend derives from `SaveableTokenizer` (`store/saveable.py`), or from `BaseTokenizer` if it cannot be saved, and
 writes the four abstract methods; it overrides the others where it is faster or knows better.
 """
 

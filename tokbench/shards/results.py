@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.json_fields import tokenizer_fields
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from tokbench.core.interfaces import TokenizerInfo
-from tokbench.core.json_fields import tokenizer_fields
 
 
 @dataclass(frozen=True, slots=True)

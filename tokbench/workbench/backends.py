@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tokbench.config import Preset
-    from tokbench.core.interfaces import BackendInfo
-import dataclasses
-from typing import TYPE_CHECKING
 
 from tokbench.config import load_preset, preset_names
 from tokbench.core.interfaces import BackendInfo, BackendOption
 from tokbench.registry import backend_names, get_backend
 
 if TYPE_CHECKING:
+    from tokbench.config import Preset
     from tokbench.core.interfaces import Backend
 
 

@@ -11,6 +11,7 @@ from tokbench.evaluation.baseline import Holding, other_text_error
 from tokbench.evaluation.comparison import unique_names
 from tokbench.evaluation.sentences import listed
 from tokbench.evaluation.thresholds import Checked, check_gates
+from tokbench.workbench.compare import compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.baseline import SavedComparison
     from tokbench.evaluation.thresholds import Gate
-from tokbench.workbench.compare import compare
 
 
 def check_thresholds(

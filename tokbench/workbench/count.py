@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from tokbench.core.interfaces import TokenizerInfo
-import dataclasses
-from typing import TYPE_CHECKING
-
-from tokbench.core.interfaces import (
-    SupportsCounts,
-)
+from tokbench.core.interfaces import SupportsCounts
+from tokbench.core.json_fields import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.corpus.inputs import TextInput
-from tokbench.core.json_fields import tokenizer_fields
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from tokbench.core.interfaces import TokenizerInfo
-from typing import TYPE_CHECKING
+from tokbench.core.json_fields import tokenizer_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.core.interfaces import Tokenizer
-from tokbench.core.json_fields import tokenizer_fields
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
 
 
 @dataclass(frozen=True, slots=True)

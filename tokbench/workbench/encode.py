@@ -5,22 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from tokbench.core.interfaces import TokenizerInfo
-    from tokbench.core.tokens import Segmentation
-from typing import TYPE_CHECKING
-
+from tokbench.core.json_fields import tokenizer_fields
 from tokbench.core.sampling import sample_ids, sample_segmentation
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.core.sampling import Sampling
     from tokbench.core.tokens import Segmentation
     from tokbench.corpus.inputs import TextInput
-from tokbench.core.json_fields import tokenizer_fields
 
 
 @dataclass(frozen=True, slots=True)

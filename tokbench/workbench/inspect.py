@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import hashlib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.core.interfaces import (
-    no_progress,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tokbench.core.interfaces import Progress, Tokenizer
-    from tokbench.opening import Opened
-import hashlib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
+from tokbench.core.interfaces import no_progress
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig, config_of, token_id
+from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
+    from tokbench.core.interfaces import Progress, Tokenizer, TokenizerInfo
     from tokbench.opening import Opened
-from tokbench.workbench.open import find_and_open
 
 
 def inspect_tokenizer(

@@ -11,6 +11,7 @@ from tokbench.evaluation.comparison import compare_contestants
 from tokbench.evaluation.corpus_scan import Reading
 from tokbench.evaluation.holdout import Documents
 from tokbench.evaluation.report import report_on
+from tokbench.workbench.compare import alignment_of, opened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.report import Report
     from tokbench.metrics.cost import Model
-from tokbench.workbench.compare import alignment_of, opened
 
 
 def report(

@@ -14,6 +14,7 @@ from tokbench.evaluation.comparison import Setting, compare_contestants
 from tokbench.evaluation.corpus_scan import Reading
 from tokbench.evaluation.holdout import split_corpus
 from tokbench.evaluation.sweep import sweep_sizes
+from tokbench.workbench.compare import mix_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.sweep import Sweep
     from tokbench.metrics.cost import Model
-from tokbench.workbench.compare import mix_of
+
 
 _LARGEST_SIZE = 1 << 24
 

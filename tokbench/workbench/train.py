@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tokbench.core.interfaces import TokenizerInfo, TrainingRecord
-import dataclasses
-import time
-from typing import TYPE_CHECKING
-
 from tokbench import store
-from tokbench.core.interfaces import (
-    RecordsTraining,
-    TrainingRecord,
-    no_progress,
-)
+from tokbench.core.interfaces import RecordsTraining, TrainingRecord, no_progress
+from tokbench.core.json_fields import token_fields, tokenizer_fields
 from tokbench.errors import ConfigError
+from tokbench.workbench.open import TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
-    from tokbench.core.interfaces import Backend, Progress, Tokenizer
+    from tokbench.core.interfaces import Backend, Progress, Tokenizer, TokenizerInfo
     from tokbench.corpus import Corpus
-from tokbench.core.json_fields import token_fields, tokenizer_fields
-from tokbench.workbench.open import TOKENIZERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.core import graphemes
-
-if TYPE_CHECKING:
-    from tokbench.core.graphemes import CutCluster
-    from tokbench.core.interfaces import TokenizerInfo
-    from tokbench.core.tokens import Segmentation
-from typing import TYPE_CHECKING
-
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.workbench.encode import segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.graphemes import CutCluster
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.core.sampling import Sampling
     from tokbench.core.tokens import Segmentation
-from tokbench.workbench.encode import segment
 
 
 @dataclass(frozen=True, slots=True)

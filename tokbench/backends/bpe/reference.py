@@ -1,6 +1,6 @@
 """Byte-level BPE by the textbook: the law that every faster twin is held to.
 
-Read it top to bottom. A text is split into pre-tokens (`split.py`); a pre-token starts as
+Read it top to bottom. A text is split into pre-tokens (`split_patterns.py`); a pre-token starts as
 its bytes, whose ids are their values; training merges the most frequent pair of
 neighbouring ids into a new id, again and again; encoding replays those merges in the order
 in which they were learned. Nothing here is fast, and nothing here is clever.

@@ -1,6 +1,6 @@
 """Texts encoded stretch by stretch, each different one once: for libraries that take their time over each text.
 
-A stretch is what stands between two places that no token ever crosses, whatever the text: `cutting.py` says
+A stretch is what stands between two places that no token ever crosses, whatever the text: `cut_points.py` says
 which tokenizers have such places. Stretches repeat as words do, so that after a
 few megabytes next to nothing is left for the library; the rest is looking up and copying arrays.
 """

@@ -1,6 +1,6 @@
 """Stretches encoded side by side, in longer texts: a library takes its time over each text, however short.
 
-What is cut at a place that no token crosses can as well be put together there; `cutting.py` proves the places.
+What is cut at a place that no token crosses can as well be put together there; `cut_points.py` proves the places.
 """
 
 from __future__ import annotations
