@@ -20,7 +20,7 @@ from tokbench.convert.targets import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.interfaces import EncodedSpans, SupportsSpans, TokenizerInfo
-from tokbench.core.token_arrays import KIND_NUMBERS, byte_places, divided, encode_spans, segmented
+from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, divided, encode_spans, segmented
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.errors import TextError
 from tokbench.formats.sentencepiece.model import ModelPiece, ModelType, PieceType
@@ -156,7 +156,7 @@ def test_texts_go_two_ways_and_come_back_in_order(batch: list[str], long: int) -
 
 @given(text=texts)
 def test_characters_have_their_places_in_bytes(text: str) -> None:
-    assert byte_places(text).tolist() == [len(text[:index].encode()) for index in range(len(text) + 1)]
+    assert character_offsets(text).tolist() == [len(text[:index].encode()) for index in range(len(text) + 1)]
 
 
 # What is fast
