@@ -1,4 +1,4 @@
-"""What a tokenizer and a backend are, as Protocols; optional powers are Protocols of their own.
+"""What a tokenizer and a backend are, as Protocols; optional capabilities are Protocols of their own.
 
 Nothing here imports a tokenizer library, and no code outside `backends` knows more of a
 tokenizer than what stands here.

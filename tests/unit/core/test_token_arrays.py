@@ -42,7 +42,7 @@ awkward_texts = st.text(st.sampled_from(AWKWARD) | characters, max_size=20)
 
 
 class Letters(BaseTokenizer):
-    """A tokenizer of somebody else, without the power: a token for each letter, one for every other character."""
+    """A tokenizer of somebody else, without `SupportsSpans`: a token for each letter, one for every other character."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -106,7 +106,7 @@ def trained(backend: str, **options: Any) -> Any:
 # The arrays
 
 
-def test_a_tokenizer_without_the_power_segments_text_by_text() -> None:
+def test_a_tokenizer_without_the_capability_segments_text_by_text() -> None:
     assert not isinstance(Letters(), SupportsSpans)
     spans = encode_spans(Letters(), ["aé", "", "b"])
     assert [ids.tolist() for ids in spans.encoded] == [[0, 26], [], [1]]
