@@ -10,7 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.opening.bare_vocabularies import SPECIAL_LOOK, byte_level_document, dumped
+from tokbench.opening.vocab_txt import SPECIAL_LOOK, byte_level_document, dumped
 from tokbench.opening.files import decode_text, parse_json, read_file
 from tokbench.opening.known_ranks import likely_pattern
 from tokbench.opening.merges_txt import (

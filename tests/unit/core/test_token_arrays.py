@@ -28,7 +28,7 @@ from tokbench.formats.tokbin import TokbinFile
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.libraries.tiktoken import TiktokenTokenizer
-from tokbench.opening.native_with_fallback import ExactBpe
+from tokbench.opening.native_with_fallback import NativeBpeWithFallback
 from tokbench.opening.tokbin import TokbinTokenizer
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def test_only_what_the_kernel_does_not_cover_goes_to_the_library(
 ) -> None:
     (tmp_path / "tokenizer.json").write_bytes(DOCUMENTS["byte-level"]())
     tokenizer: Any = tokbench.load(tmp_path / "tokenizer.json")
-    assert isinstance(tokenizer, ExactBpe)
+    assert isinstance(tokenizer, NativeBpeWithFallback)
     tokenizer._agreement = SimpleNamespace(covers=lambda text: "東" not in text)
     assert_same(encode_spans(tokenizer, BATCH), segmented(tokenizer, BATCH))
     assert segmented_texts(tokenizer, BATCH, monkeypatch) == []
