@@ -10,7 +10,7 @@ from support.descriptions import ranked, trained
 from support.huggingface import byte_level
 from support.toys import Toy
 
-from tokbench.convert.targets import Source
+from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.core.interfaces import SupportsCounts, SupportsScores, SupportsTemplate
 from tokbench.core.token_arrays import encode_spans
@@ -44,7 +44,9 @@ def exact() -> Tokenizer:
 
     kernel = current_kernel()
     agreement = UnicodeAgreement(tiktoken_members, kernel=kernel.name, nfc=False)
-    return NativeBpeWithFallback.build(ranked(), name="exact", kernel=kernel, agreement=agreement, library=tiktoken)
+    return NativeBpeWithFallback.build(
+        ranked(), name="exact", kernel=kernel, agreement=agreement, library=tiktoken
+    )
 
 
 ADAPTERS: dict[str, Callable[[], Tokenizer]] = {

@@ -23,8 +23,10 @@ import tokbench
 from tokbench import SpecialPolicy
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConfigError
-from tokbench.opening import OpenRequest, open_found, recognise
 from tokbench.opening.native_with_fallback import NativeBpeWithFallback
+from tokbench.opening.open import open_found
+from tokbench.opening.recognition import recognise
+from tokbench.opening.request import OpenRequest
 from tokbench.opening.unicode_agreement import (
     CLASSES,
     UnicodeAgreement,

@@ -12,7 +12,7 @@ from tokbench.errors import ModelFormatError, StoreError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening.compressed import SUFFIXES, plain_name
 from tokbench.opening.files import is_packed, read_file, read_head
-from tokbench.opening.hub_cache import cached_model_name, cached_folder
+from tokbench.opening.hub_cache import cached_folder, cached_model_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

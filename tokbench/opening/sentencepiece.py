@@ -17,8 +17,8 @@ from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import Opened
-from tokbench.opening.t5_extra_ids import with_extra_ids
 from tokbench.opening.sentencepiece_template import template_beside
+from tokbench.opening.t5_extra_ids import with_extra_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

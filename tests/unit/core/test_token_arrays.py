@@ -16,7 +16,7 @@ from support.sentencepiece_models import VARIANTS, scored, unknown, variant, wri
 from support.texts import bundled_texts, characters, texts
 
 import tokbench
-from tokbench.convert.targets import Source
+from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.interfaces import EncodedSpans, SupportsSpans, TokenizerInfo
