@@ -12,7 +12,7 @@ from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.lint.catalogue import rule_named
 from tokbench.lint.run import run_rules
 from tokbench.lint.target import LintTarget
-from tokbench.opening import OpenRequest
+from tokbench.opening.request import OpenRequest
 from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:

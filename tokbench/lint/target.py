@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.lint.corpus_counts import CorpusCounts
     from tokbench.metrics.vocabulary import Vocabulary
-    from tokbench.opening import Opened
+    from tokbench.opening.request import Opened
 
 _T = TypeVar("_T")
 _MAX_JSON_BYTES = 64 << 20
@@ -108,8 +108,8 @@ class LintTarget:
     @cached_property
     def document(self) -> Mapping[str, Any] | None:
         """The tokenizer.json that it was read from, parsed; None where it is no such file."""
-        from tokbench.opening import Format
         from tokbench.opening.files import parse_json, read_file
+        from tokbench.opening.recognition import Format
 
         if isinstance(self.description, HuggingFaceModel):
             return parse_json(self.description.document, path=self.opened.source.path)
@@ -120,7 +120,7 @@ class LintTarget:
     @cached_property
     def bpe(self) -> ByteLevelBpe | None:
         """It as a byte-level BPE, on whatever engine it runs; None where it is none."""
-        from tokbench.opening.native_bpe import NotProvableError, document_bpe
+        from tokbench.opening.native_bpe import NotNativeError, document_bpe
 
         if isinstance(self.description, ByteLevelBpe):
             return self.description
@@ -128,7 +128,7 @@ class LintTarget:
             return None
         try:
             return document_bpe(self.document, path=self.opened.source.path).bpe
-        except (NotProvableError, ModelFormatError, KeyError):
+        except (NotNativeError, ModelFormatError, KeyError):
             return None
 
     # --- the files beside it ------------------------------------------------------------------

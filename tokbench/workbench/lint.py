@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.lint.findings import Finding, Outcome
     from tokbench.lint.rules import Rule
-    from tokbench.opening import OpenRequest
+    from tokbench.opening.request import OpenRequest
 
 
 def lint_tokenizer(
@@ -55,7 +55,7 @@ def lint_tokenizer(
         StoreError, ModelFormatError: the tokenizer cannot be opened.
         CorpusError, TextError: the corpus cannot be read or encoded.
     """
-    from tokbench.opening import OpenRequest
+    from tokbench.opening.request import OpenRequest
 
     rules = chosen_rules(select=select, ignore=ignore)
     request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
@@ -149,7 +149,7 @@ class LintResult:
 def _reference(name: str, request: OpenRequest, *, progress: Progress) -> LintTarget:
     """The reference, opened with what the user adds to bare vocabularies only where it is one."""
     from tokbench.errors import ConfigError
-    from tokbench.opening import OpenRequest
+    from tokbench.opening.request import OpenRequest
 
     try:
         opened = find_and_open(name, request, progress=progress)
