@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokbench.core.interfaces import files_read
+from tokbench.evaluation.drawn_units import aligned_unit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 NO_TRANSLATIONS = "the corpus has no folder of translations (parallel/<language>.txt)"
 
 _FEWEST_LINES = 5
-_ALIGNED = "\0line "
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Alignment:
 class AlignedLines:
     r"""Documents in which each line of a translation is a document, drawn together with that line of every language.
 
-    Line ends are no part of them, and lines without text are left out. All other documents are as they were.
+    Line ends are no part of them, and blank lines are left out. All other documents are as they were.
     Premiums and intervals come from these; what a tokenizer makes of a whole file is counted on the file.
 
     >>> from tokbench.corpus import Document
@@ -67,24 +67,10 @@ class AlignedLines:
             for number, line in enumerate(lines, start=1):
                 text = line.removesuffix("\r")
                 source = document.source if len(lines) == 1 else f"{document.source}, line {number}"
-                if text:
+                if text and not text.isspace():
                     unit = aligned_unit(lines_before[document.group] + number)
                     yield replace(document, text=text, source=source, unit=unit)
             lines_before[document.group] += len(lines)
-
-
-def aligned_unit(number: int) -> str:
-    """What line `number` of every language is drawn as; no file has such a name.
-
-    >>> is_aligned_unit(aligned_unit(3)), is_aligned_unit("line 3.txt")
-    (True, False)
-    """
-    return f"{_ALIGNED}{number}"
-
-
-def is_aligned_unit(unit: str) -> bool:
-    """Whether a unit is a line of every language."""
-    return unit.startswith(_ALIGNED)
 
 
 def lines_of(documents: Iterable[Document], groups: Collection[str]) -> dict[str, int]:

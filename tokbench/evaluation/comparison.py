@@ -19,6 +19,7 @@ from tokbench.evaluation.fairness import fairness_of, reference_of
 from tokbench.evaluation.figures import figures_of, group_figures_of, relative_tokens_of
 from tokbench.evaluation.mix import Candidate, cheapest, mixed, mixed_beside
 from tokbench.evaluation.provenance import Provenance, knows_training_text, provenance_of
+from tokbench.evaluation.sentences import counted_parts, listed
 from tokbench.evaluation.summary import group_interval_gaps, interval_gap, verdict_of
 from tokbench.evaluation.throughput import throughput_of
 from tokbench.metrics.cost import Model
@@ -112,7 +113,7 @@ class Comparison:
     Attributes:
         tokenizers: in the order in which they were given.
         baseline: the name of the one that differences are taken to.
-        documents: how many each was judged on.
+        documents: how many each was judged on; of those that were cut, each block of lines.
         num_bytes: their UTF-8 bytes.
         units: what they were drawn in, and how many: "aligned lines" with all their languages, "files" with all
             their parts, "documents".
@@ -146,10 +147,15 @@ class Comparison:
     mix: Mix | None = None
     mix_verdict: tuple[str, ...] = ()
 
+    @property
+    def parts(self) -> str:
+        """What the figures are of: "12 documents", or "280 blocks of lines" of those that were held out."""
+        return counted_parts(self.documents, "documents" if self.setting is None else self.setting.unit)
+
     def __repr__(self) -> str:
         """Short: who was compared, and on how much."""
         names = ", ".join(one.name for one in self.tokenizers)
-        text = f"{counted(self.documents, 'document')}, {counted(self.num_bytes, 'byte')}"
+        text = f"{self.parts}, {counted(self.num_bytes, 'byte')}"
         return f"<comparison of {names} on {text}>"
 
 
@@ -284,8 +290,17 @@ def compare_contestants(
 
 
 def _warnings(fairness: Fairness | None) -> Iterator[str]:
-    """That translations lack lines, where they do."""
-    if fairness is not None and fairness.incomplete_lines:
+    """That translations lack text, where they do."""
+    if fairness is None:
+        return
+    if fairness.without_text:
+        has = "has no text on its" if len(fairness.without_text) == 1 else "have no text on their"
+        it = "it has" if len(fairness.without_text) == 1 else "they have"
+        yield (
+            f"{listed(fairness.without_text)} {has} aligned lines: "
+            f"{it} no premium and no part in the Gini coefficient"
+        )
+    if fairness.incomplete_lines:
         yield (
             f"premiums leave out {fairness.incomplete_lines:,} of {counted(fairness.lines, 'aligned line')}: "
             "not every language has text there"

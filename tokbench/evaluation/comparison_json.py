@@ -151,6 +151,7 @@ def _fairness(fairness: Fairness | None) -> dict[str, Any] | None:
         "gini": fairness.gini,
         "gini_interval": _interval(fairness.gini_interval),
         "left_out": list(fairness.left_out),
+        "without_text": list(fairness.without_text),
     }
 
 

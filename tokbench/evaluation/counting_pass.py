@@ -13,8 +13,8 @@ import numpy as np
 from tokbench.core.interfaces import no_progress, reading_of
 from tokbench.core.token_arrays import PieceTable, TiledSpans, encode_spans
 from tokbench.errors import TextError
-from tokbench.evaluation.alignment import is_aligned_unit
 from tokbench.evaluation.counting_workers import Batch, Lane, on_lanes
+from tokbench.evaluation.drawn_units import unit_kind
 from tokbench.evaluation.fidelity import FAILURES_KEPT, Stability
 from tokbench.metrics.character_classes import character_classes
 from tokbench.metrics.kernel import current_kernel
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Encoded, EncodedSpans, Progress, Tokenizer, TokenizerInfo
     from tokbench.corpus import Document
+    from tokbench.evaluation.drawn_units import UnitKind
     from tokbench.evaluation.fidelity import Failure
     from tokbench.metrics.vocabulary import Vocabulary
 
@@ -92,7 +93,7 @@ class Evaluation:
 
     @property
     def units(self) -> dict[str, int]:
-        """How many of each kind there are: "aligned lines", "files", "documents"; those that there are."""
+        """How many of each kind there are: "aligned lines", "files", "documents" (records, too)."""
         found = {"aligned lines": len(self.line_units), "files": len(self.file_units)}
         found["documents"] = self.num_units - sum(found.values())
         return {kind: number for kind, number in found.items() if number}
@@ -225,9 +226,9 @@ class _Units:
         self._next += number == self._next
         return number
 
-    def of_kind(self, *, lines: bool) -> NDArray[np.int64]:
-        """The numbers of aligned lines, or of files."""
-        found = [number for unit, number in self._numbers.items() if is_aligned_unit(unit) == lines]
+    def of_kind(self, kind: UnitKind) -> NDArray[np.int64]:
+        """The numbers of units of a kind."""
+        found = [number for unit, number in self._numbers.items() if unit_kind(unit) == kind]
         return np.array(found, dtype=np.int64)
 
 
@@ -302,8 +303,8 @@ class _Pass:
             num_bytes=self.num_bytes,
             document_groups=places[np.concatenate(self._document_groups)],
             document_units=np.concatenate(self._document_units),
-            file_units=self._units.of_kind(lines=False),
-            line_units=self._units.of_kind(lines=True),
+            file_units=self._units.of_kind("file"),
+            line_units=self._units.of_kind("aligned line"),
             document_counts=np.concatenate(self._document_counts),
             worst_words={
                 name: tuple(group.measurer.worst_words(0, worst_words)) for name, group in groups.items()

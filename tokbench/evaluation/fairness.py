@@ -31,11 +31,12 @@ class Fairness:
     Attributes:
         reference: the language that premiums are taken over.
         lines: aligned lines of each language; premiums are of those that have text in every one.
+        without_text: languages whose lines are all blank: they have no premium and no part in anything else.
         incomplete_lines: how many have text in some languages only, and have no part in premiums.
-        premiums: language → its tokens over those of the reference.
+        premiums: language → its tokens over those of the reference; None for a language without text.
         max_premium: the largest.
         worst_language: its language.
-        gini: of tokens per aligned line over the languages.
+        gini: of tokens per aligned line over the languages; None for fewer than two with text.
         left_out: parallel groups with another number of lines.
         resampled: "gini" and each language with a premium → that figure in resamples of aligned lines; empty where
             there are too few.
@@ -49,6 +50,7 @@ class Fairness:
     gini: float | None
     left_out: tuple[str, ...]
     incomplete_lines: int = 0
+    without_text: tuple[str, ...] = ()
     resampled: Mapping[str, Resampled] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -71,12 +73,13 @@ def reference_of(evaluation: Evaluation, alignment: Alignment, *, wanted: str | 
     """The language to compare with: the wanted one, else English, else the one with the fewest tokens.
 
     Raises:
-        ConfigError: the wanted one is not among the aligned ones.
+        ConfigError: the wanted one is not among the aligned ones, or has no text.
     """
-    languages = alignment.languages
+    languages = [language for language in alignment.languages if language in evaluation.groups]
     if wanted is not None and wanted not in languages:
+        known = wanted in alignment.languages
         raise ConfigError(
-            f"the reference language {wanted!r} is not among the aligned ones",
+            f"the reference language {wanted!r} {'has no text' if known else 'is not among the aligned ones'}",
             hint=meant(wanted, languages),
         )
     english = next((language for language in languages if language.lower() in _ENGLISH), None)
@@ -95,10 +98,10 @@ def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str,
     """
     is_complete, incomplete = _complete_lines(evaluation, alignment.languages)
     tokens = _tokens_of(evaluation, alignment.languages, is_complete)
-    found = premiums(tokens, reference=reference)
+    found = {**dict.fromkeys(alignment.languages), **premiums(tokens, reference=reference)}
     known = {group: premium for group, premium in found.items() if premium is not None}
     worst = max(known, key=lambda group: known[group], default=None)
-    coefficient = gini([count / alignment.lines for count in tokens.values()])
+    coefficient = gini([count / alignment.lines for count in tokens.values()]) if len(tokens) > 1 else None
     return Fairness(
         reference=reference,
         lines=alignment.lines,
@@ -108,6 +111,7 @@ def fairness_of(evaluation: Evaluation, alignment: Alignment, *, reference: str,
         gini=coefficient,
         left_out=alignment.left_out,
         incomplete_lines=incomplete,
+        without_text=tuple(language for language in alignment.languages if language not in tokens),
         resampled=_resampled(evaluation, known, coefficient, is_complete, reference=reference, seed=seed),
     )
 
@@ -129,14 +133,14 @@ def _complete_lines(evaluation: Evaluation, languages: Iterable[str]) -> tuple[N
 def _tokens_of(
     evaluation: Evaluation, languages: Iterable[str], is_complete: NDArray[np.bool_]
 ) -> dict[str, int]:
-    """Tokens by language; 0 where its lines have no text."""
+    """Tokens by language, of those that have text."""
     names = list(evaluation.groups)
     tokens = np.bincount(
         evaluation.document_groups[is_complete],
         weights=evaluation.column("tokens")[is_complete],
         minlength=len(names),
     )
-    return {group: int(tokens[names.index(group)]) if group in names else 0 for group in languages}
+    return {group: int(tokens[names.index(group)]) for group in languages if group in names}
 
 
 def _key(language: str) -> str:
@@ -154,7 +158,7 @@ def _resampled(
     seed: int,
 ) -> dict[str, Resampled]:
     names = list(evaluation.groups)
-    places = [names.index(language) if language in names else len(names) for language in known]
+    places = [names.index(language) for language in known]
     is_drawn = is_complete & np.isin(evaluation.document_groups, places)
     drawn = resamples(evaluation.document_units[is_drawn], seed=seed)
     if drawn is None or coefficient is None:

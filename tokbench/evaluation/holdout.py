@@ -12,6 +12,7 @@ from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
 from tokbench.corpus.read_progress import watched
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
+from tokbench.evaluation.drawn_units import record_unit
 from tokbench.evaluation.holdout_choice import Plan, plan_of
 from tokbench.evaluation.sentences import listed, percent
 
@@ -265,11 +266,13 @@ class Side:
 
     def documents(self) -> Iterator[Document]:
         """The documents of this part, and the blocks of those that are cut."""
+        files = {file.name for file in self.corpus.files}
         for document, part in self.plan.parts(self.corpus.documents()):
             if part.is_held_out != self.is_held_out:
                 continue
             if part.line is None:
                 yield document
             else:
-                source, unit = f"{document.source}:{part.line + 1}", document.unit or document.source
-                yield replace(document, text=part.text, source=source, unit=unit)
+                whole = document.source if document.source in files else record_unit(document.source)
+                source = f"{document.source}:{part.line + 1}"
+                yield replace(document, text=part.text, source=source, unit=document.unit or whole)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.core.plurals import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,6 +17,15 @@ def percent(share: float) -> str:
     ('99.9 %', '50.0 %', '0.1 %', '0.0 %')
     """
     return f"{min(max(share * 100, 0.1), 99.9) if 0 < share < 1 else share * 100:.1f} %"
+
+
+def counted_parts(number: int, unit: str) -> str:
+    """How many documents, or blocks of them, there are; the unit as `Split.unit` gives it.
+
+    >>> counted_parts(1, "documents"), counted_parts(1_200, "blocks of lines")
+    ('1 document', '1,200 blocks of lines')
+    """
+    return counted(number, "document") if unit == "documents" else f"{number:,} {unit}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.evaluation.figures import difference, difference_interval
 from tokbench.evaluation.losses import CAUSES, error_count
 from tokbench.evaluation.ranking import differ
 from tokbench.evaluation.sentences import listed, percent
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Judged
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.losses import Cause
+    from tokbench.metrics.catalogue import Metric
     from tokbench.metrics.tally import Tally
 
 _HEADLINE = "bytes_per_token"
@@ -55,9 +57,18 @@ def _compression(judged: Sequence[Judged]) -> Iterator[str]:
     if same:
         yield f"{sentence}; on this text {listed(same)} cannot be told apart from it"
     else:
-        second = others[0]
-        more = values[best.name] / values[second.name] - 1
-        yield f"{sentence}, {more * 100:.1f} % more than {second.name}, which comes next"
+        yield f"{sentence}{_more_than(best, others[0], metric)}"
+
+
+def _more_than(best: Judged, second: Judged, metric: Metric) -> str:
+    """By how much the best is ahead of the next, with the paired interval; empty where that is not known."""
+    ahead = difference(best.figures[metric.name].value, second.figures[metric.name].value, share=False)
+    drawn = (best.aggregate.resampled(metric), second.aggregate.resampled(metric))
+    interval = difference_interval(*drawn, share=False)
+    if ahead is None or interval is None or interval.spans_zero:
+        return ""
+    ends = f"{interval.low * 100:.1f}…{interval.high * 100:.1f}"
+    return f", {ahead * 100:.1f} % ({ends}) more than {second.name}, which comes next"
 
 
 def interval_gap(num_units: int) -> str | None:

@@ -15,6 +15,7 @@ from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import figures_of, group_figures_of
 from tokbench.evaluation.mix import Candidate, cheapest, inverted, mixed, mixed_beside
 from tokbench.evaluation.recommendation import knee_of, recommend
+from tokbench.evaluation.sentences import counted_parts
 from tokbench.evaluation.summary import group_interval_gaps, interval_gap
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
@@ -85,7 +86,8 @@ class Sweep:
         backend: the algorithm.
         points: by rising size.
         num_bytes: UTF-8 bytes of the held-out text.
-        documents: how many there are.
+        documents: how many there are; of those that were cut, each block of lines.
+        parts: the same in words: "12 documents", "280 blocks of lines".
         units: what they were drawn in, and how many of each kind.
         interval_gap: why there are no intervals; None where there are.
         group_interval_gaps: group → the same of its figures; those that have intervals are left out.
@@ -105,6 +107,7 @@ class Sweep:
     points: tuple[SweepPoint, ...]
     num_bytes: int
     documents: int
+    parts: str
     units: Mapping[str, int]
     interval_gap: str | None
     group_interval_gaps: Mapping[str, str]
@@ -180,6 +183,7 @@ def sweep_sizes(
         points=tuple(points),
         num_bytes=judge.num_bytes,
         documents=judge.documents,
+        parts=counted_parts(judge.documents, split.unit),
         units=judge.units,
         interval_gap=interval_gap(judge.num_units),
         group_interval_gaps=judge.group_gaps,

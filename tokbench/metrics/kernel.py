@@ -1,4 +1,4 @@
-"""Which counting kernel runs: the compiled one, or the Python fallback.
+"""Which measuring kernel runs: the compiled one, or its twin in Python.
 
 Both offer one class, `Measurer`; `tokbench.native.kernel_choice` chooses.
 """

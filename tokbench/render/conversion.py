@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.core.plurals import counted
-from tokbench.render.glyphs import spelled, text_of, visible
+from tokbench.render.glyphs import spelled
 from tokbench.render.layout import print_rows
+from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +106,7 @@ def _outcome(outcome: object, pieces: tuple[bytes, ...], *, start: int) -> Text:
 
 
 def _spelled(data: bytes) -> str:
-    return text_of(spelled(data))
+    return "".join(glyph.text for glyph in spelled(data))
 
 
 def _shortened(text: str) -> str:

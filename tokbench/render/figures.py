@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted
 from tokbench.metrics.bootstrap import FEWEST_UNITS
-from tokbench.render.glyphs import visible
+from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,6 +71,8 @@ def shown_premium(one: Judged, language: str) -> str:
     Unknown tokens stand for any number of characters: from one in a hundred on the figure says little.
     """
     premium = None if one.fairness is None else one.fairness.premiums.get(language)
+    if one.fairness is not None and language in one.fairness.without_text:
+        return "no text"
     if premium is None:
         return _NONE
     text = f"{premium:.3f}{LOSSY if loses_text(one, language) else ''}"

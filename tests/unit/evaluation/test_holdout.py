@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from support.toys import Toy
 
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment
+from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.holdout import gaps_of, split_corpus
 
 if TYPE_CHECKING:
@@ -264,6 +267,24 @@ def test_many_documents_are_dealt_out_whole(tmp_path: Path) -> None:
     assert split.unit == "documents"
     assert split.num_training + split.num_held_out == 1500
     assert split.num_held_out == pytest.approx(150, abs=45)
+
+
+def test_blocks_of_records_are_drawn_as_documents_and_those_of_files_as_files(tmp_path: Path) -> None:
+    """Every part of a record is of one document, however many records a file has."""
+    records = [{"text": numbered(400, mark=f"of {name}"), "kind": name} for name in "abcdef"]
+    lines = "".join(f"{json.dumps(record)}\n" for record in records)
+    write(
+        tmp_path, {"r.jsonl": lines, "one.txt": numbered(400, mark="x"), "two.txt": numbered(300, mark="y")}
+    )
+
+    def units(name: str, **options: str) -> dict[str, int]:
+        held_out = split_corpus(open_corpus(tmp_path / name, **options)).held_out
+        return evaluate(Toy(" "), held_out, threads=1).units
+
+    assert units("r.jsonl", group_by="field:kind") == {"documents": 6}
+    assert units("*.txt", group_by="extension") == {"files": 2}
+    assert units("*.txt", group_by="extension", documents="lines") == {"files": 2}
+    assert units("*", group_by="extension") == {"files": 2, "documents": 6}
 
 
 def test_one_long_line_is_cut_at_spaces(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+import re
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import pytest
 from rich.console import Console
 from support.toys import Toy, documents_of, parallel_documents
 
+from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregation
 from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.candidates import Contestant
@@ -243,6 +245,53 @@ def test_a_translation_that_stops_half_way_is_no_cheap_language() -> None:
     told = "premiums leave out 6 of 12 aligned lines: not every language has text there"
     assert told in halved.provenance.warnings
     assert not any("leave out" in warning for warning in found.provenance.warnings)
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_a_translation_without_text_has_no_premium(blank: str) -> None:
+    lines = ["a b", "bb", "ab a", "b b b", "a"]
+    toy = Toy("a", "b", " ")
+    languages = parallel_documents(de=["aa b"] * 5, en=lines)
+    documents = [*languages, *parallel_documents(sw=[blank] * 5)]
+    empty = compared(toy, documents=documents, alignment=Alignment(("de", "en", "sw"), 5))
+    without = compared(toy, documents=languages, alignment=Alignment(("de", "en"), 5))
+    [found], [expected] = ([one.fairness for one in each.tokenizers] for each in (empty, without))
+    assert found is not None
+    assert expected is not None
+    assert dict(found.premiums) == {**expected.premiums, "sw": None}
+    assert (found.gini, found.gini_interval) == (expected.gini, expected.gini_interval)
+    assert (found.without_text, expected.without_text) == (("sw",), ())
+    told = "sw has no text on its aligned lines: it has no premium and no part in the Gini coefficient"
+    assert told in empty.provenance.warnings
+    assert told not in without.provenance.warnings
+    assert re.search(r"^ sw +no text", printed(empty), re.MULTILINE)
+    with pytest.raises(ConfigError, match="the reference language 'sw' has no text"):
+        compare_contestants(
+            [Contestant(toy)],
+            documents,
+            alignment=Alignment(("de", "en", "sw"), 5),
+            reference_group="sw",
+            times=False,
+        )
+
+
+def test_one_language_with_text_has_no_gini() -> None:
+    documents = parallel_documents(de=[""] * 5, en=["a b"] * 5)
+    [found] = compared(Toy("a"), documents=documents, alignment=Alignment(("de", "en"), 5)).tokenizers
+    assert found.fairness is not None
+    assert found.fairness.gini is None
+    assert dict(found.fairness.premiums) == {"de": None, "en": 1.0}
+
+
+def test_the_summary_gives_a_difference_with_its_paired_interval(documents: list[Document]) -> None:
+    found = compared(LETTERS, PAIRS, documents=documents)
+    pairs, letters = found.tokenizers[1], found.tokenizers[0]
+    low, high = pairs.figures["bytes_per_token"].difference_interval or (0.0, 0.0)
+    more = (pairs.figures["bytes_per_token"].difference or 0) * 100
+    said = f"{more:.1f} % ({low * 100:.1f}…{high * 100:.1f}) more than {letters.name}, which comes next"
+    assert found.verdict[0].endswith(said)
+    for form in (printed(found), as_markdown(found, metrics=[TOKENS]).decode()):
+        assert said in form.replace("\\", "")
 
 
 # --- groups -----------------------------------------------------------------------------------

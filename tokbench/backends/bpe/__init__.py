@@ -1,4 +1,4 @@
-"""Byte-level BPE, ours: split, count, merge, encode and decode, on a native kernel or its Python fallback."""
+"""Byte-level BPE, ours: split, count, merge, encode and decode, on a native kernel or its Python twin."""
 
 from __future__ import annotations
 

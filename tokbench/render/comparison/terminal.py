@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.core.plurals import counted
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.evaluation.ranking import in_order
 from tokbench.render.comparison.columns import (
@@ -19,8 +18,8 @@ from tokbench.render.comparison.columns import (
     mix_title,
 )
 from tokbench.render.figures import LOSSY, bar, shown_figure, shown_gini, shown_premium
-from tokbench.render.glyphs import visible
 from tokbench.render.layout import Column, print_panes
+from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,9 +83,8 @@ def _column(column: FigureColumn) -> Column:
 
 
 def _legend(comparison: Comparison, columns: Sequence[FigureColumn]) -> Iterator[str]:
-    documents = counted(comparison.documents, "document")
     legend, *others = legend_lines(comparison, columns, mark=BEST)
-    yield f"{AGGREGATED[comparison.aggregation]} {documents}, {comparison.num_bytes:,} bytes; {legend}"
+    yield f"{AGGREGATED[comparison.aggregation]} {comparison.parts}, {comparison.num_bytes:,} bytes; {legend}"
     yield from others
 
 

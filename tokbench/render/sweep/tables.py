@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokbench.core.plurals import counted
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.evaluation.recommendation import METHOD
 from tokbench.evaluation.sentences import significant
@@ -14,7 +13,7 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.render.cells import NONE, Cell, Column, Table, name_cell
 from tokbench.render.comparison.costs import cost_columns, model_of
 from tokbench.render.figures import drawn_from, named_gaps, names_of, shown, shown_figure, with_interval
-from tokbench.render.glyphs import visible
+from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +47,7 @@ def subtitle_of(sweep: Sweep) -> str:
     runs = "one training" if sweep.trainings == 1 else f"{sweep.trainings} trainings"
     return (
         f"{sweep.backend}: {runs} on {sweep.training_bytes:,} bytes, "
-        f"judged on {sweep.num_bytes:,} held-out bytes in {counted(sweep.documents, 'document')}"
+        f"judged on {sweep.num_bytes:,} held-out bytes in {sweep.parts}"
     )
 
 

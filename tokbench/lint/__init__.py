@@ -1,1 +1,0 @@
-"""Rules that find what is wrong with a tokenizer, one module a topic; nothing here prints or writes."""
