@@ -222,6 +222,32 @@ def test_counting_and_encoding_tell_how_far_files_are_read(run, trained, tmp_pat
     assert (plain.out, plain.stderr) == (done.out, "")
 
 
+@pytest.mark.parametrize("asked", ["viz", "count", "encode", "viz --json"])
+def test_reading_one_long_text_tells_how_far_it_is(run, trained, tmp_path, monkeypatch, asked):
+    """A file is one document here: what has been read is told before there is any."""
+    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("tokbench.corpus.read_progress._SECONDS_BETWEEN_REPORTS", 0)
+    monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 1 << 8)
+    (tmp_path / "a.txt").write_text("some text\n" * 200)
+    done = run(*asked.split(), "a.txt", "-t", trained, "--progress", "json").good()
+    told = phases_of(done)["reading a.txt"]
+    assert {(line["total"], line["unit"]) for line in told} == {(2_000, "bytes")}
+    steps = [line["done"] for line in told]
+    assert steps == sorted(steps)
+    assert len({step for step in steps if 0 < step < 2_000}) > 2
+
+
+def test_a_mix_tells_how_far_the_corpus_is_read(run, trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("tokbench.corpus.read_progress._SECONDS_BETWEEN_REPORTS", 0)
+    lines = "".join(f"line {number} of some text\n" for number in range(2_000))
+    (tmp_path / "a.txt").write_text(lines)
+    asked = ["compare", "a.txt", "--documents", "lines", "--group-by", "extension", "--no-times"]
+    done = run(*asked, "-t", trained, "--mix", "txt=1", "--progress", "json").good()
+    told = phases_of(done)["reading groups"]
+    assert {(line["total"], line["unit"]) for line in told} == {(len(lines), "bytes")}
+
+
 def test_no_bar_is_drawn_between_ids(terminal, trained, tmp_path):
     records(tmp_path / "a.jsonl", [f"line {number}" for number in range(20_000)])
     shown = terminal("encode", "a.jsonl", "-t", trained).good().stdout

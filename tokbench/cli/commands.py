@@ -173,7 +173,7 @@ def viz(
     console = make_console(color=color.value)
     sampling = _sampling(dropout, seed)
     several = False
-    for item, following in pairwise(chain(reading.read(inputs), [None])):
+    for item, following in pairwise(chain(reading.read_with_progress(inputs, progress=progress), [None])):
         assert item is not None
         result = visualise(opened, item.text, special=special, sampling=sampling)
         if json:

@@ -23,6 +23,7 @@ from tokbench.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokbench.cli.options import ProgressChoice
     from tokbench.core.interfaces import Progress
     from tokbench.corpus import Corpus
     from tokbench.corpus.inputs import TextInput
@@ -66,6 +67,27 @@ class TextChoices:
             tell=tell_problems,
             progress=progress or no_progress,
         )
+
+    def read_with_progress(
+        self, arguments: list[str] | None, *, progress: ProgressChoice
+    ) -> Iterator[TextInput]:
+        """The same; progress is shown while a text is read, and nothing of it once the text is there."""
+        from tokbench.core.interfaces import no_progress
+        from tokbench.render.progress import showing_progress
+
+        report = no_progress
+
+        def tell(phase: str, done: int, total: int | None, unit: str) -> None:
+            report(phase, done, total, unit)
+
+        items = self.read(arguments, progress=tell)
+        while True:
+            with showing_progress(progress.value) as bar:
+                report = bar
+                item = next(items, None)
+            if item is None:
+                return
+            yield item
 
 
 def tell_problems(corpus: Corpus) -> None:

@@ -39,7 +39,7 @@ from tokbench.errors import ConfigError, CorpusError
 from tokbench.files.bundled import BundledFile, bundled_files, corpora_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = [
@@ -215,6 +215,7 @@ class Corpus:
         left_out: what the named folders hold besides.
         problems: what the latest reading went on in spite of.
         place: how far the file that was read last has been read, in bytes on the disk: for progress.
+        on_block: called for each block of a file that is read: for progress within a long document.
     """
 
     files: tuple[CorpusFile, ...]
@@ -222,6 +223,7 @@ class Corpus:
     left_out: LeftOut = field(kw_only=True)
     problems: Problems = field(default_factory=Problems, init=False)
     place: int = field(default=0, init=False)
+    on_block: Callable[[], None] | None = field(default=None, init=False, repr=False)
     _bytes_before: int = field(default=0, init=False, repr=False)
     _sides: tuple[_Side, ...] = field(default=(), kw_only=True, repr=False)
     _streams_read: set[str] = field(default_factory=set, kw_only=True, repr=False)
@@ -467,6 +469,8 @@ class Corpus:
 
     def _tell(self, place: int) -> None:
         self.place = place
+        if self.on_block is not None:
+            self.on_block()
 
     def _reads_as_blocks(self, file: CorpusFile) -> bool:
         """Whether all of a file goes into the corpus, so that no document needs to be looked at."""

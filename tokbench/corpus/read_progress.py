@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from tokbench.core.interfaces import files_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tokbench.core.interfaces import Progress
 
@@ -17,8 +18,15 @@ _SECONDS_BETWEEN_REPORTS = 0.1
 _T = TypeVar("_T")
 
 
+@runtime_checkable
+class TellsBlocks(Protocol):
+    """A corpus that calls somebody for each block that it reads of a file, also within a document."""
+
+    on_block: Callable[[], None] | None
+
+
 def watched(documents: Iterable[_T], source: object, *, phase: str, progress: Progress) -> Iterator[_T]:
-    """The documents; ten times a second is told how far their files are read, where that is known.
+    """The documents; up to ten times a second is told how far their files are read, where that is known.
 
     Args:
         documents: any.
@@ -30,9 +38,28 @@ def watched(documents: Iterable[_T], source: object, *, phase: str, progress: Pr
     ['a', 'b']
     """
     reported = time.monotonic()
-    for document in documents:
+
+    def report() -> None:
+        nonlocal reported
         now = time.monotonic()
         if now - reported >= _SECONDS_BETWEEN_REPORTS and (place := files_read(source)) is not None:
             reported = now
             progress(phase, *place, "bytes")
-        yield document
+
+    with _calling(report, source):
+        for document in documents:
+            report()
+            yield document
+
+
+@contextmanager
+def _calling(report: Callable[[], None], source: object) -> Iterator[None]:
+    """Have a corpus call for each block, where it can."""
+    if not isinstance(source, TellsBlocks):
+        yield
+        return
+    source.on_block = report
+    try:
+        yield
+    finally:
+        source.on_block = None

@@ -100,11 +100,13 @@ def compare(
             )
         given = [Contestant(tokenizer) for tokenizer in opened(tokenizers)]
         reading = Reading(Documents(corpus))
-        chosen = mix_of(mix, corpus, reading)
+        chosen = mix_of(mix, corpus, reading, progress=progress)
         return judge(given, reading, alignment=alignment_of(corpus, reading, progress=progress), mix=chosen)
     split = split_corpus(corpus, seed=seed, progress=progress)
     held_out = Reading(split.held_out)
-    chosen = mix_of(mix, corpus, held_out)  # a group that is not there is told before the training
+    chosen = mix_of(
+        mix, corpus, held_out, progress=progress
+    )  # a group that is not there is told before the training
     contest = train_contestants(
         split,
         backends=backends or BACKENDS,
@@ -126,10 +128,14 @@ def compare(
     return replace(found, setting=setting)
 
 
-def mix_of(weights: Mapping[str, float] | None, corpus: Corpus, reading: Reading) -> Mix | None:
-    """The mix of some weights. Raises `ConfigError` for a group that is not there."""
+def mix_of(
+    weights: Mapping[str, float] | None, corpus: Corpus, reading: Reading, *, progress: Progress
+) -> Mix | None:
+    """The mix of some weights; reads the corpus for its groups. Raises `ConfigError` for a group that is not there."""
     if weights is None:
         return None
+    for _ in watched(reading, reading, phase="reading groups", progress=progress):
+        pass
     return mix_among(weights, reading.groups, folder_groups(corpus.files, corpus.options.group_by))
 
 

@@ -67,7 +67,7 @@ def sweep(
         backend=backend,
         options=options,
         model=model,
-        mix=mix_of(mix, corpus, Reading(split.held_out)),
+        mix=mix_of(mix, corpus, Reading(split.held_out), progress=progress),
         threads=threads,
         seed=seed,
         progress=progress,
