@@ -1,22 +1,176 @@
-"""Fields that several results have in their JSON."""
+"""The fields of a JSON object that tokbench wrote, read strictly: what is wrong is named by its path in the file.
+
+Manifests of saved tokenizers, indexes of shards and their journals are read with it. A file of another tool is read
+with more patience: see `tokbench.formats.tokenizer_config.fields`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tokbench.errors import ModelFormatError
 
 if TYPE_CHECKING:
-    from tokbench.core.interfaces import TokenizerInfo
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+Value = TypeVar("Value")
+
+MAX_COUNT = 2**53
+"""The largest whole number that every reader of JSON keeps exact."""
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_MAX_DEPTH = 32  # of JSON values; far above any configuration, far below Python's recursion limit
+_MAX_SHOWN = 40
 
 
-def token_fields(piece: bytes) -> dict[str, str]:
-    """A token's bytes as JSON: as text, U+FFFD where it is incomplete, and in hexadecimal.
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """One JSON object; each method reads a field by its name and kind.
 
-    >>> token_fields(b" a")
-    {'piece': ' a', 'bytes': '2061'}
+    Every method raises `ModelFormatError`, with the path of the field in the file, for a field that is missing or of
+    another kind.
+
+    Attributes:
+        path: the file, for messages.
+        values: the object.
+        hint: what messages advise.
+        prefix: the path of the object in the file, with a dot at its end; empty for the whole file.
+
+    >>> from pathlib import Path
+    >>> fields = Fields.of({"total": {"tokens": 12}}, path=Path("index.json"), hint="write it again")
+    >>> fields.inner("total").count("tokens")
+    12
     """
-    return {"piece": piece.decode(errors="replace"), "bytes": piece.hex()}
+
+    path: Path
+    values: Mapping[str, Any]
+    hint: str
+    prefix: str = ""
+
+    @classmethod
+    def of(cls, value: object, *, path: Path, hint: str, prefix: str = "") -> Fields:
+        """The fields of a JSON value, which must be an object."""
+        if not isinstance(value, dict):
+            expected = f"an object as {prefix.removesuffix('.')}" if prefix else "a JSON object"
+            raise ModelFormatError(path, expected, described(value), hint=hint)
+        return cls(path, value, hint, prefix)
+
+    def wrong(self, name: str, expected: str, *, hint: str | None = None) -> ModelFormatError:
+        """The error for a field that is not what was expected."""
+        found = described(self.values[name]) if name in self.values else "nothing"
+        return ModelFormatError(
+            self.path, f"{expected} as {self._path_of(name)}", found, hint=hint or self.hint
+        )
+
+    def is_null(self, name: str) -> bool:
+        """Whether a field is there, and null."""
+        return name in self.values and self.values[name] is None
+
+    def optional(self, name: str, read: Callable[[str], Value]) -> Value | None:
+        """A field by one of the methods, `optional("sample", fields.sha256)`; None where it is missing or null."""
+        return None if self.values.get(name) is None else read(name)
+
+    def text(self, name: str) -> str:
+        """A text, which may be empty."""
+        value = self.values.get(name)
+        if not isinstance(value, str):
+            raise self.wrong(name, "a text")
+        return value
+
+    def nonempty_text(self, name: str) -> str:
+        """A text that is not empty."""
+        value = self.text(name)
+        if not value:
+            raise self.wrong(name, "a text")
+        return value
+
+    def texts(self, name: str) -> list[str]:
+        """A list of texts."""
+        value = self.values.get(name)
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise self.wrong(name, "a list of texts")
+        return value
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> Any:
+        """One of some words."""
+        if self.values.get(name) not in choices:
+            raise self.wrong(name, " or ".join(map(repr, choices)))
+        return self.values[name]
+
+    def sha256(self, name: str) -> str:
+        """A SHA-256 in hexadecimal."""
+        value = self.text(name)
+        if not _SHA256.fullmatch(value):
+            raise self.wrong(name, "a sha256 in 64 hexadecimal digits")
+        return value
+
+    def count(self, name: str, *, low: int = 0, high: int = MAX_COUNT) -> int:
+        """A whole number from `low` to `high`."""
+        value = self.values.get(name)
+        if type(value) is not int or not low <= value <= high:  # a bool is an int to isinstance
+            raise self.wrong(name, f"a whole number from {low} to {high}")
+        return value
+
+    def inner(self, name: str) -> Fields:
+        """The fields of an object."""
+        value = self.values.get(name)
+        if not isinstance(value, dict):
+            raise self.wrong(name, "an object")
+        return Fields(self.path, value, self.hint, f"{self._path_of(name)}.")
+
+    def json_object(self, name: str) -> dict[str, Any]:
+        """An object of any JSON, at most 32 levels deep."""
+        values = self.inner(name).values
+        if _is_deeper_than(values, _MAX_DEPTH):
+            expected = f"at most {_MAX_DEPTH} levels as {self._path_of(name)}"
+            raise ModelFormatError(self.path, expected, "more", hint=self.hint)
+        return dict(values)
+
+    def items(self, name: str) -> list[Fields]:
+        """The fields of each object in a list."""
+        values = self.values.get(name)
+        if not isinstance(values, list):
+            raise self.wrong(name, "a list")
+        return [
+            Fields.of(value, path=self.path, hint=self.hint, prefix=f"{self._path_of(name)}[{number}].")
+            for number, value in enumerate(values)
+        ]
+
+    def _path_of(self, name: str) -> str:
+        return f"{self.prefix}{shortened(name)}"
 
 
-def tokenizer_fields(info: TokenizerInfo) -> dict[str, Any]:
-    """What a result says of the tokenizer it was made with."""
-    return {"name": info.name, "backend": info.backend, "vocab_size": info.vocab_size, "kernel": info.kernel}
+def described(value: object) -> str:
+    """A JSON value in the few words that an error message has room for.
+
+    >>> described({}), described([1, 2]), described(True), described("a" * 50)
+    ('an object', 'a list of 2 items', 'true', "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'")
+    """
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return f"a list of {len(value)} items"
+    if isinstance(value, str):
+        return repr(shortened(value))
+    return {"None": "null", "True": "true", "False": "false"}.get(repr(value), repr(value))
+
+
+def shortened(text: str) -> str:
+    """At most 40 characters of a text.
+
+    >>> len(shortened("a" * 100)), shortened("abc")
+    (40, 'abc')
+    """
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+
+
+def _is_deeper_than(value: object, limit: int) -> bool:
+    """Whether a JSON value has containers below the given level; stops there, however deep it goes."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return False
+    return limit == 0 or any(_is_deeper_than(item, limit - 1) for item in value)

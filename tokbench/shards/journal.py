@@ -15,12 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
+from tokbench.core.json_fields import Fields
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
 from tokbench.files.untrusted import load_json
 from tokbench.shards.layout import (
     MAX_INDEX_BYTES,
     CorpusEntry,
-    Fields,
     ShardEntry,
     ShardIndex,
     corpus_entry,
@@ -240,7 +240,7 @@ def _is_whole(folder: Path, plan: Plan, shard: ShardEntry) -> bool:
 
 def _fields_of(path: Path) -> Callable[[bytes], Fields]:
     def parse(line: bytes) -> Fields:
-        fields = Fields.of(path, load_json(line, path=path, hint=_ANEW))
+        fields = Fields.of(load_json(line, path=path, hint=_ANEW), path=path, hint=_ANEW)
         if fields.values.get(_CHECKSUM) != _checksum(fields.values):
             raise ModelFormatError(path, "lines with their checksum", "a line that was changed", hint=_ANEW)
         return fields

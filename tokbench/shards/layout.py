@@ -29,15 +29,15 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from tokbench.core.json_fields import Fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import DocumentUnit, ErrorPolicy
-from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import load_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
 ShardFormat = Literal["npy", "bin"]
@@ -46,7 +46,6 @@ TokenType = Literal["uint16", "uint32"]
 INDEX_NAME = "index.json"
 SCHEMA = "tokbench.shards/1"
 MAX_INDEX_BYTES = 1 << 30
-MAX_COUNT = 2**53
 TOKEN_BYTES: dict[TokenType, int] = {"uint16": 2, "uint32": 4}
 OFFSET_BYTES = 8
 NPY_HEADER_BYTES = 128
@@ -55,7 +54,6 @@ OWN_FILE = re.compile(r"shard-[0-9]{5,9}(\.npy|\.bin|\.offsets\.npy)(\.tmp)?|\.i
 """What a folder of shards may hold besides its index and its journal; the last is an index that a kill cut off."""
 
 _MAX_VOCAB_SIZE = 2**32
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _SHARD = re.compile(r"shard-[0-9]{5,9}\.(npy|bin)")
 _RESTORE = "the file was edited or cut: restore it, or encode again"
 
@@ -214,13 +212,13 @@ def parse_index(data: bytes, *, path: Path) -> ShardIndex:
     Raises:
         ModelFormatError: not JSON, not an index, or a field of the wrong kind.
     """
-    fields = Fields.of(path, load_json(data, path=path, hint=_RESTORE))
+    fields = Fields.of(load_json(data, path=path, hint=_RESTORE), path=path, hint=_RESTORE)
     if fields.values.get("schema") != SCHEMA:
         raise fields.wrong("schema", repr(SCHEMA), hint="was it written by a newer tokbench?")
     format: ShardFormat = fields.choice("format", get_args(ShardFormat))
     dtype: TokenType = fields.choice("dtype", get_args(TokenType))
     tokenizer = tokenizer_identity(fields.inner("tokenizer"))
-    eos = None if fields.values.get("eos", 0) is None else end_of_document(fields.inner("eos"), tokenizer)
+    eos = None if fields.is_null("eos") else end_of_document(fields.inner("eos"), tokenizer)
     index = ShardIndex(
         format=format,
         dtype=dtype,
@@ -240,68 +238,6 @@ def parse_index(data: bytes, *, path: Path) -> ShardIndex:
         if total.count(name) != found:
             raise total.wrong(name, f"the sum {found}")
     return index
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """One JSON object, whose fields are asked for by name and kind."""
-
-    path: Path
-    values: Mapping[str, Any]
-    prefix: str = ""
-
-    @classmethod
-    def of(cls, path: Path, value: object, prefix: str = "") -> Self:
-        """A JSON value that must be an object. Raises `ModelFormatError`."""
-        if not isinstance(value, dict):
-            where = f" as {prefix.removesuffix('.')}" if prefix else ""
-            raise ModelFormatError(path, f"a JSON object{where}", _shown(value), hint=_RESTORE)
-        return cls(path, value, prefix)
-
-    def wrong(self, name: str, expected: str, *, hint: str = _RESTORE) -> ModelFormatError:
-        """The error for a field."""
-        found = _shown(self.values[name]) if name in self.values else "nothing"
-        return ModelFormatError(self.path, f"{expected} as {self.prefix}{name}", found, hint=hint)
-
-    def text(self, name: str) -> str:
-        """A text. Raises `ModelFormatError`, as the others."""
-        value = self.values.get(name)
-        if not isinstance(value, str):
-            raise self.wrong(name, "a text")
-        return value
-
-    def choice(self, name: str, choices: tuple[str, ...]) -> Any:
-        """One of some words."""
-        if self.text(name) not in choices:
-            raise self.wrong(name, " or ".join(map(repr, choices)))
-        return self.values[name]
-
-    def sha256(self, name: str) -> str:
-        """A SHA-256 in hexadecimal."""
-        if not _SHA256.fullmatch(self.text(name)):
-            raise self.wrong(name, "a sha256")
-        return self.text(name)
-
-    def count(self, name: str, *, low: int = 0, high: int = MAX_COUNT) -> int:
-        """A whole number within bounds."""
-        value = self.values.get(name)
-        if type(value) is not int or not low <= value <= high:
-            raise self.wrong(name, f"a whole number from {low} to {high}")
-        return value
-
-    def inner(self, name: str) -> Fields:
-        """An object."""
-        return Fields.of(self.path, self.values.get(name), f"{self.prefix}{name}.")
-
-    def items(self, name: str) -> list[Fields]:
-        """A list of objects."""
-        values = self.values.get(name)
-        if not isinstance(values, list):
-            raise self.wrong(name, "a list")
-        return [
-            Fields.of(self.path, value, f"{self.prefix}{name}[{number}].")
-            for number, value in enumerate(values)
-        ]
 
 
 def tokenizer_identity(fields: Fields) -> TokenizerIdentity:
@@ -324,7 +260,7 @@ def corpus_entry(fields: Fields) -> CorpusEntry:
     return CorpusEntry(
         name=fields.text("name"),
         bytes=fields.count("bytes"),
-        sample=None if fields.values.get("sample") is None else fields.sha256("sample"),
+        sample=fields.optional("sample", fields.sha256),
         documents=fields.count("documents"),
         replaced_bytes=fields.count("replaced_bytes"),
         skipped_documents=fields.count("skipped_documents"),
@@ -351,7 +287,7 @@ def _options(fields: Fields) -> ShardOptions:
         documents=fields.choice("documents", get_args(DocumentUnit)),
         text_field=_text_field(fields),
         errors=fields.choice("errors", get_args(ErrorPolicy)),
-        max_document_bytes=_max_document_bytes(fields),
+        max_document_bytes=fields.optional("max_document_bytes", partial(fields.count, low=1)),
         special=fields.choice("special", tuple(policy.value for policy in SpecialPolicy)),
         shard_tokens=fields.count("shard_tokens", low=1),
     )
@@ -362,16 +298,6 @@ def _text_field(fields: Fields) -> str | list[str]:
     value = fields.values.get("text_field")
     if isinstance(value, str):
         return value
-    if not isinstance(value, list) or not value or not all(isinstance(field, str) for field in value):
+    if not value:
         raise fields.wrong("text_field", "a text, or a list of texts")
-    return value
-
-
-def _max_document_bytes(fields: Fields) -> int | None:
-    is_known = fields.values.get("max_document_bytes") is not None
-    return fields.count("max_document_bytes", low=1) if is_known else None
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:40]}…"
+    return fields.texts("text_field")

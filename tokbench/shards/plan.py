@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from tokbench.core.json_fields import MAX_COUNT
 from tokbench.errors import ConfigError
 from tokbench.evaluation.provenance import vocabulary_hash
 from tokbench.metrics.vocabulary import vocabulary_of
 from tokbench.shards.layout import (
-    MAX_COUNT,
     TOKEN_BYTES,
     EndOfDocument,
     ShardFormat,

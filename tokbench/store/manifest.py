@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.json_fields import Fields, described, shortened
 from tokbench.errors import ModelFormatError, StoreError
 from tokbench.files.untrusted import load_json
 
@@ -24,10 +25,8 @@ FORMAT_VERSION = 1
 _SCHEMA_FAMILY = "tokbench.tokenizer/"
 _SCHEMA = f"{_SCHEMA_FAMILY}{FORMAT_VERSION}"
 _MAX_VOCAB_SIZE = 2**32  # ids are uint32
-_MAX_DEPTH = 32  # of JSON values; far above any configuration, far below Python's recursion limit
-_MISSING = object()
+_MAX_DEPTH = 32  # of JSON values, as `Fields.json_object` reads them
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _RESTORE = "the file was edited or cut: restore it, or train again"
 
 
@@ -125,72 +124,28 @@ def parse_manifest(data: bytes, *, path: Path) -> Manifest:
         ModelFormatError: not JSON, not a manifest, of a newer format, or a field of the wrong kind.
     """
     document = load_json(data, path=path, hint=_RESTORE)
-    if not isinstance(document, dict):
-        raise ModelFormatError(path, "a JSON object", _describe(document), hint=_RESTORE)
-    fields = _Fields(path, document)
+    fields = Fields.of(document, path=path, hint=_RESTORE)
     _check_format(fields)
-    vocab_size = fields.integer("vocab_size", low=1, high=_MAX_VOCAB_SIZE)
+    vocab_size = fields.count("vocab_size", low=1, high=_MAX_VOCAB_SIZE)
     return Manifest(
-        name=fields.text("name"),
-        backend=fields.text("backend"),
-        kernel=fields.text("kernel"),
+        name=fields.nonempty_text("name"),
+        backend=fields.nonempty_text("backend"),
+        kernel=fields.nonempty_text("kernel"),
         vocab_size=vocab_size,
         special_tokens=_special_tokens(fields.inner("special_tokens"), vocab_size=vocab_size),
         config=fields.json_object("config"),
-        training=None if fields.get("training") is None else fields.json_object("training"),
+        training=None if fields.is_null("training") else fields.json_object("training"),
         versions=_texts(fields.inner("versions")),
         files=_files(fields.inner("files")),
-        self_test=_self_test(fields, vocab_size=vocab_size),
+        self_test=tuple(_sample(each, vocab_size=vocab_size) for each in fields.items("self_test")),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """One object of the manifest, whose fields are asked for by name and kind."""
-
-    path: Path
-    values: Mapping[str, Any]
-    prefix: str = ""
-
-    def get(self, name: str) -> object:
-        return self.values.get(name, _MISSING)
-
-    def wrong(self, name: str, expected: str, *, hint: str = _RESTORE) -> ModelFormatError:
-        found = _describe(self.get(name))
-        return ModelFormatError(self.path, f"{expected} as {self.prefix}{_short(name)}", found, hint=hint)
-
-    def text(self, name: str) -> str:
-        value = self.get(name)
-        if not isinstance(value, str) or not value:
-            raise self.wrong(name, "a text")
-        return value
-
-    def integer(self, name: str, *, low: int, high: int) -> int:
-        value = self.get(name)
-        if type(value) is not int or not low <= value <= high:  # a bool is an int to isinstance
-            raise self.wrong(name, f"a whole number from {low} to {high}")
-        return value
-
-    def inner(self, name: str) -> _Fields:
-        value = self.get(name)
-        if not isinstance(value, dict):
-            raise self.wrong(name, "an object")
-        return _Fields(self.path, value, f"{self.prefix}{_short(name)}.")
-
-    def json_object(self, name: str) -> dict[str, Any]:
-        inner = self.inner(name)
-        if _deeper_than(inner.values, _MAX_DEPTH):
-            raise ModelFormatError(
-                self.path, f"at most {_MAX_DEPTH} levels as {self.prefix}{name}", "more", hint=_RESTORE
-            )
-        return dict(inner.values)
-
-
-def _check_format(fields: _Fields) -> None:
-    schema = fields.text("schema")
+def _check_format(fields: Fields) -> None:
+    schema = fields.nonempty_text("schema")
     if not schema.startswith(_SCHEMA_FAMILY):
         raise fields.wrong("schema", f"'{_SCHEMA}'", hint="this file was not written by tokbench")
-    version = fields.get("format_version")
+    version = fields.values.get("format_version")
     if type(version) is int and version > FORMAT_VERSION:
         raise fields.wrong(
             "format_version",
@@ -203,47 +158,30 @@ def _check_format(fields: _Fields) -> None:
         raise fields.wrong("schema", f"'{_SCHEMA}'")
 
 
-def _special_tokens(fields: _Fields, *, vocab_size: int) -> dict[str, int]:
+def _special_tokens(fields: Fields, *, vocab_size: int) -> dict[str, int]:
     if "" in fields.values:
         raise ModelFormatError(fields.path, "texts as special tokens", "an empty one", hint=_RESTORE)
-    return {text: fields.integer(text, low=0, high=vocab_size - 1) for text in fields.values}
+    return {text: fields.count(text, low=0, high=vocab_size - 1) for text in fields.values}
 
 
-def _texts(fields: _Fields) -> dict[str, str]:
-    return {name: fields.text(name) for name in fields.values}
+def _texts(fields: Fields) -> dict[str, str]:
+    return {name: fields.nonempty_text(name) for name in fields.values}
 
 
-def _files(fields: _Fields) -> dict[str, str]:
+def _files(fields: Fields) -> dict[str, str]:
     for name in fields.values:
         if not is_file_name(name):
             raise ModelFormatError(
-                fields.path, "plain file names as files", _describe(name), hint="do not load this folder"
+                fields.path, "plain file names as files", described(name), hint="do not load this folder"
             )
-        if _SHA256.fullmatch(fields.text(name)) is None:
-            raise fields.wrong(name, "a sha256 in 64 hexadecimal digits")
-    return dict(fields.values)
+    return {name: fields.sha256(name) for name in fields.values}
 
 
-def _self_test(fields: _Fields, *, vocab_size: int) -> tuple[SelfTestSample, ...]:
-    samples = fields.get("self_test")
-    if not isinstance(samples, list):
-        raise fields.wrong("self_test", "a list")
-    return tuple(
-        _sample(fields.path, sample, where=f"self_test[{index}]", vocab_size=vocab_size)
-        for index, sample in enumerate(samples)
-    )
-
-
-def _sample(path: Path, sample: object, *, where: str, vocab_size: int) -> SelfTestSample:
-    if not isinstance(sample, dict):
-        raise ModelFormatError(path, f"an object as {where}", _describe(sample), hint=_RESTORE)
-    fields = _Fields(path, sample, f"{where}.")
-    text, ids = fields.get("text"), fields.get("ids")
-    if not isinstance(text, str):
-        raise fields.wrong("text", "a text")
+def _sample(fields: Fields, *, vocab_size: int) -> SelfTestSample:
+    ids = fields.values.get("ids")
     if not isinstance(ids, list) or not all(type(each) is int and 0 <= each < vocab_size for each in ids):
         raise fields.wrong("ids", f"a list of ids from 0 to {vocab_size - 1}")
-    return SelfTestSample(text, tuple(ids))
+    return SelfTestSample(fields.text("text"), tuple(ids))
 
 
 def _by_id(special_token: tuple[str, int]) -> tuple[int, str]:
@@ -264,28 +202,4 @@ def _plain(value: object, *, where: str, depth: int = 0) -> Any:
         case Sequence() if not isinstance(value, (bytes, bytearray, memoryview)):
             return [_plain(item, where=f"{where}[]", depth=depth + 1) for item in value]
         case _:
-            raise StoreError(f"{where} has no JSON form: {_short(repr(value))} is {type(value).__name__}")
-
-
-def _deeper_than(value: object, limit: int) -> bool:
-    """Whether a JSON value has containers below the given level; stops there, however deep it goes."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if not isinstance(value, list):
-        return False
-    return limit == 0 or any(_deeper_than(item, limit - 1) for item in value)
-
-
-def _describe(value: object) -> str:
-    """A JSON value in the few words that an error message has room for."""
-    if value is _MISSING:
-        return "nothing"
-    if isinstance(value, (dict, list)):
-        return "an object" if isinstance(value, dict) else f"a list of {len(value)} items"
-    if isinstance(value, str):
-        return repr(_short(value))
-    return {"None": "null", "True": "true", "False": "false"}.get(repr(value), repr(value))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:39]}…"
+            raise StoreError(f"{where} has no JSON form: {shortened(repr(value))} is {type(value).__name__}")

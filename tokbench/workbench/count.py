@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.interfaces import SupportsCounts
-from tokbench.core.json_fields import tokenizer_fields
+from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.json_fields import tokenizer_fields
+from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.sampling import sample_ids, sample_segmentation
 from tokbench.core.tokens import SpecialPolicy
 

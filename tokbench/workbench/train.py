@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.interfaces import RecordsTraining, TrainingRecord, no_progress
-from tokbench.core.json_fields import token_fields, tokenizer_fields
+from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.errors import ConfigError
 from tokbench.workbench.open import TOKENIZERS
 
