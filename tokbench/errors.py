@@ -17,7 +17,7 @@ line prints both and exits with the class's code, and no other place prints erro
     ├── ModelFormatError          a file that is not what it claims to be
     │   └── SelfTestError         a loaded tokenizer that gives other ids than when saved
     └── ConversionError           a conversion that cannot be exact
-        └── ProofError            one that was made and is found not to be                exit 3
+        └── ProofError            one that was made and is found not to be (convert/proof.py)   exit 3
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.convert.proof import ProofResult
     from tokbench.core.tokens import Span
 
 
@@ -128,17 +127,3 @@ class ConversionError(TokbenchError):
     def __init__(self, reason: str, *, hint: str | None = None) -> None:
         super().__init__(f"this conversion cannot be exact: {reason}", hint=hint)
         self.reason = reason
-
-
-class ProofError(ConversionError):
-    """A conversion that was made and found not to be exact: nothing was written.
-
-    Attributes:
-        proof: the `tokbench.convert.proof.ProofResult` with the smallest text that differs.
-    """
-
-    exit_code = 3
-
-    def __init__(self, reason: str, *, proof: ProofResult, hint: str | None = None) -> None:
-        super().__init__(reason, hint=hint)
-        self.proof = proof

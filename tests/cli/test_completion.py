@@ -12,7 +12,7 @@ import pytest
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
 from tokbench.cli.app import main
 from tokbench.config import preset_names
-from tokbench.convert.targets import TARGETS
+from tokbench.convert.target import TARGETS
 from tokbench.metrics.catalogue import METRICS
 from tokbench.registry import backend_names
 

@@ -10,8 +10,9 @@ import pytest
 
 import tokbench
 import tokbench.workbench.convert as conversion
+from tokbench.convert.conversion import Product, Source
 from tokbench.convert.proof import Disagreement, ProofResult, peer_of
-from tokbench.convert.targets import TARGETS, Product, Source, Target
+from tokbench.convert.target import TARGETS, Target
 from tokbench.render.console import make_console
 from tokbench.render.conversion import render_proof
 

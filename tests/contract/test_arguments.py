@@ -10,7 +10,7 @@ from support.descriptions import ranked, trained
 from support.huggingface import byte_level
 from support.toys import Toy
 
-from tokbench.convert.targets import Source
+from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.core.interfaces import SupportsCounts, SupportsScores, SupportsTemplate
 from tokbench.core.token_arrays import encode_spans
@@ -18,9 +18,9 @@ from tokbench.errors import ConfigError, DecodeError, StoreError, TextError, Tok
 from tokbench.formats.tokbin import TokbinFile
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.tiktoken import TiktokenTokenizer
-from tokbench.opening.native_with_fallback import ExactBpe
+from tokbench.opening.native_with_fallback import NativeBpeWithFallback
 from tokbench.opening.tokbin import TokbinTokenizer
-from tokbench.opening.unicode_agreement import CharacterAgreement, tiktoken_members
+from tokbench.opening.unicode_agreement import UnicodeAgreement, tiktoken_members
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,8 +43,10 @@ def exact() -> Tokenizer:
     from tokbench.backends.bpe.kernel import current_kernel
 
     kernel = current_kernel()
-    agreement = CharacterAgreement(tiktoken_members, kernel=kernel.name, nfc=False)
-    return ExactBpe.build(ranked(), name="exact", kernel=kernel, agreement=agreement, library=tiktoken)
+    agreement = UnicodeAgreement(tiktoken_members, kernel=kernel.name, nfc=False)
+    return NativeBpeWithFallback.build(
+        ranked(), name="exact", kernel=kernel, agreement=agreement, library=tiktoken
+    )
 
 
 ADAPTERS: dict[str, Callable[[], Tokenizer]] = {

@@ -1,4 +1,4 @@
-// The kernel's slow twins: each says in a few lines what is right, with strings and maps.
+// The slow reference of each part of the kernel: what is right in a few lines, with strings and maps.
 #pragma once
 
 #include <algorithm>

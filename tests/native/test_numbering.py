@@ -1,4 +1,4 @@
-"""The compiled numbering of stretches gives what its twin in Python gives, and what the regular expressions say."""
+"""The compiled numbering of words gives what the Python fallback gives, and what the regular expressions say."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_both_number_alike(module: Any, cut: str, batches: list[list[str]], clea
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_stretches_are_the_text(module: Any, cut: str) -> None:
+def test_words_are_the_text(module: Any, cut: str) -> None:
     given_texts = list(bundled_texts().values())
     numbers, offsets, new = numbered(module.Numbering(cut), given_texts)
     assert len(new) > 5000

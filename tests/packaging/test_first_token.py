@@ -58,7 +58,7 @@ def ranks(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def tokbin(ranks: Path, folder: Path) -> Path:
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
     from tokbench.convert.targets.tokbin import make
 
     tokenizer = tokbench.load(ranks, pattern="gpt4o")

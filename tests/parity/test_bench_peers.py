@@ -10,7 +10,7 @@ from tokbench.bench.equality import Expected
 from tokbench.bench.peers import PEERS
 from tokbench.bench.runner import runner_of
 from tokbench.bench.sample import sample_of
-from tokbench.convert.targets import Source
+from tokbench.convert.conversion import Source
 from tokbench.corpus import Document
 from tokbench.errors import ConversionError
 

@@ -23,7 +23,8 @@ from support.sentencepiece_models import variant
 from support.texts import bundled_texts
 
 import tokbench
-from tokbench.errors import ConfigError, ConversionError, ProofError
+from tokbench.convert.proof import ProofError
+from tokbench.errors import ConfigError, ConversionError
 from tokbench.formats.llama2c.vocabulary import EXCLUDED
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.workbench.convert import convert

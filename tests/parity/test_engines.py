@@ -23,11 +23,13 @@ import tokbench
 from tokbench import SpecialPolicy
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConfigError
-from tokbench.opening import OpenRequest, open_found, recognise
-from tokbench.opening.native_with_fallback import ExactBpe
+from tokbench.opening.native_with_fallback import NativeBpeWithFallback
+from tokbench.opening.open import open_found
+from tokbench.opening.recognition import recognise
+from tokbench.opening.request import OpenRequest
 from tokbench.opening.unicode_agreement import (
     CLASSES,
-    CharacterAgreement,
+    UnicodeAgreement,
     classes_here,
     is_settled,
     tiktoken_members,
@@ -230,7 +232,7 @@ def test_agreement_asks_once_and_never_about_what_is_settled(name: str) -> None:
         asked.append(text)
         return "".join(regex.findall(each, text))
 
-    agreement = CharacterAgreement(members, kernel=kernel_named(name).name, nfc=False)
+    agreement = UnicodeAgreement(members, kernel=kernel_named(name).name, nfc=False)
     assert agreement.covers("plain ASCII, wörld, 안녕, 你好, 🙂")
     assert asked == []
     assert agreement.covers("wörldª, wörldª")  # a letter of another kind since Unicode 6.1
@@ -263,7 +265,7 @@ def test_what_changed_or_may_change_is_not_settled() -> None:
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_agreement_refuses_a_character_that_the_library_sees_otherwise(name: str) -> None:
-    agreement = CharacterAgreement(lambda each, text: "", kernel=kernel_named(name).name, nfc=False)
+    agreement = UnicodeAgreement(lambda each, text: "", kernel=kernel_named(name).name, nfc=False)
     for _ in range(2):
         assert not agreement.covers("ª")
         assert agreement.covers("€")  # in none of the classes, to anybody
@@ -280,7 +282,7 @@ def test_a_batch_goes_to_the_kernel_but_for_the_texts_that_it_does_not_cover(
     small = tokbench.train(["wörld " * 9], backend="bpe", vocab_size=262, special_tokens=["<s>"])
     small.save(tmp_path / "small")
     tokenizer = tokbench.load(tmp_path / "small" / "tokenizer.json")
-    assert isinstance(tokenizer, ExactBpe)
+    assert isinstance(tokenizer, NativeBpeWithFallback)
     covered = tokenizer._agreement.covers
     monkeypatch.setattr(
         tokenizer, "_agreement", SimpleNamespace(covers=lambda text: "!" not in text and covered(text))

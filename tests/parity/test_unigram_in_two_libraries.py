@@ -19,7 +19,8 @@ from support.sentencepiece_models import scored, training_text, unknown, written
 from support.texts import bundled_texts
 
 import tokbench
-from tokbench.convert.targets import Source, target_named
+from tokbench.convert.conversion import Source
+from tokbench.convert.target import target_named
 from tokbench.errors import TrainingError
 from tokbench.formats.sentencepiece.charsmap import rules_of
 from tokbench.formats.sentencepiece.charsmap_json import normalization_of

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.descriptions import trained
 from support.texts import texts
 
-from tokbench.convert.targets import Source
+from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.errors import ModelFormatError, UnknownIdError
 from tokbench.formats.tokbin import Kind, Model, Texts, TokbinFile

@@ -83,7 +83,7 @@ def _vocabulary() -> dict[str, int]:
 
 
 @given(text=texts, again=texts, options=st.fixed_dictionaries(dict.fromkeys(_SWITCHES, st.booleans())))
-def test_the_words_of_stretches_are_those_of_the_text(
+def test_the_words_of_the_parts_are_those_of_the_text(
     text: str, again: str, options: dict[str, bool]
 ) -> None:
     config = WordPieceConfig(**options)  # type: ignore[arg-type]

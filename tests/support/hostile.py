@@ -27,7 +27,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 import tokbench
 from support.mutations import mutated, mutated_json
-from tokbench.convert.targets import Source
+from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make as make_tokbin
 from tokbench.errors import TokbenchError
 from tokbench.formats.tokbin.layout import ENTRY, HEADER, LENGTH, filled

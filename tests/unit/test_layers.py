@@ -21,7 +21,8 @@ PACKAGE = Path(tokbench.__file__).parent
 # Each part imports from those before it, and from itself. A new part gets its place here.
 ORDER = [
     "errors", "files", "native", "core", "registry", "config", "corpus", "metrics", "formats", "store",
-    "libraries", "backends", "opening", "evaluation", "shards", "convert", "workbench", "bench", "render", "cli",
+    "libraries", "backends", "opening", "evaluation", "shards", "convert", "lint",
+    "workbench", "bench", "render", "cli",
 ]  # fmt: skip
 
 RENDER_IMPORTS = {"core", "errors", "evaluation", "metrics", "workbench"}

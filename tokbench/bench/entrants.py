@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench.bench.runner import runner_of
-from tokbench.convert.targets import Source
+from tokbench.convert.conversion import Source
 from tokbench.core.descriptions import DescribesItself
 from tokbench.errors import ConversionError
 

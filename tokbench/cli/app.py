@@ -21,6 +21,7 @@ from tokbench.cli import (
     convert,
     count,
     inspect,
+    lint,
     listings,
     report,
     shards,
@@ -203,6 +204,17 @@ _add(
     examples=[
         "check -t mine corpora/ --min bytes_per_token=3.5 --max unk_rate=0",
         "check -t mine corpora/ --baseline saved.json --tolerance 1%",
+    ],
+)
+_add(
+    "lint",
+    lint.lint,
+    summary="Find what is wrong with a tokenizer.",
+    examples=[
+        "lint -t tokenizer.json",
+        "lint -t mine docs/ --select vocabulary --json",
+        "lint -t mine --reference original --fail-on warning --sarif lint.sarif",
+        "lint --explain bidi-in-token",
     ],
 )
 _add(

@@ -61,7 +61,7 @@ def bounds(incomplete: str) -> list[str]:
 
 def formats(incomplete: str) -> list[str]:
     """The formats to convert to."""
-    from tokbench.convert.targets import TARGETS
+    from tokbench.convert.target import TARGETS
 
     return _beginning(incomplete, TARGETS)
 

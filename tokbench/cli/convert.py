@@ -88,7 +88,8 @@ def convert(
 ) -> None:
     """Convert a tokenizer to the format of another tool: proved on many texts before it is written."""
     import tokbench.workbench.convert as conversion
-    from tokbench.errors import ConfigError, ProofError
+    from tokbench.convert.proof import ProofError
+    from tokbench.errors import ConfigError
     from tokbench.render.console import make_console, print_json
     from tokbench.render.conversion import render_conversion
     from tokbench.render.progress import showing_progress

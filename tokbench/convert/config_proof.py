@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.convert.chat_templates import rendered_differently
 from tokbench.convert.disagreement import Disagreement
-from tokbench.convert.proof import ProofResult
-from tokbench.errors import ProofError
+from tokbench.convert.proof import ProofError, ProofResult
 from tokbench.formats.tokenizer_config.fields import ROLES, parse_generation_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 Fact = tuple[str, object, object]

@@ -17,7 +17,7 @@ from tokbench.convert.proof_texts import DOMAIN, corpus_texts, generated_texts, 
 from tokbench.convert.shrinking import shrink
 from tokbench.core.interfaces import no_progress
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import UnknownIdError
+from tokbench.errors import ConversionError, UnknownIdError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -115,6 +115,20 @@ class ProofResult:
             "tolerated": self.tolerated,
             "disagreement": None if self.disagreement is None else self.disagreement.to_json(),
         }
+
+
+class ProofError(ConversionError):
+    """A conversion that was made and found not to be exact: nothing was written.
+
+    Attributes:
+        proof: the `ProofResult` with the smallest text that differs.
+    """
+
+    exit_code = 3
+
+    def __init__(self, reason: str, *, proof: ProofResult, hint: str | None = None) -> None:
+        super().__init__(reason, hint=hint)
+        self.proof = proof
 
 
 def peer_of(tokenizer: Tokenizer, *, name: str | None = None) -> Peer:

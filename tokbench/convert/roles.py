@@ -16,7 +16,7 @@ from tokbench.formats.tokenizer_config.fields import (
 from tokbench.formats.tokenizer_config.files import with_special_tokens
 
 if TYPE_CHECKING:
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
 
 _OF_BERT = {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"}
 _OF_SENTENCEPIECE = ("bos", "eos", "pad")

@@ -16,8 +16,8 @@ from tokbench.formats.sentencepiece.unigram_scores import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.convert.conversion import Source
     from tokbench.convert.proof import Peer
-    from tokbench.convert.targets import Source
     from tokbench.formats.sentencepiece.model import ModelPiece
 
 _DIFFERENT = "SentencePiece adds up scores in single precision, tokenizers in double"

@@ -115,7 +115,7 @@ class BaseTokenizer(PlainUse, ABC):
         return Encoded(ids=flat, offsets=offsets)
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
-        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+        """The tokens of a text with their bytes and spans; its ids are those of `encode`."""
         utf8(text)
         tokens: list[Token] = []
         offset = 0

@@ -1,4 +1,4 @@
-"""What a tokenizer and a backend are, as Protocols; optional powers are Protocols of their own.
+"""What a tokenizer and a backend are, as Protocols; optional capabilities are Protocols of their own.
 
 Nothing here imports a tokenizer library, and no code outside `backends` knows more of a
 tokenizer than what stands here.
@@ -81,7 +81,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class EncodedSpans:
-    """The tokens of many texts in arrays, with their places.
+    """The tokens of many texts in arrays, with their spans.
 
     Attributes:
         encoded: the ids, and which of them are whose.
@@ -161,7 +161,7 @@ class Tokenizer(Protocol):
         """The ids of many texts, in arrays; `threads=None` takes every processor."""
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
-        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+        """The tokens of a text with their bytes and spans; its ids are those of `encode`."""
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids. Raises `UnknownIdError`."""
@@ -377,7 +377,7 @@ class SupportsSpans(Protocol):
     """
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts in arrays: the ids, places and kinds that `segment` gives."""
+        """The tokens of many texts in arrays: the ids, spans and kinds that `segment` gives."""
 
 
 @runtime_checkable

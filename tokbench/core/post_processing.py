@@ -1,6 +1,6 @@
 """From the ids of texts to what a model gets: cut, put into the template, filled up.
 
-The law of what `tokenizers` calls post-processing, in its order: truncation comes first and leaves
+The rules of what `tokenizers` calls post-processing, in its order: truncation comes first and leaves
 room for the template's tokens, padding comes last.
 """
 

@@ -42,7 +42,7 @@ def sample_ids(tokenizer: Tokenizer, text: str, sampling: Sampling, *, special: 
     if not isinstance(tokenizer, SupportsSampling):
         info = tokenizer.info
         raise ConfigError(
-            f"{info.name!r} ({info.backend}) does not have the power SupportsSampling, which --dropout needs",
+            f"{info.name!r} ({info.backend}) cannot sample segmentations, which --dropout needs",
             hint="leave out --dropout, or name a BPE or Unigram tokenizer",
         )
     return tokenizer.sample(text, seed=sampling.seed, alpha=sampling.dropout)

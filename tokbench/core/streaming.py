@@ -23,8 +23,8 @@ class StreamingDecoder:
     are held back. Where an entry's text depends on those before it (the space that SentencePiece puts before a
     text, the "##" of WordPiece), it is decoded behind a few of them: those with which the text has begun, the
     latest special token and what has begun behind it, and the entry before. Where it may depend on what
-    follows, as under decoders that tokbench does not know, everything comes at the end: `Tokenizer.decode` is
-    the law.
+    follows, as under decoders that tokbench does not know, everything comes at the end. `Tokenizer.decode` defines
+    the result.
 
     >>> from tokbench.backends.baseline import ByteBackend
     >>> tokenizer = ByteBackend().train([], ByteBackend.config_type())

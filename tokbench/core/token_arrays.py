@@ -1,7 +1,6 @@
-"""The tokens of many texts in arrays, with their places: from every tokenizer, fast where it has the power.
+"""The tokens of many texts in arrays, with their spans: from every tokenizer, fast where it implements `SupportsSpans`.
 
-What tokenizers share that place tokens in bulk is here too. All of it is held to `segment`, which
-is the law.
+Helpers for tokenizers that compute spans in bulk are here too. `segment` defines the result.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ _BLOCK = 1 << 16
 
 
 def encode_spans(tokenizer: Tokenizer, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-    """The tokens of many texts in arrays: the ids, places and kinds that `segment` gives.
+    """The tokens of many texts in arrays: the ids, spans and kinds that `segment` gives.
 
     Args:
-        tokenizer: any; one without the power `SupportsSpans` segments text by text.
+        tokenizer: any; without `SupportsSpans` it segments text by text.
         texts: nothing in them is a special token.
         threads: None takes every processor; the result does not depend on it.
 
@@ -149,7 +148,7 @@ def _interleaved(
     return values
 
 
-def running_places(
+def tiled_spans(
     offsets: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where tokens begin and end that stand side by side, counted from the beginning of each text.
@@ -177,24 +176,24 @@ def offsets_of(counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     return offsets
 
 
-def places_of(firsts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places in several stretches of an array, one stretch after another.
+def range_indices(firsts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The indices in several ranges of an array, one range after another.
 
     Args:
-        firsts: where each stretch begins.
+        firsts: where each range begins.
         counts: how long it is.
 
-    >>> places_of(np.array([7, 2]), np.array([2, 3])).tolist()
+    >>> range_indices(np.array([7, 2]), np.array([2, 3])).tolist()
     [7, 8, 2, 3, 4]
     """
     edges = offsets_of(counts)
     return np.repeat(firsts - edges[:-1], counts) + np.arange(edges[-1])
 
 
-def byte_places(text: str) -> NDArray[np.int64]:
+def character_offsets(text: str) -> NDArray[np.int64]:
     """Where each character of a text begins in its UTF-8, and where the text ends.
 
-    >>> byte_places("aé€").tolist()
+    >>> character_offsets("aé€").tolist()
     [0, 1, 3, 6]
     """
     if text.isascii():
@@ -235,18 +234,18 @@ class PieceTable:
         >>> PieceTable.of([b"a", b"bc"]).joined(np.array([1, 0, 1], np.uint32))
         b'bcabc'
         """
-        # In blocks: what is computed for each byte takes eight times its place.
+        # In blocks: what is computed for each byte takes eight times as much memory.
         return b"".join(self._block(ids[first : first + _BLOCK]) for first in range(0, len(ids), _BLOCK))
 
     def _block(self, ids: NDArray[np.uint32]) -> bytes:
-        places = places_of(self.offsets[ids], self.sizes[ids])
+        places = range_indices(self.offsets[ids], self.sizes[ids])
         return bytes(np.frombuffer(self.data, np.uint8)[places])
 
 
 class TiledSpans(EncodedSpans):
     """Tokens of the kind NORMAL whose bytes are those of their text, one behind another.
 
-    Their places follow from that, and are found when they are asked for.
+    Their spans follow from that, and are computed when first used.
 
     >>> spans = TiledSpans(Encoded(np.array([1, 0, 1], np.uint32), np.array([0, 2, 3])), PieceTable.of([b"a", b"bc"]))
     >>> spans.starts.tolist(), spans.stops.tolist()
@@ -270,18 +269,18 @@ class TiledSpans(EncodedSpans):
         return table
 
     @cached_property
-    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return running_places(self.encoded.offsets, self.pieces.sizes[self.encoded.ids])
+    def _bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return tiled_spans(self.encoded.offsets, self.pieces.sizes[self.encoded.ids])
 
     @property
     def starts(self) -> NDArray[np.int64]:
         """int64[N], where each token begins in its own text."""
-        return self._places[0]
+        return self._bounds[0]
 
     @property
     def stops(self) -> NDArray[np.int64]:
         """int64[N], where it ends."""
-        return self._places[1]
+        return self._bounds[1]
 
     @property
     def kinds(self) -> NDArray[np.uint8]:

@@ -91,7 +91,7 @@ class TiktokenTokenizer(SaveableTokenizer):
             start += len(piece)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their places, in arrays. Raises `TextError`, `ConfigError`."""
+        """The tokens of many texts with their spans, in arrays. Raises `TextError`, `ConfigError`."""
         from tokbench.core.token_arrays import TiledSpans
 
         return TiledSpans(self.encode_batch(texts, threads=threads), self._piece_table)

@@ -1,4 +1,4 @@
-"""The kernel's twin in Python, for installs without a compiler: `reference.py`, added up by group."""
+"""The kernel in Python, for installs without a compiler: `reference.py`, added up by group."""
 
 from __future__ import annotations
 
@@ -238,4 +238,4 @@ def _check_spans(starts: NDArray[np.int64], stops: NDArray[np.int64], *, size: i
     if starts[0] < 0 or stops[-1] > size or (starts > stops).any():
         raise ValueError("a token lies outside its document")
     if (np.diff(starts) < 0).any() or (np.diff(stops) < 0).any():
-        raise ValueError("the places of tokens decrease")
+        raise ValueError("the spans of tokens decrease")

@@ -1,4 +1,4 @@
-"""Which measuring kernel runs: the compiled one, or its twin in Python.
+"""Which counting kernel runs: the compiled one, or the Python fallback.
 
 Both offer one class, `Measurer`; `tokbench.native.kernel_choice` chooses.
 """

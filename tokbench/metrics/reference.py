@@ -1,4 +1,4 @@
-"""Measuring by the textbook: the law that the compiled kernel is held to.
+"""Counting by the textbook: the definition that the compiled kernel must equal.
 
 Read it top to bottom. A document falls into characters; characters make up runs (words,
 numbers, identifiers, operators, indentations); the tokens are asked how they stand to each

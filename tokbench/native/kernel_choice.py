@@ -1,4 +1,4 @@
-"""Compiled modules and their twins in Python: which of the two runs, and what the user is told of it.
+"""Whether a compiled module or its Python fallback runs, and what the user is told of it.
 
 The environment variable TOKBENCH_KERNEL chooses: "auto" (the compiled one where it is installed,
 the default), "native" (an error where it is not), "python".
@@ -40,7 +40,7 @@ def chosen_module(*, compiled: str, fallback: str) -> tuple[str, ModuleType]:
 
     Args:
         compiled: the module's full name.
-        fallback: that of its twin.
+        fallback: the full name of its Python fallback.
 
     Returns:
         "native" or "python", and the module.

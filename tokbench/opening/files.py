@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import ModelFormatError, StoreError
 from tokbench.files.untrusted import decode_text, first_repeated, load_strict_json, open_regular, read_regular
 from tokbench.opening.compressed import compression_in, unpacked, unpacked_head
-from tokbench.opening.stand_ins import refuse_stand_in
+from tokbench.opening.placeholders import refuse_placeholder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def read_file(path: Path, *, limit: int = MAX_FILE_BYTES) -> bytes:
     data = _read_file(path, limit=limit)
     compression = compression_in(data[:_MAGIC_BYTES])
     data = data if compression is None else unpacked(path, compression, limit=limit)
-    refuse_stand_in(path, data[:_HEAD_BYTES])
+    refuse_placeholder(path, data[:_HEAD_BYTES])
     return data
 
 
@@ -61,7 +61,7 @@ def read_head(path: Path, size: int = _HEAD_BYTES) -> bytes:
     head = _read_head(path, size)
     compression = compression_in(head)
     head = head if compression is None else unpacked_head(path, compression, size=size)
-    refuse_stand_in(path, head)
+    refuse_placeholder(path, head)
     return head
 
 

@@ -15,9 +15,9 @@ from tokbench.errors import ModelFormatError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotProvableError, added_tokens
+from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotNativeError, added_tokens
 
-__all__ = ["DocumentBpe", "NotProvableError", "byte_level_bpe", "check_bpe", "document_bpe", "merge_pairs"]
+__all__ = ["DocumentBpe", "NotNativeError", "byte_level_bpe", "check_bpe", "document_bpe", "merge_pairs"]
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,13 +47,13 @@ def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLeve
         path: what error messages call it.
 
     Raises:
-        NotProvableError: it does something that our kernel does not, or not in provably the same way.
+        NotNativeError: it does something that our kernel does not, or not in provably the same way.
         ModelFormatError: its vocabulary and merges contradict one another.
     """
     found = document_bpe(document, path=path)
     found.added.check_found()
     if found.bpe.pattern_name == "custom":
-        raise NotProvableError("its split pattern is none that our scanners know")
+        raise NotNativeError("its split pattern is none that our scanners know")
     return found.bpe
 
 
@@ -65,7 +65,7 @@ def document_bpe(document: Mapping[str, Any], *, path: Path | str) -> DocumentBp
         path: what error messages call it.
 
     Raises:
-        NotProvableError: its ids are not those of splitting by one pattern and merging.
+        NotNativeError: its ids are not those of splitting by one pattern and merging.
         ModelFormatError: its vocabulary and merges contradict one another.
     """
     model = document["model"]
@@ -138,42 +138,42 @@ def _not_two_pieces(merge: object, place: str) -> ModelFormatError:
 
 def _check_model(model: Mapping[str, Any]) -> None:
     if (model.get("type") or "BPE") != "BPE" or "merges" not in model:
-        raise NotProvableError(
+        raise NotNativeError(
             f"our kernel runs byte-level BPE, and this is {model.get('type') or 'something else'}"
         )
     if model.get("dropout"):
-        raise NotProvableError("it drops merges at random")
+        raise NotNativeError("it drops merges at random")
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
-            raise NotProvableError(f"its pieces carry the {key.replace('_', ' ')} {model[key]!r}")
+            raise NotNativeError(f"its pieces carry the {key.replace('_', ' ')} {model[key]!r}")
 
 
 def _pattern(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str, str | None]:
     """The name and text of the pattern that a pre-tokenizer splits by."""
     steps = _steps(pre_tokenizer, "pretokenizers")
     if not any(step.get("type") == "ByteLevel" for step in steps):
-        raise NotProvableError("its pre-tokenizer does not make bytes of the text")
+        raise NotNativeError("its pre-tokenizer does not make bytes of the text")
     if steps[-1].get("type") != "ByteLevel":
-        raise NotProvableError(f"it splits in several steps ({_kinds(steps)})")
+        raise NotNativeError(f"it splits in several steps ({_kinds(steps)})")
     *before, byte_level = steps
     if byte_level.get("add_prefix_space"):
-        raise NotProvableError("it puts a space before the text")
+        raise NotNativeError("it puts a space before the text")
     uses_regex = byte_level.get("use_regex", True)
     if not before:
         name = "gpt2" if uses_regex else "none"
         return name, known_pattern(name)[1]
     if len(before) > 1 or uses_regex or before[0].get("type") != "Split":
-        raise NotProvableError(f"it splits in several steps ({_kinds(steps)})")
+        raise NotNativeError(f"it splits in several steps ({_kinds(steps)})")
     return _split_pattern(before[0])
 
 
 def _split_pattern(split: Mapping[str, Any]) -> tuple[str, str]:
     behavior = (split.get("behavior"), bool(split.get("invert")))
     if behavior not in {("Isolated", False), ("Removed", True)}:
-        raise NotProvableError(f"its split is {behavior[0]}{', inverted' if behavior[1] else ''}")
+        raise NotNativeError(f"its split is {behavior[0]}{', inverted' if behavior[1] else ''}")
     text = (split.get("pattern") or {}).get("Regex")
     if not isinstance(text, str):
-        raise NotProvableError("it splits at a text, not by a pattern")
+        raise NotNativeError("it splits at a text, not by a pattern")
     name, known = known_pattern(text)
     return name, text if known is None else known
 
@@ -183,7 +183,7 @@ def _normalization(normalizer: Mapping[str, Any] | None) -> str | None:
     kinds = [step.get("type") for step in steps]
     if kinds in ([], ["NFC"]):
         return "nfc" if kinds else None
-    raise NotProvableError(f"it normalises the text ({_kinds(steps)})")
+    raise NotNativeError(f"it normalises the text ({_kinds(steps)})")
 
 
 def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
@@ -191,18 +191,18 @@ def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
     try:
         found = parse_post_processing(document)
     except UnknownPostProcessingError as error:
-        raise NotProvableError(str(error)) from None
+        raise NotNativeError(str(error)) from None
     if found.truncation is not None:
         written = max(template_size(found.template, pair=pair) for pair in (False, True))
         if found.truncation.max_length - written <= found.truncation.stride:
-            raise NotProvableError("it cuts texts to fewer tokens than its template and stride need")
+            raise NotNativeError("it cuts texts to fewer tokens than its template and stride need")
     return found
 
 
 def _check_ends(document: Mapping[str, Any]) -> None:
     decoder = document.get("decoder")
     if decoder is None or decoder.get("type") != "ByteLevel":
-        raise NotProvableError("its decoder does more, or less, than join bytes")
+        raise NotNativeError("its decoder does more, or less, than join bytes")
 
 
 def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[bytes | None, ...]:
@@ -214,10 +214,10 @@ def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[byte
         try:
             tokens[id] = from_byte_level(piece)
         except ValueError:
-            raise NotProvableError(f"its entry {piece!r} is not in the byte-level alphabet") from None
+            raise NotNativeError(f"its entry {piece!r} is not in the byte-level alphabet") from None
     present = {token for token in tokens if token is not None and len(token) == 1}
     if len(present) != 256:
-        raise NotProvableError(f"it has no entry for {256 - len(present)} of the 256 bytes")
+        raise NotNativeError(f"it has no entry for {256 - len(present)} of the 256 bytes")
     return tuple(tokens)
 
 
@@ -228,7 +228,7 @@ def _merges(
     vocab = model["vocab"]
     pairs = merge_pairs(model, path=path)
     if len(set(pairs)) != len(pairs):
-        raise NotProvableError("a merge comes twice in its list")
+        raise NotNativeError("a merge comes twice in its list")
     return tuple(
         (vocab[left], vocab[right], vocab[left + right])
         for left, right in pairs

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.interfaces import Encoded, EncodedSpans
     from tokbench.core.tokens import Token
-    from tokbench.opening.unicode_agreement import CharacterAgreement
+    from tokbench.opening.unicode_agreement import UnicodeAgreement
 
 
-class ExactBpe(BpeTokenizer):
+class NativeBpeWithFallback(BpeTokenizer):
     """A tokenizer that gives its library's ids for every text, and is our kernel wherever that can be.
 
     A text with a character that the library and the kernel put into different classes goes to the
     library, which is opened when the first such text comes.
     """
 
-    _agreement: CharacterAgreement
+    _agreement: UnicodeAgreement
     _open_library: Callable[[], SaveableTokenizer]
     _library: SaveableTokenizer | None = None
 
@@ -41,9 +41,9 @@ class ExactBpe(BpeTokenizer):
         *,
         name: str,
         kernel: Kernel,
-        agreement: CharacterAgreement,
+        agreement: UnicodeAgreement,
         library: Callable[[], SaveableTokenizer],
-    ) -> ExactBpe:
+    ) -> NativeBpeWithFallback:
         """A tokenizer of a description.
 
         Args:

@@ -12,7 +12,7 @@ from tokbench.errors import ModelFormatError, StoreError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening.compressed import SUFFIXES, plain_name
 from tokbench.opening.files import is_packed, read_file, read_head
-from tokbench.opening.snapshots import model_of_snapshot, snapshot_in
+from tokbench.opening.hub_cache import cached_folder, cached_model_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -62,7 +62,7 @@ class Source:
         main = self.files[0] if self.files else self.path
         if self.path.is_dir() or main.name.partition(".")[0] in _NAMES_EVERY_MODEL_HAS:
             folder = self.path if self.path.is_dir() else main.parent
-            return model_of_snapshot(folder) or folder.resolve().name or main.stem
+            return cached_model_name(folder) or folder.resolve().name or main.stem
         return self.path.name.partition(".")[0] or self.path.name
 
 
@@ -76,7 +76,7 @@ def recognise(path: Path) -> Source:
     if store.is_saved_tokenizer(path):
         return Source(Format.SAVED, path, ())
     if path.is_dir():
-        return _recognise_folder(snapshot_in(path))
+        return _recognise_folder(cached_folder(path))
     if not path.exists():
         raise StoreError(f"there is no file or folder {path}", hint="`tokbench list` shows what there is")
     return _recognise_file(path)

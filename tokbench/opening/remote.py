@@ -81,7 +81,7 @@ def _open_tiktoken(name: str, request: OpenRequest) -> Opened:
 
 
 def _open_hub(name: str, request: OpenRequest) -> Opened:
-    from tokbench.opening import open_found
+    from tokbench.opening.open import open_found
 
     try:
         from huggingface_hub import snapshot_download

@@ -17,8 +17,8 @@ from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import Opened
-from tokbench.opening.sentinels import with_sentinels
-from tokbench.opening.templates import template_beside
+from tokbench.opening.sentencepiece_template import template_beside
+from tokbench.opening.t5_extra_ids import with_extra_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def open_pieces(
     _check_whole(proto, source.files[0])
     pieces = tokenizer.model.pieces
     texts = {piece.text for piece in pieces}
-    config = with_sentinels(source.config, folder=source.files[0].parent, pieces=texts)
+    config = with_extra_ids(source.config, folder=source.files[0].parent, pieces=texts)
     source = replace(source, config=config)
     whole, contradictions = extended(proto, config, pieces=pieces)
     if source.format is Format.SENTENCEPIECE:

@@ -21,7 +21,7 @@ from tokbench.opening.patterns import known_pattern
 from tokbench.opening.request import Opened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import tiktoken
@@ -174,17 +174,19 @@ def open_encoding(encoding: tiktoken.Encoding, *, source: Source, request: OpenR
     )
 
 
-def _native(description: ByteLevelBpe, *, name: str, library: object) -> Tokenizer:
+def _native(description: ByteLevelBpe, *, name: str, library: Callable[[], TiktokenTokenizer]) -> Tokenizer:
     from tokbench.backends.bpe.kernel import current_kernel
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
-    from tokbench.opening.native_with_fallback import ExactBpe
-    from tokbench.opening.unicode_agreement import CharacterAgreement, tiktoken_members
+    from tokbench.opening.native_with_fallback import NativeBpeWithFallback
+    from tokbench.opening.unicode_agreement import UnicodeAgreement, tiktoken_members
 
     kernel = current_kernel()
     if description.normalization is not None:  # no library does both, so our definition is the law
         return BpeTokenizer.from_description(description, name=name, kernel=kernel)
-    agreement = CharacterAgreement(tiktoken_members, kernel=kernel.name, nfc=False)
-    return ExactBpe.build(description, name=name, kernel=kernel, agreement=agreement, library=library)  # type: ignore[arg-type]
+    agreement = UnicodeAgreement(tiktoken_members, kernel=kernel.name, nfc=False)
+    return NativeBpeWithFallback.build(
+        description, name=name, kernel=kernel, agreement=agreement, library=library
+    )
 
 
 def _against_native(pattern_name: str) -> str | None:

@@ -10,7 +10,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.added_tokens import completed
 from tokbench.opening.files import parse_json, read_file
-from tokbench.opening.native_bpe import NotProvableError, byte_level_bpe, check_bpe, merge_pairs
+from tokbench.opening.native_bpe import NotNativeError, byte_level_bpe, check_bpe, merge_pairs
 from tokbench.opening.request import Opened
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _description(
     """The document as our kernel runs it, or None, and why."""
     try:
         description = byte_level_bpe(document, path=path)
-    except NotProvableError as error:
+    except NotNativeError as error:
         return None, str(error)
     if dict(description.special_tokens) != dict(library.info.special_tokens):
         return None, "the library gives its special tokens other ids"
@@ -94,14 +94,14 @@ def _description(
 
 def _native(description: ByteLevelBpe, name: str, library: HuggingFaceTokenizer) -> Any:
     from tokbench.backends.bpe.kernel import current_kernel
-    from tokbench.opening.native_with_fallback import ExactBpe
-    from tokbench.opening.unicode_agreement import CharacterAgreement, tokenizers_members
+    from tokbench.opening.native_with_fallback import NativeBpeWithFallback
+    from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
     kernel = current_kernel()
-    agreement = CharacterAgreement(
+    agreement = UnicodeAgreement(
         tokenizers_members, kernel=kernel.name, nfc=description.normalization == "nfc"
     )
-    return ExactBpe.build(
+    return NativeBpeWithFallback.build(
         description, name=name, kernel=kernel, agreement=agreement, library=partial(_itself, library)
     )
 

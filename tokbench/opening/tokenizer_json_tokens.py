@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 
-class NotProvableError(Exception):
+class NotNativeError(Exception):
     """Why a document is left to its library."""
 
 
@@ -38,17 +38,17 @@ class AddedTokens:
         return {**self.special, **self.everywhere}
 
     def check_found(self) -> None:
-        """Raise `NotProvableError` unless all are special, and found as our kernel finds them."""
+        """Raise `NotNativeError` unless all are special, and found as our kernel finds them."""
         if self.in_two_passes:
-            raise NotProvableError("it looks for its added tokens in two passes")
+            raise NotNativeError("it looks for its added tokens in two passes")
         for text in self.everywhere:
-            raise NotProvableError(f"it finds the added token {text!r} in every text")
+            raise NotNativeError(f"it finds the added token {text!r} in every text")
         for text, flags in self.flags.items():
             if flags.single_word:
-                raise NotProvableError(f"its added token {text!r} has the flag single_word")
+                raise NotNativeError(f"its added token {text!r} has the flag single_word")
         strips = any(flags.lstrip or flags.rstrip for flags in self.flags.values())
         if strips and any(text != text.strip() for text in self.all):
-            raise NotProvableError("one added token takes the white space with which another begins or ends")
+            raise NotNativeError("one added token takes the white space with which another begins or ends")
 
 
 def added_tokens(
@@ -62,20 +62,20 @@ def added_tokens(
         normalization: what is done to a text before, or None.
 
     Raises:
-        NotProvableError: their ids, or where they are found, are not what the list says.
+        NotNativeError: their ids, or where they are found, are not what the list says.
     """
     ids: dict[str, int] = {}
     for token in added:
         content = token["content"]
         if normalization is not None and token.get("normalized"):
-            raise NotProvableError(f"its added token {content!r} is looked for in the normalised text")
+            raise NotNativeError(f"its added token {content!r} is looked for in the normalised text")
         if content in ids or len(content) < 2:
-            raise NotProvableError(f"its added token {content!r} comes twice, or is a letter")
+            raise NotNativeError(f"its added token {content!r} comes twice, or is a letter")
         if JoinedPieces(byte_level=True).bytes_of(content) != content.encode():
-            raise NotProvableError(f"its added token {content!r} is decoded as other bytes")
+            raise NotNativeError(f"its added token {content!r} is decoded as other bytes")
         given = _given_id(content, vocab, ids)
         if token["id"] != given:
-            raise NotProvableError(
+            raise NotNativeError(
                 f"its added token {content!r} says the id {token['id']}, and the library gives it {given}"
             )
         ids[content] = given

@@ -35,7 +35,7 @@ _CLASS_OF_CATEGORY = {
 _NUM_CODE_POINTS = 0x110000
 
 
-class CharacterAgreement:
+class UnicodeAgreement:
     """Tells of texts whether every character in them is the same to a library as to the kernel.
 
     Args:

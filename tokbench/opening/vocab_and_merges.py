@@ -10,7 +10,6 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.opening.bare_vocabularies import SPECIAL_LOOK, byte_level_document, dumped
 from tokbench.opening.files import decode_text, parse_json, read_file
 from tokbench.opening.known_ranks import likely_pattern
 from tokbench.opening.merges_txt import (
@@ -33,6 +32,7 @@ from tokbench.opening.tokenizer_classes import (
     refuse_rules,
 )
 from tokbench.opening.tokenizer_json import check_vocabulary, open_document
+from tokbench.opening.vocab_txt import SPECIAL_LOOK, byte_level_document, dumped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

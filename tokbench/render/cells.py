@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import visible
 
 NONE = "–"
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.core.plurals import counted
-from tokbench.render.glyphs import spelled
+from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.layout import print_rows
-from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +105,7 @@ def _outcome(outcome: object, pieces: tuple[bytes, ...], *, start: int) -> Text:
 
 
 def _spelled(data: bytes) -> str:
-    return "".join(glyph.text for glyph in spelled(data))
+    return text_of(spelled(data))
 
 
 def _shortened(text: str) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from tokbench.render.glyphs import visible
 from tokbench.render.layout import plain_table, print_table
-from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted
 from tokbench.metrics.bootstrap import FEWEST_UNITS
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -187,13 +187,23 @@ def byte_glyphs(data: bytes) -> tuple[Glyph, ...]:
     return tuple(sign(f"⟨0x{byte:02X}⟩", ends_line=byte == ord("\n")) for byte in data)
 
 
-def visible(text: str) -> str:
-    r"""A text made visible, for names and messages.
+def text_of(glyphs: Iterable[Glyph]) -> str:
+    r"""What glyphs look like side by side.
 
-    >>> visible("a\x1b[31m\u202eb")
-    'a␛[31m⟨RLO⟩b'
+    >>> text_of(spelled(b"to be\xc3"))
+    'to·be⟨C3⟩'
     """
-    return "".join(glyph.text for glyph in glyphs_of(text.encode(errors="surrogatepass")))
+    return "".join(glyph.text for glyph in glyphs)
+
+
+def visible(text: str) -> str:
+    r"""A name or a message in which nothing is hidden; spaces stay spaces.
+
+    >>> visible("my \x1b[31m\u202efile")
+    'my ␛[31m⟨RLO⟩file'
+    """
+    words = text.split(" ")
+    return " ".join(text_of(glyphs_of(word.encode(errors="surrogatepass"))) for word in words)
 
 
 def _decoded(data: bytes) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.render.amounts import amount
+from tokbench.render.glyphs import visible
 from tokbench.render.layout import print_rows
-from tokbench.render.tables import visible
 from tokbench.workbench.inspect import PARTS
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.amounts import rate
+from tokbench.render.glyphs import visible
 from tokbench.render.layout import grid, print_table
-from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

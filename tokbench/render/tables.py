@@ -9,8 +9,7 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.amounts import amount, rate
-from tokbench.render.glyphs import spelled
-from tokbench.render.glyphs import visible as visible_word
+from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.layout import grid, plain_table, print_table
 
 if TYPE_CHECKING:
@@ -25,15 +24,6 @@ if TYPE_CHECKING:
     from tokbench.workbench.doctor import DoctorResult
     from tokbench.workbench.list import ListResult
     from tokbench.workbench.train import TrainResult
-
-
-def visible(text: str) -> str:
-    r"""A label in which nothing is hidden but spaces stay spaces.
-
-    >>> visible("my \x1b[31m file")
-    'my ␛[31m file'
-    """
-    return " ".join(map(visible_word, text.split(" ")))
 
 
 _BOLD = "bold"
@@ -96,8 +86,7 @@ def _time(result: TrainResult) -> str:
 
 
 def _pieces(pieces: Iterable[bytes]) -> Text:
-    shown = ("".join(glyph.text for glyph in spelled(piece)) for piece in pieces)
-    return Text("  ").join(Text(piece) for piece in shown)
+    return Text("  ").join(Text(text_of(spelled(piece))) for piece in pieces)
 
 
 def render_source(source: str, *, console: Console) -> None:

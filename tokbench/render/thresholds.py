@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

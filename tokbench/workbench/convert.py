@@ -13,22 +13,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokbench.convert.conversion import Source
 from tokbench.convert.disagreement import in_words
 from tokbench.convert.post_processing import as_document, post_processing_of
-from tokbench.convert.proof import ProofResult, peer_of, prove
-from tokbench.convert.targets import ROLES, Source, target_named
+from tokbench.convert.proof import ProofError, ProofResult, peer_of, prove
+from tokbench.convert.target import target_named
 from tokbench.core.descriptions import DescribesItself
 from tokbench.core.interfaces import no_progress
 from tokbench.core.near_names import meant
 from tokbench.core.post_processing import NOTHING
-from tokbench.errors import ConfigError, ConversionError, ProofError, StoreError, TokbenchError
+from tokbench.errors import ConfigError, ConversionError, StoreError, TokbenchError
 from tokbench.files.atomic_file import write_file
 from tokbench.files.atomic_folder import write_folder
+from tokbench.formats.tokenizer_config.fields import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.convert.targets import Product, Target
+    from tokbench.convert.conversion import Product
+    from tokbench.convert.target import Target
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.interfaces import Progress, Tokenizer
 
@@ -107,7 +110,7 @@ def convert(
 
     Args:
         tokenizer: any.
-        to: a name of `tokbench.convert.targets.TARGETS`.
+        to: a name of `tokbench.convert.target.TARGETS`.
         out: the file to write, or the folder for a format of several files.
         overwrite: whether to replace what is there; a folder only if all in it is what would be written.
         roles: role ("bos", "eos", …) → special token, for formats that know roles; before those that the

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.interfaces import Progress, Tokenizer, TokenizerInfo
-    from tokbench.opening import Opened
+    from tokbench.opening.request import Opened
 
 
 def inspect_tokenizer(
@@ -28,7 +28,7 @@ def inspect_tokenizer(
     progress: Progress = no_progress,
 ) -> InspectResult:
     """What is found behind a name: format, files, parts, special tokens, engine. As `open_tokenizer`."""
-    from tokbench.opening import OpenRequest
+    from tokbench.opening.request import OpenRequest
 
     request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
     return inspect_opened(find_and_open(name, request, progress=progress))
@@ -216,8 +216,8 @@ def _files(opened: Opened) -> tuple[Path, ...]:
 
 def _files_beside(opened: Opened) -> tuple[Path, ...]:
     """The files that say what a tokenizer is to a model, where it does not say it itself."""
-    from tokbench.opening import Format
     from tokbench.opening.config_files import config_paths
+    from tokbench.opening.recognition import Format
 
     source = opened.source
     itself = source.format in (Format.SAVED, Format.TOKBIN, Format.GGUF)

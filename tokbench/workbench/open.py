@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tokbench.core.interfaces import Progress, Tokenizer
-    from tokbench.opening import Opened, OpenRequest
+    from tokbench.opening.request import Opened, OpenRequest
 
 
 TOKENIZERS = Path("tokenizers")
@@ -56,7 +56,7 @@ def load(
         return open_tokenizer(path, pattern=pattern, special_tokens=special_tokens, engine=engine)
     if not isinstance(path, Path):
         raise ConfigError(f"a tokenizer is opened by a path or a name, not by {path!r:.60}")
-    from tokbench.opening import open_path
+    from tokbench.opening.open import open_path
 
     return open_path(path, pattern=pattern, special_tokens=special_tokens, engine=engine)
 
@@ -80,7 +80,7 @@ def open_tokenizer(
         StoreError: nothing of that name, or it cannot be fetched.
         ModelFormatError, ConfigError: as `load`.
     """
-    from tokbench.opening import OpenRequest
+    from tokbench.opening.request import OpenRequest
 
     request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
     started = time.perf_counter()
@@ -95,7 +95,8 @@ def open_tokenizer(
 
 def find_and_open(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
     """What a name of `-t` stands for, opened; raises as `open_tokenizer`."""
-    from tokbench.opening import Format, Source, open_found, recognise
+    from tokbench.opening.open import open_found
+    from tokbench.opening.recognition import Format, Source, recognise
     from tokbench.opening.remote import is_remote, open_remote
     from tokbench.opening.saved import opened_as_saved
 

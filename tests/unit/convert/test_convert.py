@@ -16,11 +16,12 @@ from support.sentencepiece_models import variant
 
 import tokbench
 import tokbench.workbench.convert as conversion
-from tokbench.convert.proof import peer_of, prove
+from tokbench.convert.conversion import Product, Source
+from tokbench.convert.proof import ProofError, peer_of, prove
 from tokbench.convert.roles import known_roles
-from tokbench.convert.targets import TARGETS, Product, Source, Target, target_named
+from tokbench.convert.target import TARGETS, Target, target_named
 from tokbench.convert.targets.token_bytes import read_token_bytes
-from tokbench.errors import ConfigError, ConversionError, ModelFormatError, ProofError, StoreError
+from tokbench.errors import ConfigError, ConversionError, ModelFormatError, StoreError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.workbench.convert import compare, convert
 

@@ -16,14 +16,14 @@ from support.templates import BERT, ROBERTA, documented, template
 import tokbench
 import tokbench.workbench.convert as conversion
 from tokbench.convert.disagreement import in_words
-from tokbench.convert.proof import prove
+from tokbench.convert.proof import ProofError, prove
 from tokbench.convert.roles import model_config
 from tokbench.convert.targets import tokenizers as to_tokenizers
 from tokbench.convert.targets import transformers as to_transformers
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import ConfigError, ProofError
-from tokbench.opening import open_path
+from tokbench.errors import ConfigError
+from tokbench.opening.open import open_path
 from tokbench.workbench.convert import compare, convert
 
 if TYPE_CHECKING:

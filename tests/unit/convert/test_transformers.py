@@ -14,9 +14,9 @@ from support.model_folders import FOLDERS, entry, put
 
 import tokbench
 import tokbench.workbench.convert as conversion
-from tokbench.convert.proof import prove
+from tokbench.convert.proof import ProofError, prove
 from tokbench.convert.targets import transformers as target
-from tokbench.errors import ConversionError, ProofError
+from tokbench.errors import ConversionError
 from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import tokbench
 from tokbench.core.ids import check_largest_id, ids_held
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.tokenizer_json import to_byte_level
-from tokbench.opening.bare_vocabularies import byte_level_document, word_piece_document
+from tokbench.opening.vocab_txt import byte_level_document, word_piece_document
 
 if TYPE_CHECKING:
     from pathlib import Path

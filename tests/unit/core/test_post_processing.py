@@ -26,7 +26,7 @@ from tokbench.formats.post_processors import (
     spelled_template,
 )
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.opening import open_path
+from tokbench.opening.open import open_path
 
 if TYPE_CHECKING:
     from pathlib import Path

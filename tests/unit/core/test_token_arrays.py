@@ -16,11 +16,11 @@ from support.sentencepiece_models import VARIANTS, scored, unknown, variant, wri
 from support.texts import bundled_texts, characters, texts
 
 import tokbench
-from tokbench.convert.targets import Source
+from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.interfaces import EncodedSpans, SupportsSpans, TokenizerInfo
-from tokbench.core.token_arrays import KIND_NUMBERS, byte_places, divided, encode_spans, segmented
+from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, divided, encode_spans, segmented
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.errors import TextError
 from tokbench.formats.sentencepiece.model import ModelPiece, ModelType, PieceType
@@ -28,7 +28,7 @@ from tokbench.formats.tokbin import TokbinFile
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.libraries.tiktoken import TiktokenTokenizer
-from tokbench.opening.native_with_fallback import ExactBpe
+from tokbench.opening.native_with_fallback import NativeBpeWithFallback
 from tokbench.opening.tokbin import TokbinTokenizer
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ awkward_texts = st.text(st.sampled_from(AWKWARD) | characters, max_size=20)
 
 
 class Letters(BaseTokenizer):
-    """A tokenizer of somebody else, without the power: a token for each letter, one for every other character."""
+    """A tokenizer of somebody else, without `SupportsSpans`: a token for each letter, one for every other character."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -106,7 +106,7 @@ def trained(backend: str, **options: Any) -> Any:
 # The arrays
 
 
-def test_a_tokenizer_without_the_power_segments_text_by_text() -> None:
+def test_a_tokenizer_without_the_capability_segments_text_by_text() -> None:
     assert not isinstance(Letters(), SupportsSpans)
     spans = encode_spans(Letters(), ["aé", "", "b"])
     assert [ids.tolist() for ids in spans.encoded] == [[0, 26], [], [1]]
@@ -156,7 +156,7 @@ def test_texts_go_two_ways_and_come_back_in_order(batch: list[str], long: int) -
 
 @given(text=texts)
 def test_characters_have_their_places_in_bytes(text: str) -> None:
-    assert byte_places(text).tolist() == [len(text[:index].encode()) for index in range(len(text) + 1)]
+    assert character_offsets(text).tolist() == [len(text[:index].encode()) for index in range(len(text) + 1)]
 
 
 # What is fast
@@ -260,7 +260,7 @@ def test_only_what_the_kernel_does_not_cover_goes_to_the_library(
 ) -> None:
     (tmp_path / "tokenizer.json").write_bytes(DOCUMENTS["byte-level"]())
     tokenizer: Any = tokbench.load(tmp_path / "tokenizer.json")
-    assert isinstance(tokenizer, ExactBpe)
+    assert isinstance(tokenizer, NativeBpeWithFallback)
     tokenizer._agreement = SimpleNamespace(covers=lambda text: "東" not in text)
     assert_same(encode_spans(tokenizer, BATCH), segmented(tokenizer, BATCH))
     assert segmented_texts(tokenizer, BATCH, monkeypatch) == []

@@ -14,7 +14,7 @@ from support.descriptions import SPECIALS, TRAINING_TEXT, ranked, running, train
 from support.sentencepiece_models import variant
 
 import tokbench
-from tokbench.convert.targets import Source
+from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.convert.targets.tokenizers import document_of
 from tokbench.core.tokens import SpecialPolicy

@@ -12,16 +12,19 @@ from support.model_folders import TOKENS, entry, put
 from support.sentencepiece_models import scored, unknown, written
 
 import tokbench
-from tokbench.convert.targets import Source, target_named
+from tokbench.convert.conversion import Source
+from tokbench.convert.target import target_named
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
-from tokbench.opening import OpenRequest, open_found, recognise
 from tokbench.opening import known_ranks as known
+from tokbench.opening.open import open_found
+from tokbench.opening.recognition import recognise
+from tokbench.opening.request import OpenRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.opening import Opened
+    from tokbench.opening.request import Opened
 
 FIRST = len(TOKENS)
 

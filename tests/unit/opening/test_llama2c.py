@@ -18,7 +18,9 @@ from tokbench.formats.llama2c.model import looks_like_llama2c, model_of_llama2c
 from tokbench.formats.llama2c.vocabulary import EXCLUDED, Llama2cTokenizer, dump_llama2c
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.libraries.sentencepiece.models import open_model
-from tokbench.opening import Format, OpenRequest, open_found, recognise
+from tokbench.opening.open import open_found
+from tokbench.opening.recognition import Format, recognise
+from tokbench.opening.request import OpenRequest
 from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:

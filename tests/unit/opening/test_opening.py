@@ -16,15 +16,17 @@ from tokbench import SpecialPolicy, TokenKind
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.errors import ConfigError, ConversionError, StoreError, UnknownIdError
 from tokbench.formats.tokenizer_json import dump_byte_level_bpe, to_byte_level
-from tokbench.opening import Format, OpenRequest, open_found, recognise
+from tokbench.opening.open import open_found
 from tokbench.opening.patterns import known_pattern
+from tokbench.opening.recognition import Format, recognise
+from tokbench.opening.request import OpenRequest
 from tokbench.workbench.convert import convert
 from tokbench.workbench.open import open_tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.opening import Opened
+    from tokbench.opening.request import Opened
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TOKENS = [*BYTES, b"lo", b"low", b" low"]

@@ -13,7 +13,9 @@ import tokbench
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.tokenizer_json import to_byte_level
-from tokbench.opening import Opened, OpenRequest, open_found, recognise
+from tokbench.opening.open import open_found
+from tokbench.opening.recognition import recognise
+from tokbench.opening.request import Opened, OpenRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -21,7 +21,7 @@ from tokbench.errors import BackendUnavailableError
 from tokbench.evaluation.samples import Sample, draw_samples, samples_of
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.render.comparison.tables import groups_table, premiums_table, summary_table
-from tokbench.render.glyphs import visible
+from tokbench.render.glyphs import glyphs_of, text_of
 from tokbench.render.html import report, tables
 from tokbench.render.html.report import Curve, html_report
 from tokbench.render.html.samples import UNCOVERED, samples_document
@@ -319,7 +319,9 @@ def test_nothing_of_a_line_is_lost_or_hidden(comparison: Comparison, text: str) 
     ]
     whole = document_of(comparison, cut_at(text))
     [row] = rows_of(whole, 0)
-    assert "".join("".join(look[3][::2]) for look, _, _ in row) == (visible(text) or "⟨empty⟩")
+    assert "".join("".join(look[3][::2]) for look, _, _ in row) == (
+        text_of(glyphs_of(text.encode())) or "⟨empty⟩"
+    )
 
 
 def test_text_in_no_token_is_shown_as_such(comparison: Comparison) -> None:

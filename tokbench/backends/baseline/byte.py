@@ -61,7 +61,7 @@ class ByteTokenizer(SaveableTokenizer):
             yield Token(byte, bytes([byte]), Span(position, position + 1), TokenKind.NORMAL)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
         import numpy as np
 
         from tokbench.core.token_arrays import PieceTable, TiledSpans, offsets_of

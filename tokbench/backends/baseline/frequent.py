@@ -139,10 +139,10 @@ class FrequentTokenizer(SaveableTokenizer):
                 yield Token(id, data, span, TokenKind.NORMAL)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
         import numpy as np
 
-        from tokbench.core.token_arrays import KIND_NUMBERS, byte_places, offsets_of, running_places
+        from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, offsets_of, tiled_spans
 
         del threads
         for text in texts:
@@ -152,8 +152,8 @@ class FrequentTokenizer(SaveableTokenizer):
         found = map(self._part_ids.get, parts, repeat(self._unknown_id))
         ids = np.fromiter(found, np.uint32, len(parts))
         offsets = offsets_of(list(map(len, cuts)))
-        edges = byte_places("".join(texts))[offsets_of(list(map(len, parts)))]
-        starts, stops = running_places(offsets, np.diff(edges))
+        edges = character_offsets("".join(texts))[offsets_of(list(map(len, parts)))]
+        starts, stops = tiled_spans(offsets, np.diff(edges))
         kinds = np.where(ids == self._unknown_id, KIND_NUMBERS[TokenKind.UNKNOWN], 0).astype(np.uint8)
         return EncodedSpans(Encoded(ids=ids, offsets=offsets), starts, stops, kinds)
 

@@ -1,4 +1,4 @@
-"""Byte-level BPE, ours: split, count, merge, encode and decode, on a native kernel or its Python twin."""
+"""Byte-level BPE, ours: split, count, merge, encode and decode, on a native kernel or its Python fallback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kernel runs: the compiled one, or its twin in Python.
+"""Which kernel runs: the compiled one, or the Python fallback.
 
 Both offer the same things: a counter of pre-tokens, `train`, an encoder, a decoder, `split`, `read_ranks`;
 `tokbench.native.kernel_choice` chooses. TOKBENCH_SIMD names the tier in which the compiled one reads text,

@@ -1,4 +1,4 @@
-"""A regular rank file as one block of bytes: the twin of what the kernel reads it with."""
+"""A regular rank file as one block of bytes: the Python fallback of what the kernel reads it with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Byte-level BPE by the textbook: the law that every faster twin is held to.
+"""Byte-level BPE by the textbook: the definition that every faster implementation must equal.
 
 Read it top to bottom. A text is split into pre-tokens (`split_patterns.py`); a pre-token starts as
 its bytes, whose ids are their values; training merges the most frequent pair of

@@ -214,7 +214,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
             yield Token(id, piece, span if alignment is None else alignment.original(span), TokenKind.NORMAL)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
         from tokbench.core.token_arrays import divided, segmented
 
         return divided(

@@ -1,4 +1,4 @@
-"""WordPiece by the textbook: the law that the fast trainer is held to.
+"""WordPiece by the textbook: the definition that the fast trainer must equal.
 
 Read it top to bottom. A text is split into words (`words.py`). A word starts as its
 characters, those after the first marked with the prefix "##"; training joins two

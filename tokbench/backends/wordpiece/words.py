@@ -68,7 +68,7 @@ def count_words(documents: Iterable[str], config: WordPieceConfig, *, progress: 
         counted.num_bytes += len(utf8(text))
         for piece in finder.cut(text, special=SpecialPolicy.ENCODE):
             if not piece.is_special:
-                counts.update(stretches(piece.text))
+                counts.update(split_at_spaces(piece.text))
         if len(counts) > _MOST_STRETCHES:
             _add_words(counted.words, counts, splitter)
         if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
@@ -80,22 +80,22 @@ def count_words(documents: Iterable[str], config: WordPieceConfig, *, progress: 
     return counted
 
 
-def stretches(text: str) -> list[str]:
+def split_at_spaces(text: str) -> list[str]:
     """What stands between the spaces and line ends of a text.
 
-    White space ends a word and takes no part in a composition, so that the words of the stretches
+    White space ends a word and takes no part in a composition, so that the words of the parts
     are the words of the text.
 
-    >>> stretches("don't stop")
+    >>> split_at_spaces("don't stop")
     ["don't", 'stop']
     """
     return text.replace("\n", " ").split(" ")
 
 
 def _add_words(words: Counter[str], counts: Counter[str], splitter: _Splitter) -> None:
-    """Move what was counted of stretches to their words: each is normalised once, however often it occurs."""
-    for stretch, count in counts.items():
-        for word in splitter.words(stretch):
+    """Move the counts of parts to their words: each is normalised once, however often it occurs."""
+    for part, count in counts.items():
+        for word in splitter.words(part):
             words[word] += count
     counts.clear()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.bench.runner import Runner
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
 
 INSTALLED = "installed"
 """What `--peers` is by default."""

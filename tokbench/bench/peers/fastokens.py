@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
 
 
 def prepare(source: Source, folder: Path) -> None:

@@ -11,7 +11,7 @@ from tokbench.errors import ConversionError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
 
 RANKS_NAME = "ranks.tiktoken"
 DOCUMENT_NAME = "tokenizer.json"

@@ -18,7 +18,7 @@ from tokbench.core.descriptions import ByteLevelBpe
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
 
 _PATTERNS = {"gpt2": "gpt2", "gpt4": "gpt4", "gpt4o": "o200k"}
 """Our name of a pattern → its name. Others it knows only as they are spelled in the tokenizer.json of a model."""

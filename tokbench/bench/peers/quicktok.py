@@ -12,7 +12,7 @@ from tokbench.errors import ConversionError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
 
 _MODEL_NAME = "merges.model"
 _NUM_BYTES = 256

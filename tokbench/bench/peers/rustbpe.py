@@ -9,7 +9,7 @@ from tokbench.errors import ConversionError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
 
 
 def prepare(source: Source, folder: Path) -> NoReturn:

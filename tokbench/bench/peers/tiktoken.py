@@ -11,7 +11,7 @@ from tokbench.formats.tiktoken import parse_ranks, to_encoding
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
 
 
 def prepare(source: Source, folder: Path) -> None:

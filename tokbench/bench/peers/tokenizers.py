@@ -11,7 +11,7 @@ from tokbench.bench.runner import Runner
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.convert.targets import Source
+    from tokbench.convert.conversion import Source
 
 
 def prepare(source: Source, folder: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.convert.conversion import Product, Source, undescribed
 from tokbench.convert.post_processing import lost, post_processing_of
 from tokbench.convert.proof import Peer
 from tokbench.convert.score_rounding import no_rounding, rounding_of
-from tokbench.convert.targets import Product, Source, undescribed
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError
 from tokbench.formats.protobuf import length_field

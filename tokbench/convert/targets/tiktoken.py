@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tokbench.convert.conversion import Product, Source, undescribed
 from tokbench.convert.post_processing import lost
 from tokbench.convert.proof import Peer
 from tokbench.convert.source_kinds import kind_of
-from tokbench.convert.targets import Product, Source, undescribed
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError
 from tokbench.formats.byte_level_bpe import ranks_of
 from tokbench.formats.tiktoken import dump_ranked, parse_ranks, to_encoding
 from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
 from tokbench.opening.native_bpe import document_bpe
-from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotProvableError, overlapping
+from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotNativeError, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -90,7 +90,7 @@ def _of_document(data: bytes, *, name: str) -> _Ranked:
         raise ConversionError(f"tiktoken runs byte-level BPE alone, and this is {kind}")
     try:
         found = document_bpe(document, path=name)
-    except NotProvableError as error:
+    except NotNativeError as error:
         raise ConversionError(
             f"tiktoken runs byte-level BPE with one split pattern and nothing before it; of this one, {error}"
         ) from None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokbench.convert.conversion import Product, Source, undescribed
 from tokbench.convert.post_processing import post_processing_of
 from tokbench.convert.proof import entry_of, peer_of
 from tokbench.convert.proof_inputs import InputCall
-from tokbench.convert.targets import Product, Source, undescribed
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import SpecialPolicy

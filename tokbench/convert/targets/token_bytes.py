@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from tokbench.convert.conversion import Product, Source
 from tokbench.convert.proof import Peer, entry_of
-from tokbench.convert.targets import Product, Source
 from tokbench.errors import ModelFormatError
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tokbench.convert.conversion import Product, Source, undescribed
 from tokbench.convert.post_processing import kept, post_processing_of, unwritten
 from tokbench.convert.proof import Peer
 from tokbench.convert.proof_inputs import InputCall
 from tokbench.convert.score_rounding import Rounding, no_rounding, rounding_of
-from tokbench.convert.targets import Product, Source, undescribed
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.tokens import ModelInput
 from tokbench.formats.tokenizer_config.fields import config_of

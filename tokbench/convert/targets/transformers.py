@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.convert.config_proof import prove_config, proved_in_words
+from tokbench.convert.conversion import Product, Source
 from tokbench.convert.post_processing import (
     as_configured,
     kept,
@@ -15,7 +16,6 @@ from tokbench.convert.post_processing import (
 )
 from tokbench.convert.proof import Peer
 from tokbench.convert.roles import model_config
-from tokbench.convert.targets import Product, Source
 from tokbench.convert.targets.tokenizers import document_of, restricted, scores_of
 from tokbench.convert.transformers_calls import input_calls, quiet
 from tokbench.core.descriptions import HuggingFaceModel, SentencePieceModel

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.token_arrays import byte_places, offsets_of, places_of
+from tokbench.core.token_arrays import character_offsets, offsets_of, range_indices
 from tokbench.core.tokens import Span
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def byte_offsets(text: str) -> Sequence[int]:
     """
     if text.isascii():
         return range(len(text) + 1)
-    offsets: list[int] = byte_places(text).tolist()
+    offsets: list[int] = character_offsets(text).tolist()
     return offsets
 
 
@@ -71,7 +71,7 @@ def _start_inside(data: bytes, piece: bytes | None, *, first: int, last: int, st
 # --- many texts at once -----------------------------------------------------------------------
 
 
-def own_places(
+def own_ranges(
     texts: Sequence[str],
     encoded: Encoded,
     ranges: NDArray[np.int64],
@@ -89,7 +89,7 @@ def own_places(
         is_silent: bool[N], which tokens do not say what they cover.
     """
     joined = "".join(texts)
-    places = byte_places(joined)
+    places = character_offsets(joined)
     counts = np.diff(encoded.offsets)
     # All texts as one: no token reaches into another text, so that nothing below tells them apart.
     first_characters = offsets_of(list(map(len, texts)))[:-1]
@@ -151,7 +151,7 @@ def _are_text(
     begins: NDArray[np.int64], sizes: NDArray[np.int64], pieces: bytes, data: bytes
 ) -> NDArray[np.bool_]:
     """For each piece whether its bytes stand in the text where it is said to begin."""
-    places = places_of(begins, sizes)
+    places = range_indices(begins, sizes)
     differs = np.frombuffer(data, np.uint8).take(places, mode="clip") != np.frombuffer(pieces, np.uint8)
     edges, wrong = offsets_of(sizes), offsets_of(differs)
     return np.asarray(wrong[edges[1:]] == wrong[edges[:-1]])

@@ -28,8 +28,8 @@ from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
 from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.added_tokens import laid_out
 from tokbench.libraries.huggingface.decoding import decodes_from_left, joined_pieces
-from tokbench.libraries.huggingface.offsets import byte_offsets, own_places, own_spans
-from tokbench.libraries.word_cache.cache import StretchMemo
+from tokbench.libraries.huggingface.offsets import byte_offsets, own_ranges, own_spans
+from tokbench.libraries.word_cache.cache import WordCache
 from tokbench.libraries.word_cache.cut_points import are_long, document_cut
 from tokbench.libraries.word_cache.joined_words import Lines
 from tokbench.store.saveable import SaveableTokenizer
@@ -188,8 +188,8 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         import numpy as np
 
         engine = self._engine_for(texts, special=special)
-        if engine is self._engine and self._memo is not None and are_long(texts):
-            return self._memo.encode_batch(texts, threads=threads)
+        if engine is self._engine and self._word_cache is not None and are_long(texts):
+            return self._word_cache.encode_batch(texts, threads=threads)
         ids = array("I")
         offsets = [0]
         for encoding in self._encodings(engine.encode_batch_fast, texts, threads=threads):
@@ -210,18 +210,18 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
             yield from encodings
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
-        if self._memo is not None and are_long(texts):
-            return self._memo.encode_spans(texts, threads=threads)
+        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
+        if self._word_cache is not None and are_long(texts):
+            return self._word_cache.encode_spans(texts, threads=threads)
         return self._library_spans(texts, threads=threads)
 
     @cached_property
-    def _memo(self) -> StretchMemo | None:
+    def _word_cache(self) -> WordCache | None:
         cut = document_cut(self._parsed)
-        return None if cut is None else StretchMemo(cut=cut, encode=self._word_spans)
+        return None if cut is None else WordCache(cut=cut, encode=self._word_spans)
 
     def _word_spans(self, words: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of parts that the memo cut, which the library is given many to a text."""
+        """The tokens of parts that the cache cut, which the library is given many to a text."""
         lines = Lines(words)
         apart = lines.apart(*self._found(lines.texts, threads=threads))
         return self._library_spans(words, threads=threads) if apart is None else self._placed(words, *apart)
@@ -244,7 +244,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
 
     def _placed(self, texts: Sequence[str], encoded: Encoded, ranges: NDArray[np.int64]) -> EncodedSpans:
         kinds = self._kind_numbers[encoded.ids]
-        starts, stops = own_places(
+        starts, stops = own_ranges(
             texts,
             encoded,
             ranges,
@@ -311,7 +311,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
             return _engine({**self._parsed, **self._limits})
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
-        """The tokens of a text with their bytes and places; its ids are those of `encode`."""
+        """The tokens of a text with their bytes and spans; its ids are those of `encode`."""
         utf8(text)
         engine = self._engine_for([text], special=special)
         return Segmentation(

@@ -33,7 +33,7 @@ def open_model(
     identify_text: Callable[[], TextIdentity] | None = None,
     post_processing: PostProcessing = NOTHING,
 ) -> SentencePieceTokenizer:
-    """The tokenizer of a serialised model, with the powers its algorithm has.
+    """The tokenizer of a serialised model, with the capabilities of its algorithm.
 
     Args:
         proto: a `ModelProto`, as a `.model` file holds it.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.core.interfaces import EncodedSpans
-from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable, offsets_of, running_places
+from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable, offsets_of, tiled_spans
 from tokbench.core.tokens import TokenKind
 from tokbench.formats.sentencepiece.model import PieceType, iter_user_defined, piece_bytes
 
@@ -81,7 +81,7 @@ class SpanFinder:
             threads: for what the library is asked once more; None takes every processor.
         """
         data = [text.encode() for text in texts]
-        starts, stops = running_places(encoded.offsets, self._surfaces.sizes[encoded.ids])
+        starts, stops = tiled_spans(encoded.offsets, self._surfaces.sizes[encoded.ids])
         for places in (starts, stops):
             np.maximum(places - len(self._prefix), 0, out=places)
         counts = np.diff(encoded.offsets)
@@ -124,7 +124,7 @@ class SpanFinder:
         is_unknown = kinds == _UNKNOWN
         if is_unknown.any():
             sizes[is_unknown] = self._unknown_sizes(data, is_unknown, offsets, threads=threads)
-        starts, stops = running_places(offsets, sizes)
+        starts, stops = tiled_spans(offsets, sizes)
         firsts = np.repeat(origin_offsets[:-1], np.diff(offsets))
         starts, stops = origins[starts + firsts], origins[stops + firsts]
         is_byte = np.flatnonzero(kinds == _BYTE)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.denormalizer import Denormalizer
     from tokbench.libraries.sentencepiece.offsets import SpanFinder
-    from tokbench.libraries.word_cache.cache import StretchMemo
+    from tokbench.libraries.word_cache.cache import WordCache
 
 MODEL_NAME = "tokenizer.model"
 
@@ -155,18 +155,18 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         """
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return super().encode_batch(texts, special=special, threads=threads)
-        if self._memo is not None and are_long(texts):
+        if self._word_cache is not None and are_long(texts):
             for text in texts:
                 utf8(text)  # here, as an error counts characters without the prefix
             prefix = self._prefix
-            return self._memo.encode_batch(
+            return self._word_cache.encode_batch(
                 [prefix + text if text else text for text in texts], threads=threads
             )
         return self._library_batch(texts, threads=threads)
 
     @cached_property
-    def _memo(self) -> StretchMemo | None:
-        from tokbench.libraries.word_cache.cache import StretchMemo, without_places
+    def _word_cache(self) -> WordCache | None:
+        from tokbench.libraries.word_cache.cache import WordCache, without_spans
         from tokbench.libraries.word_cache.joined_words import SpacedWords
 
         cut = model_cut(self.model)
@@ -174,13 +174,13 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
             return None
         # Each text begins with a space where the library would put one in front of it.
         skipped = len(self._prefix)
-        words = SpacedWords(
+        spaced_words = SpacedWords(
             self.model,
             lambda texts, threads: self._library_batch([text[skipped:] for text in texts], threads=threads),
         )
-        return StretchMemo(
+        return WordCache(
             cut=cut,
-            encode=lambda stretches, threads: without_places(words.encode_batch(stretches, threads=threads)),
+            encode=lambda words, threads: without_spans(spaced_words.encode_batch(words, threads=threads)),
         )
 
     @property
@@ -207,7 +207,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
             yield Token(id, self._entries[id], span, self._kinds[id])
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
+        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
         if self.model.model_type not in (ModelType.UNIGRAM, ModelType.BPE):
             return segmented(self, texts)  # of a word that falls back to bytes, the last one gets all
         encoded = self.encode_batch(texts, threads=threads)

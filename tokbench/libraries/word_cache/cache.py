@@ -1,8 +1,8 @@
-"""Texts encoded stretch by stretch, each different one once: for libraries that take their time over each text.
+"""A word cache: texts are encoded word by word, and each different word once.
 
-A stretch is what stands between two places that no token ever crosses, whatever the text: `cut_points.py` says
-which tokenizers have such places. Stretches repeat as words do, so that after a
-few megabytes next to nothing is left for the library; the rest is looking up and copying arrays.
+For libraries whose encoding is slow. A *word* here is what lies between two positions that no token ever crosses,
+whatever the text: `cut_points.py` says which tokenizers have them. Words repeat, so that after a few megabytes
+nearly all are known, and the rest is looking up numbers and copying arrays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from tokbench.core.base import utf8
 from tokbench.core.interfaces import Encoded, EncodedSpans
-from tokbench.core.token_arrays import offsets_of, places_of
+from tokbench.core.token_arrays import offsets_of, range_indices
 from tokbench.libraries.word_cache.word_numbers import new_numbering
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 _MOST_TOKENS = 1 << 21
-"""Tokens that are remembered, and stretches: about 40 MB with their places, and as much for the numbers of these."""
+"""The most tokens in the cache, and the most words: about 40 MB with spans, and as much for the words' numbers."""
 _MOST_BYTES = 1 << 25
-"""Of the stretches themselves: some are long, or have no tokens."""
+"""The most bytes of all words: some are long, or have no tokens."""
 
 
 class _Column:
@@ -49,14 +49,14 @@ class _Column:
 
 
 class _Table:
-    """The tokens of the stretches that are known, one behind the other."""
+    """The tokens of known words, one word after another."""
 
     def __init__(self) -> None:
         self._ids, self._kinds = _Column(np.uint32), _Column(np.uint8)
         self._starts, self._stops = _Column(np.int64), _Column(np.int64)
-        self._ends = _Column(np.int64)  # of the tokens of each stretch
+        self._ends = _Column(np.int64)  # of the tokens of each word
         self._ends.extend(np.zeros(1, np.int64))
-        self._sizes = _Column(np.int64)  # the UTF-8 bytes of each stretch
+        self._sizes = _Column(np.int64)  # the UTF-8 bytes of each word
         self.num_bytes = 0  # of all of them
 
     @property
@@ -64,11 +64,11 @@ class _Table:
         return len(self._ids.view())
 
     @property
-    def num_stretches(self) -> int:
+    def num_words(self) -> int:
         return len(self._sizes.view())
 
     def add(self, tokens: EncodedSpans, sizes: NDArray[np.int64]) -> None:
-        """Further stretches, each as a text."""
+        """Add words, each encoded as a text."""
         self._ends.extend(tokens.encoded.offsets[1:] + self.num_tokens)
         self._ids.extend(tokens.encoded.ids)
         self._starts.extend(tokens.starts)
@@ -77,56 +77,56 @@ class _Table:
         self._sizes.extend(sizes)
         self.num_bytes += int(sizes.sum())
 
-    def texts(self, numbers: NDArray[np.int64], stretches: NDArray[np.int64]) -> Encoded:
-        """The ids of texts that are made of known stretches.
+    def texts(self, numbers: NDArray[np.int64], offsets: NDArray[np.int64]) -> Encoded:
+        """The ids of texts that are made of known words.
 
         Args:
-            numbers: int64[R], the stretches of all texts.
-            stretches: int64[texts + 1], which of them are whose.
+            numbers: int64[R], the words of all texts.
+            offsets: int64[texts + 1], where the words of each text begin, and the end.
         """
         places, counts = self._places(numbers)
-        return Encoded(self._ids.view()[places], offsets_of(counts)[stretches])
+        return Encoded(self._ids.view()[places], offsets_of(counts)[offsets])
 
-    def texts_with_places(self, numbers: NDArray[np.int64], stretches: NDArray[np.int64]) -> EncodedSpans:
-        """The same with the places and the kinds of the tokens."""
+    def texts_with_spans(self, numbers: NDArray[np.int64], offsets: NDArray[np.int64]) -> EncodedSpans:
+        """The same with the spans and the kinds of the tokens."""
         places, counts = self._places(numbers)
         begins = offsets_of(self._sizes.view()[numbers])
-        inside = begins[:-1] - np.repeat(begins[stretches[:-1]], np.diff(stretches))
+        inside = begins[:-1] - np.repeat(begins[offsets[:-1]], np.diff(offsets))
         moved = np.repeat(inside, counts)
         return EncodedSpans(
-            encoded=Encoded(self._ids.view()[places], offsets_of(counts)[stretches]),
+            encoded=Encoded(self._ids.view()[places], offsets_of(counts)[offsets]),
             starts=self._starts.view()[places] + moved,
             stops=self._stops.view()[places] + moved,
             kinds=self._kinds.view()[places],
         )
 
     def _places(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where in the table each token of some stretches is, and how many tokens each stretch has."""
+        """The index in the table of each token of some words, and how many tokens each word has."""
         ends = self._ends.view()
         firsts = ends[numbers]
         counts = ends[numbers + 1] - firsts
-        return places_of(firsts, counts), counts
+        return range_indices(firsts, counts), counts
 
 
-def without_places(encoded: Encoded) -> EncodedSpans:
-    """Ids whose places nobody will ask for."""
+def without_spans(encoded: Encoded) -> EncodedSpans:
+    """Ids without spans, where nobody asks for them: all are zero."""
     none = np.zeros(len(encoded.ids), np.int64)
     return EncodedSpans(encoded, none, none, np.zeros(len(encoded.ids), np.uint8))
 
 
-class StretchMemo:
-    """Encodes texts by what is remembered of their stretches; may be used by several threads at once.
+class WordCache:
+    """Encodes texts from the cached tokens of their words; several threads may share it.
 
     Args:
-        cut: a name of `tokbench.libraries.word_cache.cut_points.CUTS`: how texts are cut into stretches.
-        encode: encodes different stretches, each as a text of its own, on `threads` threads.
-        most_tokens: how many are remembered, and how many stretches; when there are more, all are forgotten.
-        most_bytes: the same for the bytes of the stretches.
+        cut: a name of `tokbench.libraries.word_cache.cut_points.CUTS`: how texts are cut into words.
+        encode: encodes different words, each as a text of its own, on `threads` threads.
+        most_tokens: the most tokens, and the most words, in the cache; beyond that it is emptied.
+        most_bytes: the most bytes of all words.
 
     Usage:
 
-        memo = StretchMemo(cut="white space", encode=library_spans)
-        memo.encode_spans(["a text", "another text"])
+        cache = WordCache(cut="white space", encode=library_spans)
+        cache.encode_spans(["a text", "another text"])
     """
 
     def __init__(
@@ -148,40 +148,37 @@ class StretchMemo:
         """The ids of texts. Raises as `encode_spans`."""
         with self._lock:
             encoded = self._table.texts(*self._numbers_of(texts, threads=threads))
-            self._forget_too_many()
+            self._empty_if_full()
         return encoded
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of texts with their places. Raises `TextError` for surrogates, and what the library raises."""
+        """The tokens of texts with their spans. Raises `TextError` for surrogates, and what the library raises."""
         with self._lock:
-            tokens = self._table.texts_with_places(*self._numbers_of(texts, threads=threads))
-            self._forget_too_many()
+            tokens = self._table.texts_with_spans(*self._numbers_of(texts, threads=threads))
+            self._empty_if_full()
         return tokens
 
     def _numbers_of(
         self, texts: Sequence[str], *, threads: int | None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The stretches of texts by their numbers, and which are whose, once all of them are in the table."""
+        """The numbers of the words of texts, and offsets for each text; all of them are in the table afterwards."""
         try:
             numbers, offsets, new = self._numbering.number(list(texts))
             if new:
-                sizes = np.fromiter((len(stretch.encode()) for stretch in new), np.int64, len(new))
+                sizes = np.fromiter((len(word.encode()) for word in new), np.int64, len(new))
                 self._table.add(self._encode(new, threads=threads), sizes)
         except BaseException:
-            self._forget()  # what has a number may not be in the table
+            self._empty()  # what has a number may not be in the table
             for text in texts:
                 utf8(text)  # says where a surrogate is
             raise
         return numbers, offsets
 
-    def _forget_too_many(self) -> None:
+    def _empty_if_full(self) -> None:
         table = self._table
-        if (
-            max(table.num_tokens, table.num_stretches) > self._most_tokens
-            or table.num_bytes > self._most_bytes
-        ):
-            self._forget()
+        if max(table.num_tokens, table.num_words) > self._most_tokens or table.num_bytes > self._most_bytes:
+            self._empty()
 
-    def _forget(self) -> None:
+    def _empty(self) -> None:
         self._numbering.clear()
         self._table = _Table()

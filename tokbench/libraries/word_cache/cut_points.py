@@ -23,7 +23,10 @@ CUTS = {
     # White space at the end of a text stays with what it follows, so that no part is a single space.
     "before spaces": re.compile(f"[ {SPACE}]*[^ {SPACE}]+(?:[ {SPACE}]+\\Z)?|[ {SPACE}]+"),
 }
-"""The ways to cut: each match is a part, and the parts together are the text. `native/cutting.hpp` has them too."""
+"""The ways to cut: each match is a word, and the words together are the text.
+
+`native/word_cache/cutting.hpp` has them too.
+"""
 _CROSSES = re.compile(f"[^{SPACE}]{SPACE}")
 
 _LOCAL_NORMALIZERS = {None, "BertNormalizer", "Lowercase"}

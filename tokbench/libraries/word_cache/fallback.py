@@ -1,4 +1,4 @@
-"""The numbering of stretches in Python: what is right, and what runs where there is no compiled module."""
+"""The numbering of words in Python: the reference, and what runs without the compiled module."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Numbering:
         self._numbers: dict[str, int] = {}
 
     def number(self, texts: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-        """The stretches of texts."""
+        """The words of texts."""
         for text in texts:
             text.encode()  # raises for lone surrogates here, as the compiled module does
         cut: list[list[str]] = [self._cut(text) for text in texts]
         known = len(self._numbers)
-        for stretch in dict.fromkeys(chain.from_iterable(cut)):
-            self._numbers.setdefault(stretch, len(self._numbers))
+        for word in dict.fromkeys(chain.from_iterable(cut)):
+            self._numbers.setdefault(word, len(self._numbers))
         numbers = np.fromiter(map(self._numbers.__getitem__, chain.from_iterable(cut)), np.int64)
         return numbers, offsets_of(list(map(len, cut))), list(self._numbers)[known:]
 

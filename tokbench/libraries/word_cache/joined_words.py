@@ -1,6 +1,6 @@
-"""Stretches encoded side by side, in longer texts: a library takes its time over each text, however short.
+"""Words joined into longer texts before a library encodes them, as each call has a cost, however short the text.
 
-What is cut at a place that no token crosses can as well be put together there; `cut_points.py` proves the places.
+Words cut where no token crosses can be joined there as well; `cut_points.py` proves where.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.core.interfaces import Encoded
-from tokbench.core.token_arrays import offsets_of, places_of
+from tokbench.core.token_arrays import offsets_of, range_indices
 from tokbench.formats.sentencepiece.model import SPACE
 
 if TYPE_CHECKING:
@@ -27,18 +27,18 @@ _CHARACTERS = 1 << 14
 _SPACES_IN_FRONT = re.compile(f"[ {SPACE}]+[^ {SPACE}]+")
 
 
-def groups_of(stretches: Sequence[str], *, characters: int = _CHARACTERS) -> Iterator[Sequence[str]]:
+def groups_of(words: Sequence[str], *, characters: int = _CHARACTERS) -> Iterator[Sequence[str]]:
     """Neighbours, as many as have about so many characters.
 
     >>> list(groups_of(["a", "bcd", "e"], characters=4))
     [['a', 'bcd'], ['e']]
     """
-    ends = np.cumsum(np.fromiter(map(len, stretches), np.int64, len(stretches)))
+    ends = np.cumsum(np.fromiter(map(len, words), np.int64, len(words)))
     first = 0
-    while first < len(stretches):
+    while first < len(words):
         begun = int(ends[first - 1]) if first else 0
         last = max(int(np.searchsorted(ends, begun + characters, side="right")), first + 1)
-        yield stretches[first:last]
+        yield words[first:last]
         first = last
 
 
@@ -78,9 +78,9 @@ class Lines:
 
 
 class SpacedWords:
-    """Encodes stretches of a SentencePiece BPE, those with spaces in front and nowhere else side by side.
+    """Encodes words of a SentencePiece BPE, those with spaces in front and nowhere else side by side.
 
-    Where a piece with a space in front follows one that does not end with a space, there a stretch begins.
+    Where a piece with a space in front follows one that does not end with a space, there a word begins.
 
     Args:
         model: one that `model_cut` cuts.
@@ -92,22 +92,20 @@ class SpacedWords:
         self._begins = np.array([piece.text.startswith(SPACE) for piece in model.pieces])
         self._ends = np.array([piece.text.endswith(SPACE) for piece in model.pieces])
 
-    def encode_batch(self, stretches: Sequence[str], *, threads: int | None = None) -> Encoded:
-        """The ids of each stretch."""
-        is_spaced = np.fromiter(
-            map(bool, map(_SPACES_IN_FRONT.fullmatch, stretches)), np.bool_, len(stretches)
-        )
+    def encode_batch(self, words: Sequence[str], *, threads: int | None = None) -> Encoded:
+        """The ids of each word."""
+        is_spaced = np.fromiter(map(bool, map(_SPACES_IN_FRONT.fullmatch, words)), np.bool_, len(words))
         spaced, others = np.flatnonzero(is_spaced).tolist(), np.flatnonzero(~is_spaced).tolist()
-        groups = list(groups_of([stretches[number] for number in spaced]))
+        groups = list(groups_of([words[number] for number in spaced]))
         texts = ["".join(group) for group in groups]
-        encoded = self._encode([*texts, *[stretches[number] for number in others]], threads=threads)
-        ends = self._ends_of_stretches(encoded, len(texts))
-        if len(ends) != len(stretches):
-            return self._encode(stretches, threads=threads)
+        encoded = self._encode([*texts, *[words[number] for number in others]], threads=threads)
+        ends = self._ends_of_words(encoded, len(texts))
+        if len(ends) != len(words):
+            return self._encode(words, threads=threads)
         return _in_order(Encoded(encoded.ids, np.concatenate([[0], ends])), list(chain(spaced, others)))
 
-    def _ends_of_stretches(self, encoded: Encoded, num_texts: int) -> NDArray[np.int64]:
-        """Where stretches end: inside the first texts, and at the end of every text."""
+    def _ends_of_words(self, encoded: Encoded, num_texts: int) -> NDArray[np.int64]:
+        """Where words end: inside the first texts, and at the end of every text."""
         ids, offsets = encoded.ids, encoded.offsets
         together = ids[: offsets[num_texts]]
         inside = np.flatnonzero(self._begins[together[1:]] & ~self._ends[together[:-1]]) + 1
@@ -116,8 +114,8 @@ class SpacedWords:
 
 
 def _in_order(encoded: Encoded, numbers: Sequence[int]) -> Encoded:
-    """The ids of texts in another order: the i-th of them goes to the place numbers[i]."""
+    """The ids of texts in another order: the i-th of them goes to position numbers[i]."""
     sources = np.empty(len(numbers), np.int64)
     sources[np.asarray(numbers, np.int64)] = np.arange(len(numbers))
     counts = np.diff(encoded.offsets)[sources]
-    return Encoded(encoded.ids[places_of(encoded.offsets[sources], counts)], offsets_of(counts))
+    return Encoded(encoded.ids[range_indices(encoded.offsets[sources], counts)], offsets_of(counts))

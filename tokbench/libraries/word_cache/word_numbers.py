@@ -1,4 +1,4 @@
-"""Texts become the numbers of their stretches: by the compiled module, or by its twin in Python."""
+"""Words as numbers: by the compiled module, or by the Python fallback."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FALLBACK = "tokbench.libraries.word_cache.fallback"
 
 
 class Numbering(Protocol):
-    """Gives each different stretch a number, from 0 on, in the order in which they come."""
+    """Gives each different word a number, from 0 on, in the order in which they come."""
 
     def number(self, texts: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-        """The stretches of texts.
+        """The words of texts.
 
         Returns:
-            int64[R] their numbers, int64[len(texts) + 1] which of these are whose, and the stretches that
+            int64[R] their numbers, int64[len(texts) + 1] which of these are whose, and the words that
             are new, in the order of their numbers.
 
         Raises:
@@ -33,7 +33,7 @@ class Numbering(Protocol):
 
 
 def new_numbering(cut: str) -> Numbering:
-    """A numbering of the stretches that a cut of `tokbench.libraries.word_cache.cut_points.CUTS` makes.
+    """A numbering of the words that a cut of `tokbench.libraries.word_cache.cut_points.CUTS` makes.
 
     Raises:
         BackendUnavailableError: the compiled module is demanded and not installed.

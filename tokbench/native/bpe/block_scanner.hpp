@@ -1,6 +1,6 @@
 // The named split patterns on 64 bytes at once: where pre-tokens begin, by shifting and adding masks.
 //
-// A block begins where a pre-token begins, and no pattern looks back, so that everything left of a place
+// A block begins where a pre-token begins, and no pattern looks back, so that everything left of a position
 // is known. What is right of the block is not: a start that depends on it is left out, and the
 // scanner of scanner.hpp, which defines what is right, goes on from the last start that was found.
 // All bytes of a character are in the mask of its class, all but its first in `inside`.
@@ -24,7 +24,7 @@ struct CharacterClasses {
   Mask inside = 0;
 };
 
-// The places behind the runs of `mask` that begin at `starts`: adding carries through a run.
+// The positions behind the runs of `mask` that begin at `starts`: adding carries through a run.
 inline Mask behind_runs(Mask mask, Mask starts) { return (mask + starts) & ~mask; }
 
 // Adds the characters beyond ASCII; `size` shrinks to before the first one that is cut off, or hard.
@@ -32,15 +32,15 @@ template <Rules R>
 TOKBENCH_ALWAYS_INLINE inline void add_characters(CharacterClasses& classes, Mask high, const Byte* p, const Byte* end) {
   high &= first_bits(classes.size);
   while (high != 0) {
-    const auto place = static_cast<std::size_t>(std::countr_zero(high));
-    const Character character = inlined_character_at(p + place, end);
+    const auto position = static_cast<std::size_t>(std::countr_zero(high));
+    const Character character = inlined_character_at(p + position, end);
     const bool is_hard = is_number(character.kind) || is_space(character.kind) ||
                          (R.word == WordRule::CapitalsFirst && character.kind == CharClass::Mark);
-    if (is_hard || place + character.length > classes.size) {
-      classes.size = place;
+    if (is_hard || position + character.length > classes.size) {
+      classes.size = position;
       return;
     }
-    const Mask bits = first_bits(character.length) << place;
+    const Mask bits = first_bits(character.length) << position;
     if (is_letter(character.kind)) classes.letters |= bits;
     if (is_upper(character.kind)) classes.upper |= bits;
     if (character.kind == CharClass::OtherLetter) classes.caseless |= bits;
@@ -130,12 +130,12 @@ TOKBENCH_ALWAYS_INLINE inline Mask block_starts(const ByteClasses& classes, cons
   const Mask candidates = apostrophes & (is_suffix ? letters << 1 : first_punctuation) & ((letters >> 1) | behind_known);
   std::size_t behind_last = 0;
   for (Mask left = candidates; left != 0; left &= left - 1) {
-    const auto place = static_cast<std::size_t>(std::countr_zero(left));
-    if (is_suffix && behind_last == place) continue;  // a word has one contraction at most
-    const std::size_t length = contraction_length(p + place, end, R.contraction != Contraction::CaseSensitive);
+    const auto position = static_cast<std::size_t>(std::countr_zero(left));
+    if (is_suffix && behind_last == position) continue;  // a word has one contraction at most
+    const std::size_t length = contraction_length(p + position, end, R.contraction != Contraction::CaseSensitive);
     if (length == 0) continue;
-    behind_last = place + length;
-    starts &= ~(first_bits(length - !is_suffix) << (place + !is_suffix));
+    behind_last = position + length;
+    starts &= ~(first_bits(length - !is_suffix) << (position + !is_suffix));
     if (behind_last < kBlock) starts |= Mask{1} << behind_last;
   }
 

@@ -1,6 +1,6 @@
 // Counts pre-tokens while documents arrive, on worker threads.
 //
-// The caller's thread collects bytes into batches that end at safe places; a worker checks a batch,
+// The caller's thread collects bytes into batches that end where a cut is safe; a worker checks a batch,
 // cuts it at special tokens, splits it and counts into a small table of its own, which it empties into
 // the counts of all when it is full. Batches are read in place, and their memory is used again.
 // The counts depend on the documents alone: not on threads, on batches or on the hash seed.
@@ -35,10 +35,10 @@ struct CounterTotals {
 };
 
 // Where a source (numbered in the order in which they began) stops being UTF-8.
-struct InvalidPlace {
+struct InvalidByte {
   std::size_t source;
   std::uint64_t offset;
-  friend auto operator<=>(const InvalidPlace&, const InvalidPlace&) = default;
+  friend auto operator<=>(const InvalidByte&, const InvalidByte&) = default;
 };
 
 class PretokenCounter {
@@ -131,8 +131,8 @@ class PretokenCounter {
     counts_.take(counted_);
   }
 
-  // The first place of the first source that is not UTF-8; final behind finish().
-  std::optional<InvalidPlace> invalid() {
+  // The first byte of the first source that is not UTF-8; final behind finish().
+  std::optional<InvalidByte> invalid() {
     const std::lock_guard lock(mutex_);
     return invalid_;
   }
@@ -338,9 +338,9 @@ class PretokenCounter {
     });
   }
 
-  void note_invalid(InvalidPlace place) {
+  void note_invalid(InvalidByte found) {
     const std::lock_guard lock(mutex_);
-    if (!invalid_ || place < *invalid_) invalid_ = place;
+    if (!invalid_ || found < *invalid_) invalid_ = found;
   }
 
   Pattern pattern_;
@@ -357,7 +357,7 @@ class PretokenCounter {
 
   TextBuffer source_bytes_;  // of the source that is being fed, behind what was submitted
   std::uint64_t source_offset_ = 0;
-  std::size_t searched_ = 0;  // bytes of source_bytes_ known to hold no place to cut
+  std::size_t searched_ = 0;  // bytes of source_bytes_ known to hold no safe cut
   std::size_t source_ = static_cast<std::size_t>(-1);
   DocumentMode mode_ = DocumentMode::File;
 
@@ -365,7 +365,7 @@ class PretokenCounter {
   std::condition_variable changed_;
   std::deque<Batch> queue_;
   std::vector<TextBuffer> free_buffers_;
-  std::optional<InvalidPlace> invalid_;
+  std::optional<InvalidByte> invalid_;
   std::exception_ptr failure_;
   bool closed_ = false;
   std::vector<std::thread> workers_;

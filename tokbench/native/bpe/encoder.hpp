@@ -16,7 +16,7 @@ namespace tokbench {
 class Encoder {
  public:
   Encoder(Vocabulary vocabulary, Pattern pattern)
-      : vocabulary_(std::make_shared<const Vocabulary>(std::move(vocabulary))), pattern_(pattern), collect_(collect_of(pattern)) {}
+      : vocabulary_(std::make_shared<const Vocabulary>(std::move(vocabulary))), pattern_(pattern), split_words_(split_words_of(pattern)) {}
 
   // The entries, and what merges them: whichever is in use.
   std::shared_ptr<const Vocabulary> vocabulary() const {
@@ -36,7 +36,7 @@ class Encoder {
     ids.expect(text.size);
     const Borrowed worker(*this, text.size);
     Worker::WritingIds output{&ids};
-    worker->encode(collect_, text, output);
+    worker->encode(split_words_, text, output);
     return ids;
   }
 
@@ -71,7 +71,7 @@ class Encoder {
       const Borrowed worker(*this, num_units);
       Worker::WritingIds output{&batch.ids};
       for (std::size_t i = 0; i < texts.size(); ++i) {
-        worker->encode(collect_, texts[i], output);
+        worker->encode(split_words_, texts[i], output);
         batch.offsets[i + 1] = static_cast<std::int64_t>(batch.ids.size());
       }
       return batch;
@@ -83,7 +83,7 @@ class Encoder {
       Worker::WritingIds output{&ids};
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
         const std::size_t before = ids.size();
-        worker.encode(collect_, part, output);
+        worker.encode(split_words_, part, output);
         counts.add(i, is_whole, ids.size() - before);
       });
       joining.add(chunk, std::move(ids));
@@ -100,7 +100,7 @@ class Encoder {
       Worker::CountingIds output;
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
         const std::uint64_t before = output.total;
-        worker.encode(collect_, part, output);
+        worker.encode(split_words_, part, output);
         counted.add(i, is_whole, static_cast<std::size_t>(output.total - before));
       });
     });
@@ -174,7 +174,7 @@ class Encoder {
   mutable bool is_complete_ = false;
   mutable std::size_t num_units_ = 0;  // that were encoded before it was complete
   Pattern pattern_;
-  Collect collect_;
+  SplitWords split_words_;
   mutable SharedWords words_;
   mutable std::vector<std::unique_ptr<Worker>> idle_;
 };

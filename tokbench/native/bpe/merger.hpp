@@ -32,18 +32,18 @@ class Merger {
   static constexpr std::size_t kMostShort = 16;
   static constexpr std::size_t kMostGrouped = 256;
   static constexpr std::size_t kGroup = 8;
-  static constexpr Rank kMostRanks = 0xFFFFFFu;  // a rank and a place fit into 32 bits
+  static constexpr Rank kMostRanks = 0xFFFFFFu;  // a rank and a position fit into 32 bits
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
   static constexpr Id kTaken = 0xFFFFFFFFu;  // the id of a node that was merged into its left neighbour
 
   struct Candidate {
     Rank rank;
-    std::uint32_t place;
+    std::uint32_t position;
     Id left;
     Id right;
     // std heaps keep the greatest on top: smallest rank first, then leftmost.
     bool operator<(const Candidate& other) const {
-      return rank != other.rank ? rank > other.rank : place > other.place;
+      return rank != other.rank ? rank > other.rank : position > other.position;
     }
   };
 
@@ -53,8 +53,8 @@ class Merger {
     std::uint32_t next;
   };
 
-  // A pair at a place as a number: the smallest is the next to merge. Those that do not merge are not below kNever.
-  static std::uint32_t order(Rank rank, std::size_t place) { return rank << 8 | static_cast<std::uint32_t>(place); }
+  // A pair at a position as a number: the smallest is the next to merge. Those that do not merge are not below kNever.
+  static std::uint32_t order(Rank rank, std::size_t position) { return rank << 8 | static_cast<std::uint32_t>(position); }
   static constexpr std::uint32_t kNever = Vocabulary::kNoRank << 8;
 
   static std::uint32_t smallest(const std::uint32_t* group) {
@@ -96,17 +96,17 @@ class Merger {
     for (;;) {
       const std::uint32_t best = size <= kGroup ? smallest(pairs) : std::min(smallest(pairs), smallest(pairs + kGroup));
       if (best >= kNever) break;
-      const std::uint32_t place = best & 0xFF;
-      const std::uint32_t behind = left & (~1u << place), before = left & ((1u << place) - 1);
+      const std::uint32_t position = best & 0xFF;
+      const std::uint32_t behind = left & (~1u << position), before = left & ((1u << position) - 1);
       const auto taken = static_cast<std::uint32_t>(std::countr_zero(behind));
-      last_pair_ = {symbols[place], symbols[taken]};
+      last_pair_ = {symbols[position], symbols[taken]};
       const Id made = vocabulary_.made(best >> 8);
-      symbols[place] = made;
+      symbols[position] = made;
       left &= ~(1u << taken);
       pairs[taken] = kNever;
-      pairs[place] = kNever;
+      pairs[position] = kNever;
       if (const std::uint32_t next = behind & (behind - 1); next != 0) {
-        pairs[place] = order(vocabulary_.rank(made, symbols[std::countr_zero(next)]), place);
+        pairs[position] = order(vocabulary_.rank(made, symbols[std::countr_zero(next)]), position);
       }
       if (before != 0) {
         const auto previous = static_cast<std::uint32_t>(std::bit_width(before) - 1);
@@ -130,24 +130,24 @@ class Merger {
     for (std::size_t i = 0; i + 1 < size; ++i) pairs[i] = order(vocabulary_.rank(symbols[i], symbols[i + 1]), i);
     std::fill(pairs + size - 1, pairs + num_groups * kGroup, kNever);
     for (std::size_t i = 0; i < num_groups; ++i) minima[i] = smallest(pairs + i * kGroup);
-    const auto update = [&](std::size_t place) { minima[place / kGroup] = smallest(pairs + place / kGroup * kGroup); };
+    const auto update = [&](std::size_t position) { minima[position / kGroup] = smallest(pairs + position / kGroup * kGroup); };
     for (;;) {
       const std::uint32_t best = *std::min_element(minima, minima + num_groups);
       if (best >= kNever) break;
-      const std::size_t place = best & 0xFF, taken = next[place], behind = next[taken];
-      last_pair_ = {symbols[place], symbols[taken]};
+      const std::size_t position = best & 0xFF, taken = next[position], behind = next[taken];
+      last_pair_ = {symbols[position], symbols[taken]};
       const Id made = vocabulary_.made(best >> 8);
-      symbols[place] = made;
-      next[place] = static_cast<std::uint16_t>(behind);
-      previous[behind] = static_cast<std::uint16_t>(place);
+      symbols[position] = made;
+      next[position] = static_cast<std::uint16_t>(behind);
+      previous[behind] = static_cast<std::uint16_t>(position);
       pairs[taken] = kNever;
-      pairs[place] = behind < size ? order(vocabulary_.rank(made, symbols[behind]), place) : kNever;
-      if (place != 0) {
-        const std::size_t before = previous[place];
+      pairs[position] = behind < size ? order(vocabulary_.rank(made, symbols[behind]), position) : kNever;
+      if (position != 0) {
+        const std::size_t before = previous[position];
         pairs[before] = order(vocabulary_.rank(symbols[before], made), before);
         update(before);
       }
-      update(place);
+      update(position);
       update(taken);
     }
     std::size_t count = 0;
@@ -168,7 +168,7 @@ class Merger {
       const Candidate top = heap_.front();
       std::pop_heap(heap_.begin(), heap_.end());
       heap_.pop_back();
-      Node& node = nodes_[top.place];
+      Node& node = nodes_[top.position];
       if (node.id != top.left || node.next == kNowhere || nodes_[node.next].id != top.right) continue;
       const std::uint32_t taken = node.next;
       last_pair_ = {top.left, top.right};
@@ -176,8 +176,8 @@ class Merger {
       node.next = nodes_[taken].next;
       nodes_[taken].id = kTaken;
       if (node.next != kNowhere) {
-        nodes_[node.next].previous = top.place;
-        if (collect(top.place)) std::push_heap(heap_.begin(), heap_.end());
+        nodes_[node.next].previous = top.position;
+        if (collect(top.position)) std::push_heap(heap_.begin(), heap_.end());
       }
       if (node.previous != kNowhere && collect(node.previous)) std::push_heap(heap_.begin(), heap_.end());
     }
@@ -186,12 +186,12 @@ class Merger {
     return count;
   }
 
-  // Adds the pair that begins at `place` to the end of the heap's array, if it merges.
-  bool collect(std::uint32_t place) {
-    const Id left = nodes_[place].id, right = nodes_[nodes_[place].next].id;
+  // Adds the pair that begins at `position` to the end of the heap's array, if it merges.
+  bool collect(std::uint32_t position) {
+    const Id left = nodes_[position].id, right = nodes_[nodes_[position].next].id;
     const Rank rank = vocabulary_.rank(left, right);
     if (rank == Vocabulary::kNoRank) return false;
-    heap_.push_back({rank, place, left, right});
+    heap_.push_back({rank, position, left, right});
     return true;
   }
 

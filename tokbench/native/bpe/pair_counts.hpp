@@ -57,7 +57,7 @@ class PairCounts {
 
   std::uint32_t find(Id left, Id right) const {
     const std::uint64_t hash = hash_of(left, right);
-    for (std::size_t i = place(hash); slots_[i].entry != kAbsent; i = (i + 1) & (slots_.size() - 1)) {
+    for (std::size_t i = first_slot(hash); slots_[i].entry != kAbsent; i = (i + 1) & (slots_.size() - 1)) {
       if (slots_[i].tag != tag(hash)) continue;
       const Entry& entry = entries_[slots_[i].entry];
       if (entry.left == left && entry.right == right) return slots_[i].entry;
@@ -91,12 +91,12 @@ class PairCounts {
   std::uint64_t hash_of(Id left, Id right) const {
     return hash_words(static_cast<std::uint64_t>(left) << 32 | right, 0, seed_);
   }
-  std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
+  std::size_t first_slot(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
   static std::uint32_t tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
 
   void link(std::uint32_t number) {
     const std::uint64_t hash = hash_of(entries_[number].left, entries_[number].right);
-    std::size_t i = place(hash);
+    std::size_t i = first_slot(hash);
     while (slots_[i].entry != kAbsent) i = (i + 1) & (slots_.size() - 1);
     slots_[i] = {tag(hash), number};
   }

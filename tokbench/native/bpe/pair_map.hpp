@@ -23,7 +23,7 @@ class PairMap {
 
   std::uint32_t find(Id left, Id right) const {
     const std::uint64_t key = pack(left, right);
-    for (std::size_t i = place(key);; i = (i + 1) & (slots_.size() - 1)) {
+    for (std::size_t i = first_slot(key);; i = (i + 1) & (slots_.size() - 1)) {
       if (slots_[i].value == kAbsent || slots_[i].key == key) return slots_[i].value;
     }
   }
@@ -32,7 +32,7 @@ class PairMap {
   void insert(Id left, Id right, std::uint32_t value) {
     if ((size_ + 1) * 2 > slots_.size()) grow();
     const std::uint64_t key = pack(left, right);
-    std::size_t i = place(key);
+    std::size_t i = first_slot(key);
     while (slots_[i].value != kAbsent) {
       if (slots_[i].key == key) return;
       i = (i + 1) & (slots_.size() - 1);
@@ -48,7 +48,7 @@ class PairMap {
   };
 
   static std::uint64_t pack(Id left, Id right) { return static_cast<std::uint64_t>(left) << 32 | right; }
-  std::size_t place(std::uint64_t key) const {
+  std::size_t first_slot(std::uint64_t key) const {
     return static_cast<std::size_t>(hash_words(key, 0, seed_)) & (slots_.size() - 1);
   }
 
@@ -57,7 +57,7 @@ class PairMap {
     std::swap(old, slots_);
     for (const Slot& slot : old) {
       if (slot.value == kAbsent) continue;
-      std::size_t i = place(slot.key);
+      std::size_t i = first_slot(slot.key);
       while (slots_[i].value != kAbsent) i = (i + 1) & (slots_.size() - 1);
       slots_[i] = slot;
     }

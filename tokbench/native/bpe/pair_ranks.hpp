@@ -12,7 +12,7 @@
 
 namespace tokbench {
 
-// The place of a merge in the order in which merges are applied: smaller ranks first.
+// The position of a merge in the order in which merges are applied: smaller ranks first.
 using Rank = std::uint32_t;
 
 struct PairRank {
@@ -43,7 +43,7 @@ class PairRanks {
     const auto& [left, right, rank] = entry;
     if (wide_) return wide_->insert(left, right, rank);
     const std::uint64_t pair = packed(left, right), hash = hash_of(pair);
-    std::size_t i = place(hash);
+    std::size_t i = first_slot(hash);
     while (slots_[i] != kFree && slots_[i] >> kRankBits != pair) i = (i + 1) & (num_slots_ - 1);
     if (slots_[i] == kFree) slots_[i] = pair << kRankBits | (rank + 1);
     filter_[bit(hash) / 64] |= std::uint64_t{1} << bit(hash) % 64;
@@ -60,7 +60,7 @@ class PairRanks {
   Rank find_narrow(Id left, Id right) const {
     const std::uint64_t pair = packed(left, right), hash = hash_of(pair);
     if ((filter_[bit(hash) / 64] >> (bit(hash) % 64) & 1) == 0) return kNone;
-    for (std::size_t i = place(hash);; i = (i + 1) & (num_slots_ - 1)) {
+    for (std::size_t i = first_slot(hash);; i = (i + 1) & (num_slots_ - 1)) {
       const std::uint64_t slot = slots_[i];
       if (slot >> kRankBits == pair && slot != kFree) [[likely]] return static_cast<Rank>(slot & kRankMask) - 1;
       if (slot == kFree) return kNone;
@@ -90,7 +90,7 @@ class PairRanks {
   static bool fits(Id largest, Rank rank) { return largest >> kIdBits == 0 && rank < kRankMask; }
   static std::uint64_t packed(Id left, Id right) { return static_cast<std::uint64_t>(left) << kIdBits | right; }
   static std::uint64_t hash_of(std::uint64_t pair) { return fold_multiply(pair, 0x9E3779B97F4A7C15u); }
-  std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (num_slots_ - 1); }
+  std::size_t first_slot(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (num_slots_ - 1); }
   std::size_t bit(std::uint64_t hash) const { return static_cast<std::size_t>(hash >> 32) & (num_bits_ - 1); }
 
   std::size_t num_slots_ = 0, num_bits_ = 0;

@@ -103,7 +103,7 @@ class PretokenTable {
 
   void prefetch(std::uint64_t hash) const {
 #if defined(__GNUC__)
-    __builtin_prefetch(&slots_[place(hash)]);
+    __builtin_prefetch(&slots_[first_slot(hash)]);
 #else
     static_cast<void>(hash);
 #endif
@@ -142,7 +142,7 @@ class PretokenTable {
   }
 
   void add_short(const WordKey& key, std::uint64_t hash, std::int64_t count) {
-    std::size_t i = place(hash);
+    std::size_t i = first_slot(hash);
     while (slots_[i].count != 0) {
       if (slots_[i].key == key) {
         slots_[i].count += count;
@@ -154,7 +154,7 @@ class PretokenTable {
   }
 
   void add_long(const Byte* p, std::size_t length, std::uint64_t hash, std::int64_t count) {
-    std::size_t i = place(hash);
+    std::size_t i = first_slot(hash);
     while (slots_[i].count != 0) {
       const WordKey& key = slots_[i].key;
       if (key.low == hash && is_long(key)) {
@@ -179,7 +179,7 @@ class PretokenTable {
 
   std::uint64_t hash_of(const WordKey& key) const { return is_long(key) ? key.low : hash_short(key); }
 
-  std::size_t place(std::uint64_t hash) const {
+  std::size_t first_slot(std::uint64_t hash) const {
     return static_cast<std::size_t>(hash << partition_bits_ >> slot_shift_);
   }
 
@@ -194,7 +194,7 @@ class PretokenTable {
     slot_shift_ -= 1;
     for (const Slot& slot : old) {
       if (slot.count == 0) continue;
-      std::size_t i = place(hash_of(slot.key));
+      std::size_t i = first_slot(hash_of(slot.key));
       while (slots_[i].count != 0) i = (i + 1) & (slots_.size() - 1);
       slots_[i] = slot;
     }

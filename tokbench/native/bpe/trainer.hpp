@@ -3,7 +3,7 @@
 // Every occurrence of a pair comes into being in the one merge that makes its younger symbol, so the
 // pair's postings are written once, at exact size. From then on its count can only fall: a heap whose
 // entries may be too high, and are pushed again with their true count when they come up, gives exactly
-// the order of the law.
+// the order that the reference defines.
 //
 // Nine pairs of ten are too rare ever to be merged. Those below a threshold get neither postings nor
 // an entry; when none above it is left, it falls, and all pairs are counted anew. It changes how long
@@ -135,8 +135,8 @@ class TrainerOf {
     short_words_.for_each([&](std::span<const Symbol> symbols, std::int64_t count, Posting posting) {
       for (std::size_t i = 0; i + 1 < symbols.size(); ++i) sink(symbols[i], symbols[i + 1], count, posting);
     });
-    long_words_.for_each_pair([&](Symbol left, Symbol right, std::int64_t count, Posting place) {
-      sink(left, right, count, kLongMark + place);
+    long_words_.for_each_pair([&](Symbol left, Symbol right, std::int64_t count, Posting posting) {
+      sink(left, right, count, kLongMark + posting);
     });
   }
 

@@ -98,9 +98,9 @@ std::uint64_t add_file(PretokenCounter& counter, int fd, const std::string& docu
   return total;
 }
 
-nb::object invalid_place(PretokenCounter& counter) {
-  const auto place = counter.invalid();
-  return place ? nb::object(nb::make_tuple(place->source, place->offset)) : nb::none();
+nb::object invalid_byte(PretokenCounter& counter) {
+  const auto found = counter.invalid();
+  return found ? nb::object(nb::make_tuple(found->source, found->offset)) : nb::none();
 }
 
 // The counts of a finished counter; before that, they are spread over threads.
@@ -183,7 +183,7 @@ void bind_training(nb::module_& module) {
           nb::kw_only(), "documents"_a, "num_bytes"_a, "pretokens"_a)
       .def("finish", &PretokenCounter::finish, nb::call_guard<nb::gil_scoped_release>())
       .def("items", &counted_items, "Each distinct pre-token and its count, in no order.")
-      .def_prop_ro("invalid", &invalid_place, "(number of the source, byte offset) where one is not UTF-8, or None.")
+      .def_prop_ro("invalid", &invalid_byte, "(number of the source, byte offset) where one is not UTF-8, or None.")
       .def_prop_ro("documents", [](const PretokenCounter& self) { return self.totals().documents; })
       .def_prop_ro("num_bytes", [](const PretokenCounter& self) { return self.totals().bytes; })
       .def_prop_ro("pretokens", [](const PretokenCounter& self) { return self.totals().pretokens; })

@@ -130,7 +130,7 @@ class Vocabulary {
   }
 
   // Where that is looked up, to be fetched beforehand.
-  const void* place_of_whole_token(std::uint64_t hash) const { return whole_tokens_.place_of(hash); }
+  const void* slot_of_whole_token(std::uint64_t hash) const { return whole_tokens_.slot_of(hash); }
 
  private:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 28;

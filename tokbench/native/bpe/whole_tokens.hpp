@@ -38,7 +38,7 @@ class WholeTokens {
   // At most as many as expected. Of two entries with the same bytes the first one stays; returns whether it is this one.
   template <class TextOf>
   bool insert(Bytes text, std::uint64_t hash, Id id, TextOf text_of) {
-    std::size_t i = place(hash);
+    std::size_t i = first_slot(hash);
     for (; slots_[i].next_id != 0; i = (i + 1) & (slots_.size() - 1)) {
       if (slots_[i].tag == tag(hash) && std::ranges::equal(text_of(slots_[i].next_id - 1), text)) return false;
     }
@@ -49,13 +49,13 @@ class WholeTokens {
   template <class TextOf>
   std::optional<Id> find(Bytes text, std::uint64_t hash, TextOf text_of) const {
     if (slots_.size() == 0) return std::nullopt;
-    for (std::size_t i = place(hash); slots_[i].next_id != 0; i = (i + 1) & (slots_.size() - 1)) {
+    for (std::size_t i = first_slot(hash); slots_[i].next_id != 0; i = (i + 1) & (slots_.size() - 1)) {
       if (slots_[i].tag == tag(hash) && std::ranges::equal(text_of(slots_[i].next_id - 1), text)) return slots_[i].next_id - 1;
     }
     return std::nullopt;
   }
 
-  const void* place_of(std::uint64_t hash) const { return slots_.size() == 0 ? nullptr : &slots_[place(hash)]; }
+  const void* slot_of(std::uint64_t hash) const { return slots_.size() == 0 ? nullptr : &slots_[first_slot(hash)]; }
 
  private:
   struct Slot {
@@ -64,7 +64,7 @@ class WholeTokens {
   };
 
   static std::uint32_t tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
-  std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
+  std::size_t first_slot(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
 
   ZeroedTable<Slot> slots_;
 };

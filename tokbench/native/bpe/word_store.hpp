@@ -1,6 +1,33 @@
-// The ids of pre-tokens seen before, for all threads together. What is entered stays as it is, so that reading
-// takes no lock: an entry is claimed by whoever comes first, written, and published. There is only so much room;
-// shared_words.hpp makes more, or begins another store.
+// The ids of pre-tokens seen before, for all threads together. What is entered is never changed, so that reading takes
+// no lock: a thread claims a free entry, writes it and publishes it. Tables do not grow in place: shared_words.hpp
+// replaces a crowded store by a larger one, or starts again with an empty one.
+//
+// Memory layout. A word of up to 15 bytes is found in one cache line; a longer one in a bucket and its record.
+//
+//   sets_, short words: a set is one cache line, two entries (word_entry.hpp). A full set continues in the next one.
+//
+//     0        8       16   20   24   28   32                                     64 bytes
+//     +--------+--------+----+----+----+----+--------+--------+----+----+----+----+
+//     |  low   |  high  | id | id | id | id |  low   |  high  | id | id | id | id |
+//     +--------+--------+----+----+----+----+--------+--------+----+----+----+----+
+//          |        |     \____ up to 4 ids; for more (count 15): pointer into records_, number of ids
+//          |        +-- bytes 8-14 of the word; top byte: number of ids (4 bits), length (4 bits); 0: free
+//          +----------- bytes 0-7 of the word
+//
+//   buckets_, long words: a bucket is one cache line, eight slots of 8 bytes. A full bucket continues in the next one.
+//
+//     +-----------------+-----------------+-- ... --+
+//     | unit+1  |  tag  | unit+1  |  tag  |         |     tag: upper half of the hash; unit: where the record begins
+//     +----|------------+-----------------+-- ... --+     in records_, in units of 4 bytes; 0: free
+//          |
+//          v
+//   records_: one array, filled from its beginning, never moved and shared with the stores that follow.
+//
+//     +-----------+-----------+----+----+-- ... --+----------------------+-- ...
+//     | length:16 | count:16  | id | id |         | bytes of the word    | ids of a short word with more than 4
+//     +-----------+-----------+----+----+-- ... --+----------------------+-- ...
+//
+// set = hash >> 16 modulo the number of sets; buckets likewise. At most kMostProbes of them are searched.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +51,7 @@ class WordStore {
     WordEntry entries[kSlots];
   };
 
-  // Slots of long words: the upper half of the hash, then the record's place in units, from 1 on; or 0.
+  // Slots of long words: the upper half of the hash, then the number of its record's first unit, from 1 on; or 0.
   struct alignas(kCacheLine) Bucket {
     static constexpr std::size_t kSlots = 8;
     std::atomic<std::uint64_t> slots[kSlots];
@@ -47,14 +74,14 @@ class WordStore {
   }
 
   // Where words may be, to be kept at hand.
-  struct Places {
+  struct TableView {
     const Set* first_set;
     const Bucket* first_bucket;
     std::size_t set_mask, bucket_mask;
     const Set* set_of(std::uint64_t hash) const { return first_set + (hash >> 16 & set_mask); }
     const Bucket* bucket_of(std::uint64_t hash) const { return first_bucket + (hash >> 16 & bucket_mask); }
   };
-  Places places() const { return {&(*sets_)[0], &(*buckets_)[0], sets_->size() - 1, buckets_->size() - 1}; }
+  TableView tables() const { return {&(*sets_)[0], &(*buckets_)[0], sets_->size() - 1, buckets_->size() - 1}; }
 
   // The entry of a short word in its set, or nullptr. No key is zero. Which of the two it is cannot be foretold,
   // so that a branch on it would cost more than all the rest: only whether it is one of them is branched on.
@@ -83,8 +110,8 @@ class WordStore {
         const std::uint64_t value = slot.load(std::memory_order_acquire);
         if (value == 0) return {};
         if (tag_of(value) != tag_of(hash)) continue;
-        const Bytes known = word_at(place_of(value));
-        if (known.size() == word.size() && std::memcmp(known.data(), word.data(), word.size()) == 0) return ids_at(place_of(value));
+        const Bytes known = word_at(first_unit_of(value));
+        if (known.size() == word.size() && std::memcmp(known.data(), word.data(), word.size()) == 0) return ids_at(first_unit_of(value));
       }
     }
     return {};
@@ -96,7 +123,7 @@ class WordStore {
       const std::uint64_t value = slot.load(std::memory_order_relaxed);
       if (value == 0) return;
       if (tag_of(value) != tag_of(hash)) continue;
-      const Byte* const record = bytes_at(place_of(value));
+      const Byte* const record = bytes_at(first_unit_of(value));
       prefetch(record);
       prefetch(record + kCacheLine);
       return;
@@ -106,10 +133,10 @@ class WordStore {
   // Remembers a short word, if there is room.
   void remember(const WordKey& key, std::uint64_t hash, std::span<const Id> ids) {
     if (ids.size() > WordEntry::kMaxIds) {
-      const std::size_t place = allocate(ids.size_bytes());
-      if (place == kNoRoom) return;
-      std::memcpy(bytes_at(place), ids.data(), ids.size_bytes());
-      ids = {reinterpret_cast<const Id*>(bytes_at(place)), ids.size()};
+      const std::size_t first_unit = allocate(ids.size_bytes());
+      if (first_unit == kNoRoom) return;
+      std::memcpy(bytes_at(first_unit), ids.data(), ids.size_bytes());
+      ids = {reinterpret_cast<const Id*>(bytes_at(first_unit)), ids.size()};
     }
     enter(key, hash, ids);
   }
@@ -118,13 +145,13 @@ class WordStore {
   void remember_long(Bytes word, std::uint64_t hash, std::span<const Id> ids) {
     if (word.size() > kLongestStored) return;
     const Header header{static_cast<std::uint16_t>(word.size()), static_cast<std::uint16_t>(ids.size())};
-    const std::size_t place = allocate(sizeof header + ids.size_bytes() + word.size());
-    if (place == kNoRoom) return;
-    Byte* const record = bytes_at(place);
+    const std::size_t first_unit = allocate(sizeof header + ids.size_bytes() + word.size());
+    if (first_unit == kNoRoom) return;
+    Byte* const record = bytes_at(first_unit);
     std::memcpy(record, &header, sizeof header);
     std::memcpy(record + sizeof header, ids.data(), ids.size_bytes());
     std::memcpy(record + sizeof header + ids.size_bytes(), word.data(), word.size());
-    enter_long(hash, place);
+    enter_long(hash, first_unit);
   }
 
   // Whether it is time for more room, and whether there is no more to be had.
@@ -204,7 +231,7 @@ class WordStore {
     for (std::size_t i = 0; i < buckets_->size(); ++i) {
       for (const std::atomic<std::uint64_t>& slot : (*buckets_)[i].slots) {
         const std::uint64_t value = slot.load(std::memory_order_acquire);
-        if (value != 0) store.enter_long(hash_of_long(word_at(place_of(value))), place_of(value));
+        if (value != 0) store.enter_long(hash_of_long(word_at(first_unit_of(value))), first_unit_of(value));
       }
     }
   }
@@ -214,28 +241,28 @@ class WordStore {
   }
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
-  static std::size_t place_of(std::uint64_t value) { return static_cast<std::uint32_t>(value) - 1; }
+  static std::size_t first_unit_of(std::uint64_t value) { return static_cast<std::uint32_t>(value) - 1; }
   std::size_t set_number(std::uint64_t hash) const { return (hash >> 16) & (sets_->size() - 1); }
   std::size_t bucket_number(std::uint64_t hash) const { return (hash >> 16) & (buckets_->size() - 1); }
 
-  Byte* bytes_at(std::size_t place) const { return reinterpret_cast<Byte*>(&records_->units[place]); }
-  Header header_at(std::size_t place) const {
+  Byte* bytes_at(std::size_t first_unit) const { return reinterpret_cast<Byte*>(&records_->units[first_unit]); }
+  Header header_at(std::size_t first_unit) const {
     Header header;
-    std::memcpy(&header, bytes_at(place), sizeof header);
+    std::memcpy(&header, bytes_at(first_unit), sizeof header);
     return header;
   }
-  std::span<const Id> ids_at(std::size_t place) const {
-    return {reinterpret_cast<const Id*>(bytes_at(place) + sizeof(Header)), header_at(place).count};
+  std::span<const Id> ids_at(std::size_t first_unit) const {
+    return {reinterpret_cast<const Id*>(bytes_at(first_unit) + sizeof(Header)), header_at(first_unit).count};
   }
-  Bytes word_at(std::size_t place) const {
-    const Header header = header_at(place);
-    return {bytes_at(place) + sizeof header + header.count * sizeof(Id), header.length};
+  Bytes word_at(std::size_t first_unit) const {
+    const Header header = header_at(first_unit);
+    return {bytes_at(first_unit) + sizeof header + header.count * sizeof(Id), header.length};
   }
 
   std::size_t allocate(std::size_t bytes) {
     const std::size_t units = (bytes + kUnit - 1) / kUnit;
-    const std::size_t place = records_->used.fetch_add(units, std::memory_order_relaxed);
-    return place + units <= records_->units.size() ? place : kNoRoom;
+    const std::size_t first_unit = records_->used.fetch_add(units, std::memory_order_relaxed);
+    return first_unit + units <= records_->units.size() ? first_unit : kNoRoom;
   }
 
   // Two threads may enter the same word: either entry is right.
@@ -249,13 +276,13 @@ class WordStore {
     }
   }
 
-  void enter_long(std::uint64_t hash, std::size_t place) {
+  void enter_long(std::uint64_t hash, std::size_t first_unit) {
     buckets_->num_words.fetch_add(1, std::memory_order_relaxed);
     std::size_t at = bucket_number(hash);
     for (std::size_t i = 0; i < kMostProbes; ++i, at = (at + 1) & (buckets_->size() - 1)) {
       for (std::atomic<std::uint64_t>& slot : (*buckets_)[at].slots) {
         std::uint64_t free = 0;
-        const std::uint64_t value = static_cast<std::uint64_t>(tag_of(hash)) << 32 | (place + 1);
+        const std::uint64_t value = static_cast<std::uint64_t>(tag_of(hash)) << 32 | (first_unit + 1);
         if (slot.compare_exchange_strong(free, value, std::memory_order_release, std::memory_order_relaxed)) return;
       }
     }

@@ -3,11 +3,11 @@
 // Pre-tokens go through in batches, step by step: what a step needs of the memory is fetched in the one before it.
 #pragma once
 
-#include "collecting.hpp"
 #include "common/texts.hpp"
 #include "ids.hpp"
 #include "merger.hpp"
 #include "shared_words.hpp"
+#include "word_lookup.hpp"
 
 namespace tokbench {
 
@@ -24,12 +24,12 @@ class Worker {
 
   // Gives the ids of a text to `output`, which is one of the two classes below.
   template <class Output>
-  void encode(Collect collect, const Text& text, Output& output) {
+  void encode(SplitWords split_words, const Text& text, Output& output) {
     const Bytes utf8 = utf8_of(text, utf8_);
     const Byte* const end = utf8.data() + utf8.size();
     for (const Byte* p = utf8.data(); p != end;) {
-      TextWords words{words_, words_ + kEnoughPretokens, end, lease_.current->places()};
-      p = collect(p, end, words);
+      TextWords words{words_, words_ + kEnoughPretokens, end, lease_.current->tables()};
+      p = split_words(p, end, words);
       encode_words({words_, words.next}, output);
     }
   }
@@ -74,7 +74,7 @@ class Worker {
  private:
   // A word that is not in its set.
   struct Miss {
-    std::size_t place;
+    std::size_t position;
     std::uint64_t hash;
   };
 
@@ -110,18 +110,18 @@ class Worker {
   void find(std::span<const TextWord> words, std::span<const Miss> misses, const WordEntry** entries) {
     const WordStore& store = *lease_.current;
     for (const Miss& miss : misses) {
-      if (!words[miss.place].is_short()) store.prefetch_record(miss.hash);
+      if (!words[miss.position].is_short()) store.prefetch_record(miss.hash);
     }
     for (const Miss& miss : misses) {
-      const TextWord& word = words[miss.place];
+      const TextWord& word = words[miss.position];
       if (word.is_short()) {
-        entries[miss.place] = store.find(word.key, miss.hash);
+        entries[miss.position] = store.find(word.key, miss.hash);
       } else if (const std::span<const Id> ids = store.find_long(word.bytes(), miss.hash); !ids.empty()) {
-        WordEntry& found = long_entries_[miss.place];
+        WordEntry& found = long_entries_[miss.position];
         found.write_many({}, ids);
-        entries[miss.place] = &found;
+        entries[miss.position] = &found;
       }
-      if (entries[miss.place] == nullptr) prefetch(vocabulary_.place_of_whole_token(miss.hash));
+      if (entries[miss.position] == nullptr) prefetch(vocabulary_.slot_of_whole_token(miss.hash));
     }
   }
 

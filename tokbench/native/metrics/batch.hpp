@@ -80,7 +80,7 @@ inline void check(const PlacedBatch& tokens, const Documents& documents, const P
   for (std::size_t document = 0; document < documents.size(); ++document) {
     std::int64_t start = 0, stop = 0;
     for (std::size_t i = documents.first_token(document); i < documents.last_token(document); ++i) {
-      require(tokens.starts[i] >= start && tokens.stops[i] >= stop, "the places of tokens decrease");
+      require(tokens.starts[i] >= start && tokens.stops[i] >= stop, "the spans of tokens decrease");
       start = tokens.starts[i];
       stop = tokens.stops[i];
       require(start <= stop, "a token stops before it starts");

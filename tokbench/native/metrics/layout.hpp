@@ -1,6 +1,6 @@
 // The characters and lines of a document, and how its tokens stand to them. Its runs are in runs.hpp.
 //
-// tokbench/metrics/reference.py is the law; what is one pass for each count there is two here. Each goes
+// tokbench/metrics/reference.py defines the counts; what is one pass for each count there is two here. Each goes
 // forward only, so that no text takes longer than its length.
 #pragma once
 
@@ -24,7 +24,7 @@ class LayoutMeasurer {
 
  private:
   std::int64_t& count(Count which) { return counts_[which]; }
-  std::size_t place(const Byte* p) const { return static_cast<std::size_t>(p - begin_); }
+  std::size_t offset_of(const Byte* p) const { return static_cast<std::size_t>(p - begin_); }
 
   // --- characters -------------------------------------------------------------------------------
 
@@ -41,10 +41,10 @@ class LayoutMeasurer {
       if (length > 1) {
         ++multibyte;
         continuations += length - 1;
-        if (boundaries_.inside(place(p), place(p) + length) != 0) ++count(kCutChars);
+        if (boundaries_.inside(offset_of(p), offset_of(p) + length) != 0) ++count(kCutChars);
         if (is_of_language(table_.at(p, end_).kind)) {
           ++count(kLanguageChars);
-          if (at_characters_.holds(place(p), place(p) + length)) ++count(kCoveredChars);
+          if (at_characters_.holds(offset_of(p), offset_of(p) + length)) ++count(kCoveredChars);
         }
       }
       p += length;
@@ -65,7 +65,7 @@ class LayoutMeasurer {
       for (; p < stop; ++p) {
         if (!table_.is_ascii_of_language(*p)) continue;
         ++count(kLanguageChars);
-        if (at_characters_.holds(place(p), place(p) + 1)) ++count(kCoveredChars);
+        if (at_characters_.holds(offset_of(p), offset_of(p) + 1)) ++count(kCoveredChars);
       }
     }
   }
@@ -98,7 +98,7 @@ class LayoutMeasurer {
     if (p == line || table_.behind_white_space(p, stop) == stop) return;
     ++count(kIndentedLines);
     count(kIndentationChars) += p - line;
-    count(kIndentationTokens) += at_indentations_.touching(place(line), place(p));
+    count(kIndentationTokens) += at_indentations_.touching(offset_of(line), offset_of(p));
   }
 
   const CharacterTable& table_;

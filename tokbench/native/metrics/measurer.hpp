@@ -98,8 +98,8 @@ class Measurer {
       spans_.entry_starts.push_back(start);
       spans_.entry_stops.push_back(stop);
     }
-    for (auto* const places : {&spans_.starts, &spans_.stops, &spans_.entry_starts, &spans_.entry_stops}) {
-      places->push_back(kBehindAll);
+    for (auto* const column : {&spans_.starts, &spans_.stops, &spans_.entry_starts, &spans_.entry_stops}) {
+      column->push_back(kBehindAll);
     }
     return PlacedTokens(boundaries_, spans_);
   }

@@ -1,6 +1,6 @@
 // The runs of a document: words, the numbers and identifiers in them, and operators.
 //
-// tokbench/metrics/reference.py is the law; what is one pass for each count there is one for all runs here.
+// tokbench/metrics/reference.py defines the counts; what is one pass for each count there is one for all runs here.
 // It goes forward only, so that no text takes longer than its length.
 #pragma once
 
@@ -34,7 +34,7 @@ class RunMeasurer {
 
  private:
   std::int64_t& count(Count which) { return counts_[which]; }
-  std::size_t place(const Byte* p) const { return static_cast<std::size_t>(p - begin_); }
+  std::size_t offset_of(const Byte* p) const { return static_cast<std::size_t>(p - begin_); }
 
   // Where a token is a whole word, or has neither word nor operator in it, all that there is to count is known
   // from its id, and its bytes need not be looked at. Between such tokens it goes run by run.
@@ -138,7 +138,7 @@ class RunMeasurer {
 
   // A word and what is in it.
   void measure_word(const Byte* start, const Byte* stop, unsigned seen) {
-    const std::int64_t tokens = at_words_.touching(place(start), place(stop));
+    const std::int64_t tokens = at_words_.touching(offset_of(start), offset_of(stop));
     ++count(kWords);
     if (tokens > 1) ++count(kSplitWords);
     if (tokens == 0) count(kUncoveredBytes) += stop - start;
@@ -171,26 +171,26 @@ class RunMeasurer {
 
   // `room` is where the white space before the number starts.
   void measure_number(const Byte* start, const Byte* stop, std::size_t digits, const Byte* room) {
-    const std::int64_t tokens = at_numbers_.touching(place(start), place(stop));
+    const std::int64_t tokens = at_numbers_.touching(offset_of(start), offset_of(stop));
     ++count(kNumbers);
     count(kNumberTokens) += tokens;
     NumbersOfLength& alike = numbers_[std::min(digits, kLongestNumber)];
     ++alike.numbers;
     alike.tokens += tokens;
-    count(kDigitCuts) += at_numbers_.cuts(tokens, place(start), place(stop));
+    count(kDigitCuts) += at_numbers_.cuts(tokens, offset_of(start), offset_of(stop));
     if (digits > 3) {
       measure_groups_of_digits(start, stop, digits);
       return;
     }
     ++count(kShortNumbers);
-    if (tokens != 1 || !at_numbers_.stops_in(place(stop), place(stop))) return;
-    if (at_numbers_.starts_in(place(room), place(start))) ++count(kWholeShortNumbers);
+    if (tokens != 1 || !at_numbers_.stops_in(offset_of(stop), offset_of(stop))) return;
+    if (at_numbers_.starts_in(offset_of(room), offset_of(start))) ++count(kWholeShortNumbers);
   }
 
   void measure_groups_of_digits(const Byte* start, const Byte* stop, std::size_t digits) {
     count(kDigitBoundaries) += static_cast<std::int64_t>((digits - 1) / 3);
     for (const Byte* p = start; p < stop; p += table_.at(p, stop).length, --digits) {
-      if (digits % 3 == 0 && p != start && boundaries_.is_at(place(p))) ++count(kDigitHits);
+      if (digits % 3 == 0 && p != start && boundaries_.is_at(offset_of(p))) ++count(kDigitHits);
     }
   }
 
@@ -198,8 +198,8 @@ class RunMeasurer {
 
   void measure_identifier(const Byte* start, const Byte* stop, unsigned seen, std::int64_t tokens) {
     ++count(kIdentifiers);
-    const std::size_t at = place(start);
-    const std::int64_t cuts = at_words_.cuts(tokens, at, place(stop));
+    const std::size_t at = offset_of(start);
+    const std::int64_t cuts = at_words_.cuts(tokens, at, offset_of(stop));
     count(kIdentifierCuts) += cuts;
     if (!(seen & kPartingByte) && *start != '_') return;
     for_each_identifier_boundary({start, stop}, [&](std::size_t left, std::size_t right) {
@@ -214,8 +214,8 @@ class RunMeasurer {
     if (length == 0) return p + 1;
     const Byte* const stop = p + length;
     ++count(kOperators);
-    if (at_operators_.touching(place(p), place(stop)) == 1 && at_operators_.starts_in(place(white_start_), place(p)) &&
-        at_operators_.stops_in(place(stop), place(table_.behind_white_space(stop, end_)))) {
+    if (at_operators_.touching(offset_of(p), offset_of(stop)) == 1 && at_operators_.starts_in(offset_of(white_start_), offset_of(p)) &&
+        at_operators_.stops_in(offset_of(stop), offset_of(table_.behind_white_space(stop, end_)))) {
       ++count(kIsolatedOperators);
     }
     return stop;

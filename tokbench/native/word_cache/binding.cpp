@@ -1,4 +1,4 @@
-// Stretches and their numbers as the Python module `_word_cache`. The interpreter's lock is released around the
+// Words and their numbers as the Python module `_word_cache`. The interpreter's lock is released around the
 // work; a lock of its own keeps two threads out of one numbering.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -14,7 +14,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace tokbench;
-using namespace tokbench::stretches;
+using namespace tokbench::word_cache;
 
 namespace {
 
@@ -51,13 +51,13 @@ Numbered numbered(SharedNumbering& self, std::span<const Text> texts) {
   found.offsets.push_back(0);
   for (const std::size_t end : ends) {
     const Bytes text(self.utf8.data() + start, end - start);
-    for_each_stretch(self.cut, text, [&](Bytes stretch) { found.numbers.push_back(self.numbering.number_of(stretch)); });
+    for_each_word(self.cut, text, [&](Bytes word) { found.numbers.push_back(self.numbering.number_of(word)); });
     found.offsets.push_back(static_cast<std::int64_t>(found.numbers.size()));
     start = end;
   }
   for (std::size_t number = known; number < self.numbering.size(); ++number) {
-    const Bytes stretch = self.numbering[number];
-    found.fresh.emplace_back(stretch.begin(), stretch.end());
+    const Bytes word = self.numbering[number];
+    found.fresh.emplace_back(word.begin(), word.end());
   }
   if (self.utf8.capacity() > kMostKeptBytes) self.utf8 = {};
   return found;
@@ -73,7 +73,7 @@ nb::tuple number(SharedNumbering& self, const nb::list& strings) {
     found = numbered(self, texts);
   }
   nb::list fresh;
-  for (const std::string& stretch : found.fresh) fresh.append(nb::str(stretch.data(), stretch.size()));
+  for (const std::string& word : found.fresh) fresh.append(nb::str(word.data(), word.size()));
   return nb::make_tuple(to_array(std::move(found.numbers)), to_array(std::move(found.offsets)), fresh);
 }
 
@@ -90,6 +90,6 @@ NB_MODULE(_word_cache, module) {
   nb::class_<SharedNumbering>(module, "Numbering")
       .def("__init__", &construct, "cut"_a)
       .def("number", &number, "texts"_a,
-           "(int64[R] numbers of the stretches, int64[len(texts) + 1] which are whose, those that are new).")
+           "(int64[R] numbers of the words, int64[len(texts) + 1] which are whose, those that are new).")
       .def("clear", &clear, "Forget them all.");
 }

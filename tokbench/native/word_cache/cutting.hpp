@@ -1,4 +1,4 @@
-// Where stretches of a text begin and end: what `tokbench/libraries/word_cache/cut_points.py` says in regular expressions.
+// Where words of a text begin and end: what `tokbench/libraries/word_cache/cut_points.py` says in regular expressions.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "common/utf8.hpp"
 
-namespace tokbench::stretches {
+namespace tokbench::word_cache {
 
 enum class Cut { Words, WhiteSpace, BeforeSpaces };
 
@@ -39,10 +39,10 @@ inline const Byte* behind_spaces(const Byte* p, const Byte* end) {
   return p;
 }
 
-// The end of the stretch that begins at `p` < `end`. Between two stretches no look-up goes back, so that the cost
+// The end of the word that begins at `p` < `end`. Between two words no look-up goes back, so that the cost
 // is linear: spaces are looked through once for what is behind them, and once as the beginning of that.
 template <Cut kCut>
-inline const Byte* stretch_end(const Byte* p, const Byte* end) {
+inline const Byte* word_end(const Byte* p, const Byte* end) {
   if constexpr (kCut == Cut::BeforeSpaces) {
     p = behind_spaces(p, end);
     if (p == end) return end;
@@ -57,25 +57,25 @@ inline const Byte* stretch_end(const Byte* p, const Byte* end) {
   }
 }
 
-// Calls use(stretch) for each stretch of a text, which together are the text.
+// Calls use(word) for each word of a text, which together are the text.
 template <class Use>
-inline void for_each_stretch(Cut cut, Bytes text, const Use& use) {
-  const auto all = [&](auto stretch_end_of) {
+inline void for_each_word(Cut cut, Bytes text, const Use& use) {
+  const auto all = [&](auto word_end_of) {
     const Byte* const end = text.data() + text.size();
     for (const Byte* p = text.data(); p < end;) {
-      const Byte* const stop = stretch_end_of(p, end);
+      const Byte* const stop = word_end_of(p, end);
       use(Bytes(p, stop));
       p = stop;
     }
   };
   switch (cut) {
     case Cut::Words:
-      return all(&stretch_end<Cut::Words>);
+      return all(&word_end<Cut::Words>);
     case Cut::WhiteSpace:
-      return all(&stretch_end<Cut::WhiteSpace>);
+      return all(&word_end<Cut::WhiteSpace>);
     case Cut::BeforeSpaces:
-      return all(&stretch_end<Cut::BeforeSpaces>);
+      return all(&word_end<Cut::BeforeSpaces>);
   }
 }
 
-}  // namespace tokbench::stretches
+}  // namespace tokbench::word_cache

@@ -1,4 +1,4 @@
-// Numbers for different stretches, in the order in which they come.
+// Numbers for different words, in the order in which they come.
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,7 @@
 #include "common/hashing.hpp"
 #include "common/utf8.hpp"
 
-namespace tokbench::stretches {
+namespace tokbench::word_cache {
 
 class Numbering {
  public:
@@ -19,14 +19,14 @@ class Numbering {
     return {bytes_.data() + starts_[number], starts_[number + 1] - starts_[number]};
   }
 
-  // The number of a stretch; the next one where it is new.
-  std::uint32_t number_of(Bytes stretch) {
-    const std::uint64_t hash = hash_bytes(stretch, seed_);
+  // The number of a word; the next one where it is new.
+  std::uint32_t number_of(Bytes word) {
+    const std::uint64_t hash = hash_bytes(word, seed_);
     const auto mark = static_cast<std::uint32_t>(hash >> 32);
     for (std::size_t i = hash & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
       const Slot& slot = slots_[i];
-      if (slot.number_behind == 0) return add(stretch, i, mark);
-      if (slot.mark == mark && equal((*this)[slot.number_behind - 1], stretch)) return slot.number_behind - 1;
+      if (slot.number_behind == 0) return add(word, i, mark);
+      if (slot.mark == mark && equal((*this)[slot.number_behind - 1], word)) return slot.number_behind - 1;
     }
   }
 
@@ -49,12 +49,12 @@ class Numbering {
     return one.size() == other.size() && std::memcmp(one.data(), other.data(), one.size()) == 0;
   }
 
-  std::uint32_t add(Bytes stretch, std::size_t place, std::uint32_t mark) {
-    if (size() == kMost) throw std::length_error("there are too many different stretches");
+  std::uint32_t add(Bytes word, std::size_t slot, std::uint32_t mark) {
+    if (size() == kMost) throw std::length_error("there are too many different words");
     const auto number = static_cast<std::uint32_t>(size());
-    bytes_.insert(bytes_.end(), stretch.begin(), stretch.end());
+    bytes_.insert(bytes_.end(), word.begin(), word.end());
     starts_.push_back(bytes_.size());
-    slots_[place] = {number + 1, mark};
+    slots_[slot] = {number + 1, mark};
     if (size() * 2 > slots_.size()) grow();
     return number;
   }
@@ -72,8 +72,8 @@ class Numbering {
 
   std::uint64_t seed_;
   std::vector<Slot> slots_;
-  std::vector<std::size_t> starts_{0};  // of each stretch in `bytes_`, and behind the last
+  std::vector<std::size_t> starts_{0};  // of each word in `bytes_`, and behind the last
   std::vector<Byte> bytes_;
 };
 
-}  // namespace tokbench::stretches
+}  // namespace tokbench::word_cache

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.gguf import read_metadata
 from tokbench.formats.sentencepiece.model import PieceType
-from tokbench.opening.bare_vocabularies import byte_level_document, dumped, word_piece_document
 from tokbench.opening.files import first_repeated
 from tokbench.opening.gguf.config import gguf_config
 from tokbench.opening.gguf.pretokenizers import known_names, pre_tokenizer_named
@@ -18,6 +17,7 @@ from tokbench.opening.patterns import checked_pattern
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.sentencepiece import open_pieces
 from tokbench.opening.tokenizer_json import open_document
+from tokbench.opening.vocab_txt import byte_level_document, dumped, word_piece_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

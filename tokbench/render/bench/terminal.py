@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.core.plurals import counted
+from tokbench.render.glyphs import visible
 from tokbench.render.layout import Column, print_panes
-from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.distribution import length_histogram
 from tokbench.render.charts.layout import Frame, Spec, curves, dots, framed
 from tokbench.render.figures import loses_text
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

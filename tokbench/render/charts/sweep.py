@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tokbench.render.charts.layout import Frame, Spec, curves, framed
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -20,7 +20,7 @@ from tokbench.render.figures import (
     shown_relative,
     with_interval,
 )
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

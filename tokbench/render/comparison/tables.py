@@ -13,7 +13,7 @@ from tokbench.render.comparison.columns import (
     mix_title,
 )
 from tokbench.render.figures import LOSSY, shown_figure, shown_gini, shown_premium
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from tokbench.render.comparison.columns import (
     mix_title,
 )
 from tokbench.render.figures import LOSSY, bar, shown_figure, shown_gini, shown_premium
+from tokbench.render.glyphs import visible
 from tokbench.render.layout import Column, print_panes
-from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

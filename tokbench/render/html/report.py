@@ -26,6 +26,7 @@ from tokbench.render.comparison.tables import (
     summary_legend,
     summary_table,
 )
+from tokbench.render.glyphs import visible
 from tokbench.render.html import tables
 from tokbench.render.html.samples import samples_document
 from tokbench.render.palette import CUBE
@@ -38,7 +39,6 @@ from tokbench.render.sweep.tables import (
     sizes_table,
     subtitle_of,
 )
-from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,8 +14,7 @@ import numpy as np
 from tokbench.core.graphemes import cut_clusters
 from tokbench.core.tokens import TokenKind
 from tokbench.evaluation.candidates import BASELINES
-from tokbench.render.glyphs import byte_glyphs, cut_glyphs, sign, strip
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import byte_glyphs, cut_glyphs, sign, strip, visible
 from tokbench.render.token_view import EMPTY_MARK, UNKNOWN_MARK
 
 if TYPE_CHECKING:

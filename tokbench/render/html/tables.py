@@ -12,7 +12,7 @@ from tokbench.render.cells import NONE, Cell, Column, Table, count_cell, name_ce
 from tokbench.render.charts.comparison import LONGEST_TOKEN, token_lengths
 from tokbench.render.charts.sweep import words_of_size
 from tokbench.render.figures import shown
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,8 +10,7 @@ from tokbench.metrics.catalogue import METRICS, metric_named
 from tokbench.render.cells import NONE, Cell, Column, Table, count_cell, name_cell, number_cell
 from tokbench.render.comparison.costs import group_cost_columns, model_totals
 from tokbench.render.figures import shown, shown_gini, shown_interval, shown_premium
-from tokbench.render.glyphs import spelled
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import spelled, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

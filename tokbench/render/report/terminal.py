@@ -10,10 +10,9 @@ from tokbench.evaluation.ranking import in_order
 from tokbench.metrics.catalogue import METRICS, metric_named
 from tokbench.render.comparison.costs import group_cost_columns, model_of, model_totals
 from tokbench.render.figures import bar, names_of, shown, shown_interval, shown_premium
-from tokbench.render.glyphs import spelled
+from tokbench.render.glyphs import spelled, visible
 from tokbench.render.layout import Column, grid, plain_table, print_panes, print_table
 from tokbench.render.report.tables import GROUP_FIGURES, WORDS_SHOWN, heading_of, premiums_of
-from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

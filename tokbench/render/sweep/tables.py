@@ -13,7 +13,7 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.render.cells import NONE, Cell, Column, Table, name_cell
 from tokbench.render.comparison.costs import cost_columns, model_of
 from tokbench.render.figures import drawn_from, named_gaps, names_of, shown, shown_figure, with_interval
-from tokbench.render.tables import visible
+from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.figures import bar, shown_figure
+from tokbench.render.glyphs import visible
 from tokbench.render.layout import Column, plain_table, print_panes, print_table
 from tokbench.render.sweep.tables import (
     chosen_points,
@@ -18,7 +19,6 @@ from tokbench.render.sweep.tables import (
     recommendation_of,
     subtitle_of,
 )
-from tokbench.render.tables import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

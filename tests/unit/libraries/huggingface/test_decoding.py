@@ -16,7 +16,7 @@ from tokbench import StreamingDecoder
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.opening import open_path
+from tokbench.opening.open import open_path
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -176,7 +176,7 @@ def test_normal_entries_have_scores() -> None:
         tokenizer.score(700)
 
 
-def test_powers_are_those_of_the_algorithm() -> None:
+def test_capabilities_are_those_of_the_algorithm() -> None:
     bpe, unigram = variant("bpe"), variant("unigram")
     assert isinstance(bpe, SentencePieceBpeTokenizer)
     assert isinstance(unigram, UnigramTokenizer)

@@ -1,6 +1,6 @@
-"""The kernel's twin in Python, for installs without a compiler: the same names, arguments and results.
+"""The kernel in Python, for installs without a compiler: the same names, arguments and results.
 
-It is to `reference.py` what the C++ kernel is: the same law, with enough bookkeeping that
+It is to `reference.py` what the C++ kernel is: the same result, with enough bookkeeping that
 training does not count every pair again for each merge. Tests run over both.
 """
 

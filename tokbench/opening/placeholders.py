@@ -14,7 +14,7 @@ _LFS = b"version https://git-lfs.github.com/spec/"
 _PAGE = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html|<\?xml|<head)[\s>]")
 
 
-def refuse_stand_in(path: Path, head: bytes) -> None:
+def refuse_placeholder(path: Path, head: bytes) -> None:
     """Refuse a file by its first bytes that only stands for another one.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A tokenizer whose texts are cut into stretches gives what its library gives for the whole texts, for every text."""
+"""A tokenizer whose texts are cut into words gives what its library gives for the whole texts, for every text."""
 
 from __future__ import annotations
 
@@ -110,12 +110,12 @@ NAMES = [
 def remembered(name: str, given_texts: list[str]) -> EncodedSpans:
     """As for long texts, though these be short."""
     tokenizer = tokenizer_named(name)
-    memo = tokenizer._memo
-    assert memo is not None
+    cache = tokenizer._word_cache
+    assert cache is not None
     if isinstance(tokenizer, HuggingFaceTokenizer):
-        return memo.encode_spans(given_texts)
+        return cache.encode_spans(given_texts)
     prefix = tokenizer._prefix
-    encoded = memo.encode_batch([prefix + text if text else text for text in given_texts])
+    encoded = cache.encode_batch([prefix + text if text else text for text in given_texts])
     return tokenizer._span_finder.find(given_texts, encoded, threads=1)
 
 
@@ -150,14 +150,14 @@ def test_every_bundled_text(name: str) -> None:
 def test_long_texts_go_this_way(name: str) -> None:
     tokenizer = tokenizer_named(name)
     text = bundled_texts()["parallel/en.txt"] * 3
-    memo, asked = tokenizer._memo, []
-    assert memo is not None
+    cache, asked = tokenizer._word_cache, []
+    assert cache is not None
     with pytest.MonkeyPatch.context() as patched:
-        number = memo._numbering.number
+        number = cache._numbering.number
         spy = SimpleNamespace(
-            number=lambda given: asked.append(given) or number(given), clear=memo._numbering.clear
+            number=lambda given: asked.append(given) or number(given), clear=cache._numbering.clear
         )
-        patched.setattr(memo, "_numbering", spy)
+        patched.setattr(cache, "_numbering", spy)
         encoded = tokenizer.encode_batch([text])
         spans = tokenizer.encode_spans([text])
     assert len(asked) == 2
@@ -166,7 +166,7 @@ def test_long_texts_go_this_way(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(given_texts=st.lists(woven, max_size=5), characters=st.integers(1, 30))
-def test_stretches_side_by_side_are_what_they_are_alone(
+def test_words_side_by_side_are_what_they_are_alone(
     name: str, given_texts: list[str], characters: int
 ) -> None:
     tokenizer = tokenizer_named(name)
@@ -225,7 +225,7 @@ def test_which_models_are_cut(name: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", " ", "a", " a", "a ", "a  b ", " \u2581x \u2581", "\n\n a, b.c\n", "…a\t b"]
 )
-def test_stretches_are_the_text(cut: str, text: str) -> None:
+def test_words_are_the_text(cut: str, text: str) -> None:
     parts = re.findall(CUTS[cut], text)
     assert "".join(parts) == text
     assert all(parts)

@@ -1,6 +1,6 @@
 // Text → words to be looked up, some at a time: pre-tokens with their keys, and on the way to them what the memory has.
 //
-// Keys are made and places are fetched in the loop that splits: it computes while memory answers. Made from a list of
+// Keys are made and cache lines are prefetched in the loop that splits: it computes while memory answers. Made from a list of
 // pre-tokens afterwards, words that had all been seen took 8 % longer to encode.
 #pragma once
 
@@ -24,24 +24,24 @@ struct TextWord {
   std::uint64_t hash() const { return is_short() ? hash_of(key) : key.low; }
 };
 
-// The sink that makes words of pre-tokens, and fetches the places where they may be remembered.
+// The sink that makes words of pre-tokens, and prefetches the sets and buckets that may hold them.
 struct TextWords {
   TextWord* next;
   const TextWord* enough;
   const Byte* end;  // of the text
-  WordStore::Places places;
+  WordStore::TableView tables;
 
   TOKBENCH_ALWAYS_INLINE void operator()(const Byte* start, const Byte* stop) {
     const auto length = static_cast<std::size_t>(stop - start);
     next->start = start;
     if (length <= kShortWord) [[likely]] {
       next->key = key_of(start, length);
-      next->set = places.set_of(hash_of(next->key));
+      next->set = tables.set_of(hash_of(next->key));
       prefetch(next->set);
     } else {
       next->key = {hash_of_long({start, length}), length};
-      next->set = places.first_set;
-      prefetch(places.bucket_of(next->key.low));
+      next->set = tables.first_set;
+      prefetch(tables.bucket_of(next->key.low));
     }
     ++next;
   }
@@ -57,9 +57,9 @@ struct TextWords {
   }
 };
 
-using Collect = SplitInto<TextWords>;
+using SplitWords = SplitInto<TextWords>;
 
-// How a tier collects the words of a pattern: all tiers alike.
-Collect collect_of(Pattern pattern, SimdTier tier = simd_tier());
+// How a tier splits into the words of a pattern: all tiers alike.
+SplitWords split_words_of(Pattern pattern, SimdTier tier = simd_tier());
 
 }  // namespace tokbench

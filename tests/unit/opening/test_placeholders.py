@@ -15,15 +15,18 @@ from support.sentencepiece_models import variant
 
 import tokbench
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.opening import Format, OpenRequest, files, open_found, recognise
+from tokbench.opening import files
 from tokbench.opening.compressed import SUFFIXES
+from tokbench.opening.open import open_found
+from tokbench.opening.recognition import Format, recognise
+from tokbench.opening.request import OpenRequest
 from tokbench.workbench.inspect import inspect_opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tokbench.opening import Opened
+    from tokbench.opening.request import Opened
 
 BYTES = [bytes([byte]) for byte in range(256)]
 RANKS = b"".join(

@@ -14,7 +14,7 @@ _MAX_REF_BYTES = 256
 _COMMIT = re.compile(r"[0-9a-f]{6,64}")
 
 
-def snapshot_in(folder: Path) -> Path:
+def cached_folder(folder: Path) -> Path:
     """The version of a cached model that `refs/main` names, or the only one; a folder of any other kind itself.
 
     Raises:
@@ -41,11 +41,11 @@ def _named(ref: Path) -> str | None:
     return text if _COMMIT.fullmatch(text) else None
 
 
-def model_of_snapshot(folder: Path) -> str | None:
+def cached_model_name(folder: Path) -> str | None:
     """The name of the model whose version a folder is, without who made it; None for a folder of another kind.
 
     >>> from pathlib import Path
-    >>> model_of_snapshot(Path("models--openai--clip/snapshots/0123abc"))
+    >>> cached_model_name(Path("models--openai--clip/snapshots/0123abc"))
     'clip'
     """
     place = folder.absolute().parent

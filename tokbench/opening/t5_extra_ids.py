@@ -23,7 +23,7 @@ _USUAL = 100
 _MOST = 10_000
 
 
-def with_sentinels(config: TokenizerConfig, *, folder: Path, pieces: Collection[str]) -> TokenizerConfig:
+def with_extra_ids(config: TokenizerConfig, *, folder: Path, pieces: Collection[str]) -> TokenizerConfig:
     """What stands beside a SentencePiece model, with T5's `<extra_id_0>` and so on among its added tokens.
 
     They count down to the last id, as transformers gives them. Files that list their added tokens, models that

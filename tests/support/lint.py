@@ -1,0 +1,110 @@
+"""Small vocabularies with a fault planted in them, and what one rule finds there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from support import huggingface
+from support.model_folders import put
+from tokbench.core.interfaces import no_progress
+from tokbench.corpus import open_corpus
+from tokbench.formats.tokenizer_json import to_byte_level
+from tokbench.lint.catalogue import rule_named
+from tokbench.lint.run import run_rules
+from tokbench.lint.target import LintTarget
+from tokbench.opening.request import OpenRequest
+from tokbench.workbench.open import find_and_open
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.lint.findings import Finding, Outcome
+
+GPT2_SPLIT = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+NO_SPLIT = {**GPT2_SPLIT, "use_regex": False}
+
+
+def byte_level(
+    *merges: tuple[str | bytes, str | bytes],
+    tokens: Sequence[str | bytes] = (),
+    pre_tokenizer: Mapping[str, Any] = GPT2_SPLIT,
+    without: Sequence[int] = (),
+    **parts: Any,
+) -> dict[str, Any]:
+    """A tokenizer.json of a byte-level BPE: the 256 bytes, then what each merge makes, then other tokens.
+
+    Args:
+        merges: two neighbours each, as the text or bytes that they are.
+        tokens: entries that no merge makes.
+        pre_tokenizer: by default GPT-2's.
+        without: bytes that have no token.
+        parts: of the document, as `normalizer` or `added_tokens`; those of `model` with `model=`.
+    """
+    pairs = [(_spelled(left), _spelled(right)) for left, right in merges]
+    pieces = [to_byte_level(bytes([byte])) for byte in range(256) if byte not in without]
+    pieces += [left + right for left, right in pairs] + [_spelled(token) for token in tokens]
+    vocab = {piece: id for id, piece in enumerate(dict.fromkeys(pieces))}
+    model = {
+        "type": "BPE",
+        "vocab": vocab,
+        "merges": [list(pair) for pair in pairs],
+        **parts.pop("model", {}),
+    }
+    return huggingface.document(model, pre_tokenizer=dict(pre_tokenizer), decoder=GPT2_SPLIT, **parts)
+
+
+def target_of(
+    document: Mapping[str, Any] | bytes | Path,
+    folder: Path,
+    *,
+    beside: Mapping[str, Any] | None = None,
+    corpus: Sequence[str] | None = None,
+    reference: Mapping[str, Any] | bytes | Path | None = None,
+    engine: str = "auto",
+    pattern: str | None = None,
+) -> LintTarget:
+    """A tokenizer that is opened as `tokbench lint` opens it.
+
+    Args:
+        document: a tokenizer.json, parsed or as bytes, or the path of any tokenizer.
+        folder: where it is written to.
+        beside: other files of the folder, as for `support.model_folders.put`.
+        corpus: texts, a document each.
+        reference: another tokenizer, likewise.
+        engine: as `--engine`.
+        pattern: as `--pattern`.
+    """
+    opened = find_and_open(
+        str(_path(document, folder / "linted", beside or {})),
+        OpenRequest(engine=engine, pattern=pattern),
+        progress=no_progress,
+    )
+    other = None if reference is None else target_of(reference, folder / "reference")
+    texts = None
+    if corpus is not None:
+        texts = open_corpus(put(folder / "corpus", {f"{n:04}.txt": text for n, text in enumerate(corpus)}))
+    return LintTarget(opened, corpus=texts, reference=other)
+
+
+def outcome_of(rule: str, target: LintTarget) -> Outcome:
+    """What becomes of one rule."""
+    [outcome] = run_rules(target, [rule_named(rule)])
+    return outcome
+
+
+def findings_of(rule: str, target: LintTarget) -> tuple[Finding, ...]:
+    """What one rule finds; it must apply."""
+    outcome = outcome_of(rule, target)
+    assert outcome.skipped is None, outcome.skipped
+    return outcome.findings
+
+
+def _spelled(token: str | bytes) -> str:
+    return to_byte_level(token.encode() if isinstance(token, str) else token)
+
+
+def _path(document: Mapping[str, Any] | bytes | Path, folder: Path, beside: Mapping[str, Any]) -> Path:
+    if isinstance(document, bytes) or not hasattr(document, "exists"):
+        return put(folder, {"tokenizer.json": document, **beside})
+    return document

@@ -1,0 +1,140 @@
+"""The command that finds what is wrong with a tokenizer."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tokbench.cli import completion
+from tokbench.cli.corpora import DocumentChoices
+from tokbench.cli.opening import DEFAULT, OpeningChoices
+from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import (
+    ColorChoice,
+    ColorOption,
+    JsonFlag,
+    ProgressChoice,
+    ProgressOption,
+    TokenizerOption,
+)
+from tokbench.cli.texts import tell_problems
+
+_FAILED = 3
+
+
+class FailOn(StrEnum):
+    """From which severity on the exit code is 3."""
+
+    error = "error"
+    warning = "warning"
+    note = "note"
+    never = "never"
+
+
+@taking_groups
+def lint(
+    *,
+    documents: DocumentChoices,
+    tokenizer: TokenizerOption = DEFAULT,
+    opening: OpeningChoices,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=completion.tokenizers,
+            metavar="NAME",
+            help="A tokenizer that this one should be like: finds swapped ids and changed merges.",
+        ),
+    ] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RULE,…",
+            help="The rules to check: names, groups, or what these begin with; several times.",
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="RULE,…", help="The rules to leave out, likewise.")
+    ] = None,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="The severity from which on the exit code is 3.")
+    ] = FailOn.error,
+    show_all: Annotated[bool, typer.Option("--all", help="Show every finding of a rule.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the rules, and do nothing else.")] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(metavar="RULE", help="Say what breaks, how it is found and what to do; nothing else."),
+    ] = None,
+    sarif: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
+    json: JsonFlag = False,
+    color: ColorOption = ColorChoice.auto,
+    progress: ProgressOption = ProgressChoice.bar,
+) -> None:
+    """Find what is wrong with a tokenizer: exit code 3 where a finding is an error.
+
+    Rules that count tokens on text need PATH: files, folders or patterns.
+    """
+    import orjson
+
+    from tokbench.files.atomic_file import write_file
+    from tokbench.lint.findings import Severity
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.lint import render_lint
+    from tokbench.render.progress import showing_progress
+    from tokbench.workbench.lint import lint_tokenizer
+
+    if list_ or explain is not None:
+        _show_rules(explain, json=json, color=color)
+        return
+    corpus = documents.corpus() if documents.paths else None
+    request = opening.request()
+    with showing_progress(progress.value) as report:
+        result = lint_tokenizer(
+            tokenizer,
+            corpus=corpus,
+            reference=reference,
+            select=select or (),
+            ignore=ignore or (),
+            pattern=request.pattern,
+            special_tokens=request.special_tokens,
+            engine=request.engine,
+            threads=threads,
+            progress=report,
+        )
+    if corpus is not None:
+        tell_problems(corpus)
+    if sarif is not None:
+        write_file(sarif, orjson.dumps(result.to_sarif(), option=orjson.OPT_INDENT_2))
+    if json:
+        print_json(result.to_json())
+    elif show_all:
+        render_lint(result, console=make_console(color=color.value), shown=None)
+    else:
+        render_lint(result, console=make_console(color=color.value))
+    if fail_on is not FailOn.never and result.reaches(Severity(fail_on.value)):
+        raise typer.Exit(_FAILED)
+
+
+def _show_rules(name: str | None, *, json: bool, color: ColorChoice) -> None:
+    """One rule, or all. Raises `ConfigError`."""
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.lint import render_rule, render_rules
+    from tokbench.workbench.lint import explain_rule, list_rules
+
+    if name is None:
+        rules = list_rules()
+        if json:
+            print_json(rules.to_json())
+        else:
+            render_rules(rules, console=make_console(color=color.value))
+        return
+    rule = explain_rule(name)
+    if json:
+        print_json(rule.to_json())
+    else:
+        render_rule(rule, console=make_console(color=color.value))

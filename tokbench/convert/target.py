@@ -1,0 +1,89 @@
+"""The formats that a tokenizer can be converted to: one module of `targets/` each, loaded when it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from tokbench.core.near_names import meant
+from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokbench.convert.conversion import Product, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A format to convert to.
+
+    Attributes:
+        name: what `--to` takes.
+        summary: what it is, in a line.
+        place: the module and function that make a product of a source; may raise `ConversionError`.
+        without_roles: whether a file of it holds a tokenizer and not what its tokens are to a model.
+        takes_roles: whether roles, a chat template, and that special tokens are text can be said in it.
+        adds_otherwise: whether its library may add up scores in another precision than the source's.
+    """
+
+    name: str
+    summary: str
+    place: str
+    without_roles: bool = False
+    takes_roles: bool = False
+    adds_otherwise: bool = False
+
+    def make(self, source: Source) -> Product:
+        """The product. Raises `ConversionError` where the format cannot hold the tokenizer."""
+        module, _, name = self.place.partition(":")
+        make = cast(
+            "Callable[[Source], Product]", getattr(import_module(f"tokbench.convert.targets.{module}"), name)
+        )
+        return make(source)
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("tiktoken", "a rank file for tiktoken", "tiktoken:make", without_roles=True),
+        Target(
+            "tokenizers",
+            "a tokenizer.json for tokenizers",
+            "tokenizers:make",
+            without_roles=True,
+            adds_otherwise=True,
+        ),
+        Target(
+            "transformers",
+            "a folder for transformers' AutoTokenizer",
+            "transformers:make",
+            takes_roles=True,
+            adds_otherwise=True,
+        ),
+        Target(
+            "sentencepiece",
+            "a .model for sentencepiece",
+            "sentencepiece:make",
+            without_roles=True,
+            adds_otherwise=True,
+        ),
+        Target("vocab.txt", "the vocabulary of a WordPiece tokenizer", "wordpiece:make", without_roles=True),
+        Target("tokbin", "our own file for inference", "tokbin:make"),
+        Target("llama2c", "the tokenizer.bin of llama2.c", "llama2c:make", without_roles=True),
+        Target("token_bytes", "a .npy of each id's bytes, for bits per byte", "token_bytes:make"),
+    )
+}
+"""Every target by its name."""
+
+
+def target_named(name: str) -> Target:
+    """The target of a name. Raises `ConfigError`; the hint names those there are.
+
+    >>> target_named("tiktoken").summary
+    'a rank file for tiktoken'
+    """
+    if name not in TARGETS:
+        raise ConfigError(f"there is no format {name!r} to convert to", hint=meant(name, TARGETS))
+    return TARGETS[name]

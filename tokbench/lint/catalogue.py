@@ -1,0 +1,84 @@
+"""Every rule, by the modules that hold them, and the choice of some by `--select` and `--ignore`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tokbench.core.near_names import meant
+from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.lint.rules import Rule
+
+_MODULES = ("character_rules",)
+"""Modules of this package, each with a tuple RULES; their order is that of the output."""
+
+ALL = "all"
+"""What `--select` and `--ignore` take for every rule."""
+
+
+@cache
+def all_rules() -> dict[str, Rule]:
+    """Every rule by its name, in the order of the output."""
+    rules: list[Rule] = []
+    for module in _MODULES:
+        rules.extend(import_module(f"tokbench.lint.{module}").RULES)
+    return {rule.name: rule for rule in rules}
+
+
+def rule_named(name: str) -> Rule:
+    """The rule of a name. Raises `ConfigError` with the nearest names."""
+    rules = all_rules()
+    if name not in rules:
+        raise _no_such_rule(name)
+    return rules[name]
+
+
+def chosen_rules(*, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """The rules that are selected, by default all, without those that are ignored.
+
+    Args:
+        select: names, groups, or what either begins with; "all" for every rule. Each may be several with commas.
+        ignore: likewise. Of two that name the same rule the longer one counts: `--ignore vocabulary
+            --select vocabulary-gap` leaves that rule in.
+
+    Raises:
+        ConfigError: one that names no rule, or no rule is left.
+    """
+    wanted, unwanted = _named(select) or {ALL}, _named(ignore)
+    for name in (*sorted(wanted), *sorted(unwanted)):
+        if not any(_length_matched(name, rule) for rule in all_rules().values()):
+            raise _no_such_rule(name)
+    rules = tuple(
+        rule for rule in all_rules().values() if _best_match(wanted, rule) > _best_match(unwanted, rule)
+    )
+    if not rules:
+        raise ConfigError("no rule is left to check", hint="--ignore leaves out what --select names")
+    return rules
+
+
+def _named(given: Sequence[str]) -> set[str]:
+    return {name for one in given for name in (part.strip() for part in one.split(",")) if name}
+
+
+def _best_match(names: set[str], rule: Rule) -> int:
+    return max((_length_matched(name, rule) for name in names), default=0)
+
+
+def _length_matched(name: str, rule: Rule) -> int:
+    """How closely a choice names a rule: 0 not at all, 1 with all others, more the longer it is."""
+    if name == ALL:
+        return 1
+    if rule.name.startswith(name) or rule.group.startswith(name):
+        return 1 + len(name)
+    return 0
+
+
+def _no_such_rule(name: str) -> ConfigError:
+    known = sorted({*all_rules(), *(rule.group for rule in all_rules().values())})
+    hint = meant(name, known, otherwise="`tokbench lint --list` shows all")
+    return ConfigError(f"there is no rule {name!r}", hint=hint)

@@ -1,0 +1,97 @@
+"""Rules about characters that are not seen: they make two tokens look alike, or one look like nothing."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tokbench.lint.target import LintTarget
+
+_GROUP = "characters"
+_SHOWN = 3
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_ZERO_WIDTH = frozenset(
+    "\u00ad\u034f\u115f\u1160\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\u3164\ufeff\uffa0"
+)
+_PLAIN_CONTROLS = frozenset("\t\n\r\f\v")
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) == "Cc" and character not in _PLAIN_CONTROLS
+
+
+def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool], what: str) -> Iterator[Found]:
+    """Each token of more than one character that has a hidden one inside.
+
+    A character alone is only its own token, which every byte-level vocabulary must have.
+    """
+    for id, piece in target.ordinary.items():
+        if piece.isascii() and piece.isalnum():
+            continue
+        try:
+            text = piece.decode()
+        except UnicodeDecodeError:
+            continue
+        hidden = sorted({character for character in text if is_hidden(character)})
+        if hidden and len(text) > 1:
+            yield Found(
+                subject=target.named(id),
+                evidence=f"holds {what} {', '.join(map(_code_point, hidden[:_SHOWN]))}",
+                token_ids=(id,),
+                details={"code_points": [ord(character) for character in hidden]},
+            )
+
+
+def _code_point(character: str) -> str:
+    name = unicodedata.name(character, "")
+    return f"U+{ord(character):04X} {name}".rstrip()
+
+
+def _bidi_tokens(target: LintTarget) -> Iterator[Found]:
+    return _tokens_with(target, _BIDI.__contains__, "the direction mark")
+
+
+def _zero_width_tokens(target: LintTarget) -> Iterator[Found]:
+    return _tokens_with(target, _ZERO_WIDTH.__contains__, "the invisible character")
+
+
+def _control_tokens(target: LintTarget) -> Iterator[Found]:
+    return _tokens_with(target, _is_control, "the control character")
+
+
+RULES = (
+    Rule(
+        name="bidi-in-token",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="A token with a direction mark shows in another order than it is read, and can hide what it says.",
+        found="Each token of several characters is searched for the marks of the bidirectional algorithm.",
+        remedy="Take the marks out of the training text and train again.",
+        check=_bidi_tokens,
+    ),
+    Rule(
+        name="invisible-in-token",
+        group=_GROUP,
+        severity=Severity.NOTE,
+        breaks="A token with a character of no width looks like another token and is not it.",
+        found="Each token of several characters is searched for joiners, soft hyphens, fillers and byte order marks.",
+        remedy="Clean the training text; in scripts that need joiners, and in emoji, this is as it should be.",
+        check=_zero_width_tokens,
+    ),
+    Rule(
+        name="control-in-token",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="A token with a control character can steer a terminal, and comes from text that was binary.",
+        found="Each token of several characters is searched for controls other than white space.",
+        remedy="Leave binary files out of the training text.",
+        check=_control_tokens,
+    ),
+)

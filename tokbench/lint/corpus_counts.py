@@ -1,0 +1,67 @@
+"""How often a corpus uses each token: one pass, in batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from tokbench.core.interfaces import Tokenizer
+
+_BATCH_CHARACTERS = 1 << 21
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorpusCounts:
+    """What was counted.
+
+    Attributes:
+        frequencies: int64[V], token occurrences of each id.
+        documents: how many.
+        num_bytes: of their text.
+    """
+
+    frequencies: NDArray[np.int64]
+    documents: int
+    num_bytes: int
+
+    @property
+    def tokens(self) -> int:
+        """All token occurrences."""
+        return int(self.frequencies.sum())
+
+
+def count_corpus(tokenizer: Tokenizer, texts: Iterable[str], *, threads: int | None = None) -> CorpusCounts:
+    """Encode texts and count ids, special tokens as ordinary text.
+
+    Raises:
+        TextError: a text that cannot be encoded.
+        CorpusError: a text that cannot be read.
+    """
+    frequencies = np.zeros(tokenizer.info.vocab_size, np.int64)
+    documents = num_bytes = 0
+    for batch in _batches(texts):
+        ids = tokenizer.encode_batch(batch, threads=threads).ids
+        frequencies += np.bincount(ids, minlength=len(frequencies))
+        documents += len(batch)
+        num_bytes += sum(len(text.encode()) for text in batch)
+    return CorpusCounts(frequencies, documents, num_bytes)
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    characters = 0
+    for text in texts:
+        batch.append(text)
+        characters += len(text)
+        if characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch

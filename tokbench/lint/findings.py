@@ -1,0 +1,119 @@
+"""What rules report: findings, how grave they are, and what became of each rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.lint.rules import Rule
+
+
+class Severity(StrEnum):
+    """How grave a finding is, from the mildest on.
+
+    >>> Severity.ERROR.reaches(Severity.WARNING), Severity.NOTE.reaches(Severity.WARNING)
+    (True, False)
+    """
+
+    NOTE = "note"
+    """Worth knowing; nothing breaks by itself."""
+    WARNING = "warning"
+    """Wastes capacity, or breaks in a use that is not rare."""
+    ERROR = "error"
+    """Gives wrong ids or loses text."""
+
+    def reaches(self, other: Severity) -> bool:
+        """Whether it is as grave as another one."""
+        grades = list(Severity)
+        return grades.index(self) >= grades.index(other)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a rule's check found, before the rule's own severity and remedy are added.
+
+    Attributes:
+        subject: what it is about, in a few words: a token, a file, a field.
+        evidence: what was seen that shows it, in a sentence without a full stop.
+        token_ids: the tokens concerned.
+        severity: where this finding is of another severity than the rule.
+        remedy: where there is more to say than the rule's remedy.
+        details: the same as plain data, for programs.
+    """
+
+    subject: str
+    evidence: str
+    token_ids: tuple[int, ...] = ()
+    severity: Severity | None = None
+    remedy: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a rule holds against a tokenizer.
+
+    Attributes:
+        rule: the rule's name.
+        severity: how grave it is.
+        subject: what it is about, in a few words.
+        evidence: what was seen that shows it.
+        remedy: what to do.
+        token_ids: the tokens concerned.
+        details: the evidence as plain data.
+    """
+
+    rule: str
+    severity: Severity
+    subject: str
+    evidence: str
+    remedy: str
+    token_ids: tuple[int, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity.value,
+            "subject": self.subject,
+            "evidence": self.evidence,
+            "remedy": self.remedy,
+            "token_ids": list(self.token_ids),
+            "details": dict(self.details),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one rule.
+
+    Attributes:
+        rule: it.
+        findings: what it found, in its order.
+        skipped: why it was not run, or None.
+        figures: what it counted on the way, by name.
+        seconds: that it took.
+    """
+
+    rule: Rule
+    findings: tuple[Finding, ...] = ()
+    skipped: str | None = None
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As a part of `--json`; the findings are listed apart."""
+        return {
+            "name": self.rule.name,
+            "group": self.rule.group,
+            "severity": self.rule.severity.value,
+            "findings": len(self.findings),
+            "skipped": self.skipped,
+            "figures": dict(self.figures),
+            "seconds": round(self.seconds, 4),
+        }

@@ -1,0 +1,189 @@
+"""What is linted: an opened tokenizer with the files beside it, and what it is held against."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, HuggingFaceModel
+from tokbench.errors import ConversionError, ModelFormatError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from tokbench.core.descriptions import Description
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.corpus import Corpus
+    from tokbench.lint.corpus_counts import CorpusCounts
+    from tokbench.metrics.vocabulary import Vocabulary
+    from tokbench.opening.request import Opened
+
+_T = TypeVar("_T")
+_MAX_JSON_BYTES = 64 << 20
+
+
+class LintTarget:
+    """A tokenizer under lint; what several rules need is worked out once, when the first asks.
+
+    Attributes:
+        opened: the tokenizer, and what was found in its files.
+        corpus: text to count on, or None.
+        reference: a tokenizer that this one should be like, or None.
+        threads: for encoding; None takes every processor.
+    """
+
+    def __init__(
+        self,
+        opened: Opened,
+        *,
+        corpus: Corpus | None = None,
+        reference: LintTarget | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.opened = opened
+        self.corpus = corpus
+        self.reference = reference
+        self.threads = threads
+        self._derived: dict[Callable[..., Any], Any] = {}
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer, ready for use."""
+        return self.opened.tokenizer
+
+    def derived(self, make: Callable[[LintTarget], _T]) -> _T:
+        """What a function makes of the target; called once, however many rules ask.
+
+        Usage:
+
+            analysis = target.derived(analyse_reachability)
+        """
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        made: _T = self._derived[make]
+        return made
+
+    # --- the vocabulary -----------------------------------------------------------------------
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The bytes of each id (None for a gap), which are special, which are no whole characters."""
+        from tokbench.metrics.vocabulary import vocabulary_of
+
+        return vocabulary_of(self.tokenizer)
+
+    @cached_property
+    def added_ids(self) -> frozenset[int]:
+        """The ids of special tokens and of other added tokens: found in a text before the model runs."""
+        return frozenset({*self.tokenizer.info.special_tokens.values(), *self.opened.added_tokens.values()})
+
+    @cached_property
+    def ordinary(self) -> Mapping[int, bytes]:
+        """The tokens that the model itself makes: id → bytes, in the order of ids."""
+        return {
+            id: piece
+            for id, piece in enumerate(self.vocabulary.pieces)
+            if piece is not None and id not in self.added_ids
+        }
+
+    def named(self, id: int) -> str:
+        """A token as findings name it: `token 262 " the"`."""
+        pieces = self.vocabulary.pieces
+        piece = pieces[id] if 0 <= id < len(pieces) else None
+        return f"token {id} {spelled_bytes(piece or b'')}"
+
+    # --- what it is made of -------------------------------------------------------------------
+
+    @cached_property
+    def description(self) -> Description | None:
+        """What the tokenizer says that it is made of, or None."""
+        if not isinstance(self.tokenizer, DescribesItself):
+            return None
+        try:
+            return self.tokenizer.description()
+        except ConversionError:
+            return None
+
+    @cached_property
+    def document(self) -> Mapping[str, Any] | None:
+        """The tokenizer.json that it was read from, parsed; None where it is no such file."""
+        from tokbench.opening.files import parse_json, read_file
+        from tokbench.opening.recognition import Format
+
+        if isinstance(self.description, HuggingFaceModel):
+            return parse_json(self.description.document, path=self.opened.source.path)
+        if self.opened.source.format is Format.TOKENIZER_JSON:
+            return parse_json(read_file(self.opened.source.files[0]), path=self.opened.source.files[0])
+        return None
+
+    @cached_property
+    def bpe(self) -> ByteLevelBpe | None:
+        """It as a byte-level BPE, on whatever engine it runs; None where it is none."""
+        from tokbench.opening.native_bpe import NotNativeError, document_bpe
+
+        if isinstance(self.description, ByteLevelBpe):
+            return self.description
+        if self.document is None or self.opened.added_tokens:
+            return None
+        try:
+            return document_bpe(self.document, path=self.opened.source.path).bpe
+        except (NotNativeError, ModelFormatError, KeyError):
+            return None
+
+    # --- the files beside it ------------------------------------------------------------------
+
+    @cached_property
+    def folder(self) -> Path | None:
+        """The folder of its files; None for one that has none."""
+        source = self.opened.source
+        if source.files:
+            return source.files[0].parent
+        return source.path if source.path.is_dir() else None
+
+    def beside(self, name: str) -> Any:
+        """A JSON file beside the tokenizer's, parsed; None where there is none.
+
+        The value may be anything: whoever wrote it is not trusted.
+
+        Raises:
+            ModelFormatError: it is no JSON, nested too deep, or too large.
+        """
+        from tokbench.files.untrusted import load_json, read_regular
+
+        path = None if self.folder is None else self.folder / name
+        if path is None or not path.is_file():
+            return None
+        try:
+            return load_json(read_regular(path, limit=_MAX_JSON_BYTES), path=path)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+
+    # --- the corpus ---------------------------------------------------------------------------
+
+    @cached_property
+    def counts(self) -> CorpusCounts:
+        """How often each token occurs on the corpus, which must be there. Reads all of it, once."""
+        from tokbench.lint.corpus_counts import count_corpus
+
+        assert self.corpus is not None
+        return count_corpus(self.tokenizer, self.corpus, threads=self.threads)
+
+
+def spelled_bytes(piece: bytes) -> str:
+    r"""Bytes as findings show them: text in quotes with escapes for what is not seen, else as Python writes bytes.
+
+    >>> spelled_bytes(b" the"), spelled_bytes(b"\xe2\x80"), spelled_bytes("\u200b".encode())
+    ('" the"', "b'\\xe2\\x80'", '"\\u200b"')
+    """
+    try:
+        text = piece.decode()
+    except UnicodeDecodeError:
+        return repr(piece)
+    return '"' + "".join(map(_seen, text)) + '"'
+
+
+def _seen(character: str) -> str:
+    if character in ('"', "\\"):
+        return "\\" + character
+    return character if character.isprintable() else ascii(character)[1:-1]

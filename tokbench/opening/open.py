@@ -1,0 +1,97 @@
+"""Opening what exists: tokenizers of other tools, by the content of their files.
+
+A byte-level BPE runs on our kernel where its ids are provably the library's, and everything else
+runs on the library it came from; `Opened` says which, and why. Nothing here runs code that comes
+with a model, and only a name that begins with `tiktoken:` or `hf:` touches the network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.opening.config_files import with_config
+from tokbench.opening.recognition import Format, recognise, recognise_without
+from tokbench.opening.request import OpenRequest
+from tokbench.store.saveable import SaveableTokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.opening.recognition import Source
+    from tokbench.opening.request import Opened
+
+_OPENERS = {
+    Format.SAVED: "saved:open_saved",
+    Format.TOKBIN: "saved:open_binary",
+    Format.RANKS: "tiktoken_ranks:open_ranks",
+    Format.TOKENIZER_JSON: "tokenizer_json:open_file",
+    Format.SENTENCEPIECE: "sentencepiece:open_file",
+    Format.VOCAB_AND_MERGES: "vocab_and_merges:open_merged",
+    Format.WORDPIECE_VOCAB: "vocab_txt:open_word_list",
+    Format.GGUF: "gguf.vocabularies:open_gguf",
+    Format.LLAMA2C: "sentencepiece:open_llama2c",
+}
+"""Format → module and function; a module is imported when a file of its format is opened."""
+
+
+def open_path(
+    path: Path | str,
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int | None] | None = None,
+    engine: str = "auto",
+) -> Tokenizer:
+    """The tokenizer in a file or folder, recognised by content.
+
+    Args:
+        path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, a vocabulary with
+            merges, `vocab.txt`, GGUF, tokbin, or a folder with one of them.
+        pattern: how text is split, a name or a regular expression, where the file does not say.
+        special_tokens: text → id where the file does not say; None for the next free id.
+        engine: "native", "library", or "auto", which is native where that is provably the same.
+
+    Raises:
+        StoreError: nothing is there, or it cannot be read.
+        ModelFormatError: it is no tokenizer, or a damaged one.
+        ConfigError: an option that cannot be used, or a pattern that is needed and not given; or
+            an engine was asked for that cannot run it exactly.
+
+    Usage:
+
+        open_path("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
+    """
+    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
+    return open_found(recognise(Path(path)), request).tokenizer
+
+
+def open_found(source: Source, request: OpenRequest) -> Opened:
+    """Open what was recognised, in a folder the first file that is whole. Raises as `open_path` does."""
+    try:
+        return _open_recognised(source, request)
+    except ModelFormatError as error:
+        other = recognise_without(source, error)
+    except ConfigError as error:
+        if not source.damaged:
+            raise
+        wrong = "; ".join(damage.message for damage in source.damaged.values())
+        raise ConfigError(f"{error.message} (passed over: {wrong})", hint=error.hint) from None
+    return open_found(other, request)
+
+
+def _open_recognised(source: Source, request: OpenRequest) -> Opened:
+    opened = _opener_of(source.format)(with_config(source), request)
+    config = opened.source.config
+    if isinstance(opened.tokenizer, SaveableTokenizer):
+        opened.tokenizer.tokenizer_config = config
+    return replace(opened, find_warnings=lambda: (*source.passed_over, *opened.warnings, *config.problems))
+
+
+def _opener_of(format: Format) -> Callable[[Source, OpenRequest], Opened]:
+    module, _, name = _OPENERS[format].partition(":")
+    opener = getattr(import_module(f"tokbench.opening.{module}"), name)
+    return cast("Callable[[Source, OpenRequest], Opened]", opener)

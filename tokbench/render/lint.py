@@ -1,0 +1,89 @@
+"""What `tokbench lint` found: the rules with findings first, the gravest at the top."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokbench.core.plurals import counted
+from tokbench.render.glyphs import visible
+from tokbench.render.layout import grid, print_rows, print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tokbench.lint.findings import Outcome
+    from tokbench.lint.rules import Rule
+    from tokbench.workbench.lint import LintResult, RuleList
+
+_SHOWN = 8
+_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+
+def render_lint(result: LintResult, *, console: Console, shown: int | None = _SHOWN) -> None:
+    """The findings by rule.
+
+    Args:
+        result: them.
+        console: where they go.
+        shown: how many of a rule; None for all.
+    """
+    order = list(_STYLES)
+    worst = sorted(
+        (outcome for outcome in result.outcomes if outcome.findings),
+        key=lambda outcome: min(order.index(finding.severity) for finding in outcome.findings),
+    )
+    for outcome in worst:
+        _render_outcome(outcome, console=console, shown=shown)
+        console.print()
+    for outcome in result.outcomes:
+        if outcome.skipped is not None:
+            console.print(Text(f"skipped {outcome.rule.name}: {visible(outcome.skipped)}", style="dim"))
+    console.print(_summary(result))
+
+
+def render_rules(found: RuleList, *, console: Console) -> None:
+    """A line for each rule."""
+    table = grid("label", "label", "label", "text")
+    for rule in found.rules:
+        severity = Text(rule.severity.value, style=_STYLES[rule.severity])
+        table.add_row(Text(rule.name, style="bold"), Text(rule.group), severity, Text(rule.breaks))
+    print_table(table, console=console)
+
+
+def render_rule(rule: Rule, *, console: Console) -> None:
+    """The page of a rule: what breaks, how it is found, the remedy."""
+    severity = Text(rule.severity.value, style=_STYLES[rule.severity])
+    console.print(Text.assemble((rule.name, "bold"), f"  {rule.group}  ", severity))
+    print_rows(
+        [("breaks", Text(rule.breaks)), ("found", Text(rule.found)), ("remedy", Text(rule.remedy))],
+        console=console,
+    )
+
+
+def _render_outcome(outcome: Outcome, *, console: Console, shown: int | None) -> None:
+    findings = outcome.findings
+    gravest = next(severity for severity in _STYLES if any(each.severity == severity for each in findings))
+    title = Text.assemble((gravest, _STYLES[gravest]), "  ", (outcome.rule.name, "bold"))
+    console.print(title.append(f"  {counted(len(findings), 'finding')}", style="dim"))
+    if outcome.figures:
+        figures = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in outcome.figures.items())
+        console.print(Text(f"  {visible(figures)}", style="dim"))
+    table = grid("text", "text")
+    for finding in findings[:shown]:
+        table.add_row(Text(f"  {visible(finding.subject)}"), Text(visible(finding.evidence)))
+    print_table(table, console=console)
+    if shown is not None and len(findings) > shown:
+        console.print(Text(f"  and {len(findings) - shown:,} more (--all, --json)", style="dim"))
+    for remedy in dict.fromkeys(finding.remedy for finding in findings[:shown]):
+        console.print(Text(f"  → {visible(remedy)}"))
+
+
+def _summary(result: LintResult) -> Text:
+    ran = [outcome for outcome in result.outcomes if outcome.skipped is None]
+    text = Text.assemble((visible(result.info.name), "bold"), ": ")
+    for number, (severity, count) in enumerate(result.by_severity.items()):
+        text.append(", " if number else "")
+        text.append(counted(count, severity.value), style=_STYLES[severity] if count else "")
+    return text.append(f" from {counted(len(ran), 'rule')}")

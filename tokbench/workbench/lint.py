@@ -1,0 +1,158 @@
+"""Find what is wrong with a tokenizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.interfaces import no_progress
+from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named
+from tokbench.lint.findings import Severity
+from tokbench.lint.run import run_rules
+from tokbench.lint.sarif import sarif_document
+from tokbench.lint.target import LintTarget
+from tokbench.workbench.open import find_and_open
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokbench.core.interfaces import Progress, TokenizerInfo
+    from tokbench.corpus import Corpus
+    from tokbench.lint.findings import Finding, Outcome
+    from tokbench.lint.rules import Rule
+    from tokbench.opening.request import OpenRequest
+
+
+def lint_tokenizer(
+    name: str,
+    *,
+    corpus: Corpus | None = None,
+    reference: str | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int | None] | None = None,
+    engine: str = "auto",
+    threads: int | None = None,
+    progress: Progress = no_progress,
+) -> LintResult:
+    """What is wrong with the tokenizer behind a name.
+
+    Args:
+        name: what `-t` takes.
+        corpus: text to count on; without one, rules that need it are skipped.
+        reference: the name of a tokenizer that this one should be like; likewise.
+        select: rules or groups to check, or what their names begin with; by default all.
+        ignore: those to leave out.
+        pattern: as for `tokbench.load`; so are `special_tokens` and `engine`.
+        special_tokens: text → id.
+        engine: "auto", "native" or "library".
+        threads: for encoding; None takes every processor.
+        progress: told how many rules are done.
+
+    Raises:
+        ConfigError: a rule that there is not, or an option that cannot be used.
+        StoreError, ModelFormatError: the tokenizer cannot be opened.
+        CorpusError, TextError: the corpus cannot be read or encoded.
+    """
+    from tokbench.opening.request import OpenRequest
+
+    rules = chosen_rules(select=select, ignore=ignore)
+    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
+    target = LintTarget(
+        find_and_open(name, request, progress=progress),
+        corpus=corpus,
+        reference=None if reference is None else _reference(reference, request, progress=progress),
+        threads=threads,
+    )
+    return lint_target(target, rules, progress=progress)
+
+
+def lint_target(target: LintTarget, rules: Sequence[Rule], *, progress: Progress = no_progress) -> LintResult:
+    """What some rules find in a target. Raises as `lint_tokenizer`."""
+    return LintResult(
+        info=target.tokenizer.info,
+        place=str(target.opened.source.path),
+        outcomes=tuple(run_rules(target, rules, progress=progress)),
+    )
+
+
+def explain_rule(name: str) -> Rule:
+    """The rule of a name. Raises `ConfigError` with the nearest names."""
+    return rule_named(name)
+
+
+def list_rules() -> RuleList:
+    """Every rule there is."""
+    return RuleList(tuple(all_rules().values()))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleList:
+    """The rules of `lint --list`."""
+
+    rules: tuple[Rule, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {"schema": "tokbench.lint.rules/1", "rules": [rule.to_json() for rule in self.rules]}
+
+
+@dataclass(frozen=True, slots=True)
+class LintResult:
+    """What the rules found.
+
+    Attributes:
+        info: the tokenizer.
+        place: the path or name it was opened by.
+        outcomes: what became of each rule, in the order of the catalogue.
+    """
+
+    info: TokenizerInfo
+    place: str
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What all rules found."""
+        return tuple(finding for outcome in self.outcomes for finding in outcome.findings)
+
+    @property
+    def by_severity(self) -> dict[Severity, int]:
+        """How many findings there are of each severity, the gravest first."""
+        severities = [finding.severity for finding in self.findings]
+        return {severity: severities.count(severity) for severity in reversed(Severity)}
+
+    def reaches(self, severity: Severity) -> bool:
+        """Whether a finding is as grave as that."""
+        return any(finding.severity.reaches(severity) for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "schema": "tokbench.lint/1",
+            "name": self.info.name,
+            "place": self.place,
+            "vocab_size": self.info.vocab_size,
+            "rules": [outcome.to_json() for outcome in self.outcomes],
+            "counts": {severity.value: number for severity, number in self.by_severity.items()},
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+    def to_sarif(self) -> dict[str, Any]:
+        """As `--sarif` writes it."""
+        from tokbench import __version__
+
+        return sarif_document(self.outcomes, path=self.place, version=__version__)
+
+
+def _reference(name: str, request: OpenRequest, *, progress: Progress) -> LintTarget:
+    """The reference, opened with what the user adds to bare vocabularies only where it is one."""
+    from tokbench.errors import ConfigError
+    from tokbench.opening.request import OpenRequest
+
+    try:
+        opened = find_and_open(name, request, progress=progress)
+    except ConfigError:
+        opened = find_and_open(name, OpenRequest(), progress=progress)
+    return LintTarget(opened)
