@@ -70,7 +70,7 @@ def test_the_document_has_every_field(run: Callable[..., Any], trained: Path, tm
     assert (found["to"], found["out"]) == ("tokbin", "mine.tokbin")
     assert found["files"] == {"mine.tokbin": (tmp_path / "mine.tokbin").stat().st_size}
     assert found["proof"]["agrees"] is True
-    assert found["proof"]["entries"] == 1024
+    assert found["proof"]["vocabulary_tokens"] == 1024
     assert found["proof"]["texts"] > 4000
     assert found["proof"]["disagreement"] is None
     assert found["notes"] == []

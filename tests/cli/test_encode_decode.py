@@ -10,7 +10,7 @@ import pytest
 import tokbench
 from tokbench.files.bundled import bundled_files
 
-KEYS = ["schema", "source", "name", "backend", "vocab_size", "kernel", "ids", "pieces", "spans"]
+KEYS = ["schema", "source", "name", "backend", "vocab_size", "kernel", "ids", "tokens", "spans"]
 AWKWARD = {
     "nul": b"a\0b\0\0",
     "carriage returns": b"\r\n\r\r\n \r",
@@ -83,7 +83,7 @@ def test_json_has_ids_pieces_and_byte_spans(run, trained):
     spans = data["spans"]
     assert [start for start, _ in spans] == [0, *(stop for _, stop in spans[:-1])]
     assert spans[-1][1] == len(encoded)
-    assert data["pieces"] == [encoded[start:stop].decode(errors="replace") for start, stop in spans]
+    assert data["tokens"] == [encoded[start:stop].decode(errors="replace") for start, stop in spans]
     assert all(one[1] == other[0] for one, other in pairwise(spans))
 
 

@@ -48,7 +48,7 @@ def test_the_document_has_every_field(ranks: Path) -> None:
             "sha256": hashlib.sha256(ranks.read_bytes()).hexdigest(),
         }
     ]
-    assert (found["vocab_size"], found["entries"], found["merges"]) == (301, 259, None)
+    assert (found["vocab_size"], found["tokens"], found["merges"]) == (301, 259, None)
     assert found["byte_level"] is found["lossless"] is True
     assert found["pattern"]["name"] == "gpt4o"
     assert found["special_tokens"] == {"<|eot|>": 300}

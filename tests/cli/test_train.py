@@ -236,7 +236,7 @@ def test_every_named_pattern(train, text, tmp_path, name):
 def test_a_regular_expression_as_pattern(train, run, text):
     data = train(text, "--pattern", r"\w+|\W+", "--name", "words")
     assert data["pretokens"] == len(re.findall(r"\w+|\W+", TEXT))
-    pieces = run("encode", "-t", "words", "--json", "--text", "lowest wider").good().json["pieces"]
+    pieces = run("encode", "-t", "words", "--json", "--text", "lowest wider").good().json["tokens"]
     assert "".join(pieces) == "lowest wider"
     assert not any(" " in piece.strip(" ") for piece in pieces)
 

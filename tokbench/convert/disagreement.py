@@ -8,7 +8,7 @@ from typing import Any
 from tokbench.errors import TokbenchError
 
 Outcome = tuple[int, ...] | str | bytes | None
-"""Ids, a text, an entry's bytes, or None where there is none; an error counts as its message."""
+"""Ids, a text, a token's bytes, or None where there is none; an error counts as its message."""
 
 _LONGEST_TEXT = 80
 
@@ -18,13 +18,13 @@ class Disagreement:
     """The smallest text found on which two tokenizers differ.
 
     Attributes:
-        way: "encode", "encode special", "decode", "entry", "config"; or "ids", "type ids" or "attention mask" of
+        way: "encode", "encode special", "decode", "token", "config"; or "ids", "type ids" or "attention mask" of
             what a model gets.
-        text: the text; for an entry its text in the first tokenizer.
+        text: the text; for a token its text in the first tokenizer.
         expected: what the first makes of it.
         found: what the second does.
-        expected_pieces: the bytes of the ids of `expected`, where those are ids.
-        found_pieces: the bytes of the ids of `found`, where those are ids: in the second tokenizer if it
+        expected_tokens: the bytes of the ids of `expected`, where those are ids.
+        found_tokens: the bytes of the ids of `found`, where those are ids: in the second tokenizer if it
             can tell, else in the first.
         pair: the second text, where two were given.
         call: how a model's input was asked for, else None.
@@ -34,8 +34,8 @@ class Disagreement:
     text: str
     expected: Outcome
     found: Outcome
-    expected_pieces: tuple[bytes, ...] = ()
-    found_pieces: tuple[bytes, ...] = ()
+    expected_tokens: tuple[bytes, ...] = ()
+    found_tokens: tuple[bytes, ...] = ()
     pair: str | None = None
     call: str | None = None
 
@@ -48,10 +48,10 @@ class Disagreement:
             "call": self.call,
             "expected": _plain(self.expected),
             "found": _plain(self.found),
-            "expected_pieces": [piece.decode(errors="replace") for piece in self.expected_pieces],
-            "expected_bytes": [piece.hex() for piece in self.expected_pieces],
-            "found_pieces": [piece.decode(errors="replace") for piece in self.found_pieces],
-            "found_bytes": [piece.hex() for piece in self.found_pieces],
+            "expected_tokens": [token.decode(errors="replace") for token in self.expected_tokens],
+            "expected_bytes": [token.hex() for token in self.expected_tokens],
+            "found_tokens": [token.decode(errors="replace") for token in self.found_tokens],
+            "found_bytes": [token.hex() for token in self.found_tokens],
         }
 
 
@@ -68,7 +68,7 @@ def in_words(found: Disagreement) -> str:
         "encode": f"gives other ids for the text {text}",
         "encode special": f"gives other ids for the text {text} where special tokens are found",
         "decode": f"decodes the ids of the text {text} to another one",
-        "entry": f"has another entry at {found.text}",
+        "token": f"has another token at {found.text}",
         "ids": f"gives a model other ids for the text {text} by {found.call}",
         "type ids": f"gives a model other type ids for the text {text} by {found.call}",
         "attention mask": f"gives a model another attention mask for the text {text} by {found.call}",

@@ -1,6 +1,6 @@
-"""Proving that two tokenizers are the same one: equal ids, equal decoding and equal entries.
+"""Proving that two tokenizers are the same one: equal ids, equal decoding and equal vocabularies.
 
-The texts are the bundled ones, generated ones and the text of each entry of the vocabulary
+The texts are the bundled ones, generated ones and the text of each token of the vocabulary
 (`proof_texts`). What differs is cut down to the smallest text that still does.
 """
 
@@ -37,7 +37,7 @@ class Peer:
         encode: the ids of a text in which nothing is a special token; None where it always finds them.
         encode_special: the ids where the texts of special tokens are these; None where it never finds them.
         decode: the text of ids, U+FFFD for what is incomplete; None where it cannot.
-        entry: the bytes of an id, None where there is no such id; None where it cannot tell.
+        token_bytes: the bytes of an id, None where there is no such id; None where it cannot tell.
         special_tokens: the texts of special tokens that it knows, where that is known.
         excluded: characters on which it is not asked.
         domain: the sentence that says so.
@@ -53,7 +53,7 @@ class Peer:
     encode: Callable[[str], Sequence[int]] | None
     encode_special: Callable[[str], Sequence[int]] | None = None
     decode: Callable[[Sequence[int]], str] | None = None
-    entry: Callable[[int], bytes | None] | None = None
+    token_bytes: Callable[[int], bytes | None] | None = None
     special_tokens: tuple[str, ...] = ()
     excluded: str = ""
     domain: str | None = None
@@ -73,8 +73,8 @@ class ProofResult:
         second: the name of the other.
         texts: texts compared.
         characters: their code points.
-        tokens: the tokens they became.
-        entries: vocabulary entries compared by their bytes.
+        token_occurrences: the tokens they became.
+        vocabulary_tokens: tokens of the vocabulary that were compared by their bytes.
         inputs: texts and pairs of texts for which what a model gets was compared.
         seed: drew the generated texts.
         limits: what the comparison leaves out, a sentence each.
@@ -87,8 +87,8 @@ class ProofResult:
     seed: int
     texts: int
     characters: int
-    tokens: int
-    entries: int
+    token_occurrences: int
+    vocabulary_tokens: int
     limits: tuple[str, ...]
     disagreement: Disagreement | None = None
     tolerated: int = 0
@@ -107,8 +107,8 @@ class ProofResult:
             "agrees": self.agrees,
             "texts": self.texts,
             "characters": self.characters,
-            "tokens": self.tokens,
-            "entries": self.entries,
+            "token_occurrences": self.token_occurrences,
+            "vocabulary_tokens": self.vocabulary_tokens,
             "inputs": self.inputs,
             "seed": self.seed,
             "limits": list(self.limits),
@@ -138,13 +138,13 @@ def peer_of(tokenizer: Tokenizer, *, name: str | None = None) -> Peer:
         encode=tokenizer.encode,
         encode_special=lambda text: tokenizer.encode(text, special=SpecialPolicy.ENCODE),
         decode=tokenizer.decode,
-        entry=partial(entry_of, tokenizer),
+        token_bytes=partial(token_bytes_of, tokenizer),
         special_tokens=tuple(tokenizer.info.special_tokens),
     )
 
 
-def entry_of(tokenizer: Tokenizer, id: int) -> bytes | None:
-    """The bytes of an entry, None where the vocabulary has no such id."""
+def token_bytes_of(tokenizer: Tokenizer, id: int) -> bytes | None:
+    """The bytes of a token, None where the vocabulary has no such id."""
     try:
         return tokenizer.token_bytes(id)
     except UnknownIdError:
@@ -165,7 +165,7 @@ def prove(
         source: the one that is right.
         peer: the other.
         seed: draws the generated texts.
-        texts: what to compare them on instead of the bundled, generated and entries' texts.
+        texts: what to compare them on instead of the bundled, and generated texts and those of the tokens.
         progress: told how many texts are done.
 
     Returns:
@@ -173,12 +173,12 @@ def prove(
     """
     known = dict.fromkeys([*source.info.special_tokens, *peer.special_tokens])
     special = [token for token in known if not set(token) & set(peer.excluded)]
-    entries = _entries(source)
+    vocabulary = _vocabulary(source)
     comparison = _Comparison(source, peer, progress)
     if texts is None:
         # Short texts come first: what differs on them is soon made smaller.
         differs = comparison.run(chain(generated_texts(special, seed=seed), corpus_texts()))
-        differs = differs or comparison.run(_readable(entries), decoding=peer.entry is None)
+        differs = differs or comparison.run(_readable(vocabulary), decoding=peer.token_bytes is None)
     else:
         differs = comparison.run(texts)
     if not differs and peer.encode is not None and peer.encode_special is not None:
@@ -194,17 +194,17 @@ def prove(
         compared = compare_inputs(source, peer.inputs, _settled(asked, source, peer))
         inputs = compared.count
         if compared.disagreement is not None:
-            difference = _with_pieces(compared.disagreement, source, peer)
-    if difference is None and peer.entry is not None:
-        difference = _different_entry(entries, peer.entry)
+            difference = _with_tokens(compared.disagreement, source, peer)
+    if difference is None and peer.token_bytes is not None:
+        difference = _different_token(vocabulary, peer.token_bytes)
     return ProofResult(
         first=source.info.name,
         second=peer.name,
         seed=seed,
         texts=comparison.texts,
         characters=comparison.characters,
-        tokens=comparison.tokens,
-        entries=0 if peer.entry is None else len(entries),
+        token_occurrences=comparison.token_occurrences,
+        vocabulary_tokens=0 if peer.token_bytes is None else len(vocabulary),
         limits=(DOMAIN, *([peer.domain] if peer.domain else [])),
         disagreement=difference,
         tolerated=comparison.tolerated,
@@ -219,7 +219,7 @@ class _Comparison:
         self._source = source
         self._peer = peer
         self._progress = progress
-        self.texts = self.characters = self.tokens = self.tolerated = 0
+        self.texts = self.characters = self.token_occurrences = self.tolerated = 0
         self.disagreement: Disagreement | None = None
 
     def run(self, texts: Iterable[str], *, special: bool = False, decoding: bool = True) -> bool:
@@ -231,7 +231,7 @@ class _Comparison:
             self.texts += 1
             self.characters += len(text)
             found, tokens = self._difference(text, special=special, decoding=decoding)
-            self.tokens += tokens
+            self.token_occurrences += tokens
             if found is not None:
                 self.disagreement = self._smallest(found, special=special, decoding=decoding)
                 return True
@@ -242,7 +242,7 @@ class _Comparison:
             return self._difference(text, special=special, decoding=decoding)[0]
 
         smallest = shrink(found.text, lambda text: difference(text) is not None)
-        return _with_pieces(difference(smallest) or found, self._source, self._peer)
+        return _with_tokens(difference(smallest) or found, self._source, self._peer)
 
     def _difference(self, text: str, *, special: bool, decoding: bool) -> tuple[Disagreement | None, int]:
         """How the two differ on a text, and the tokens that it has."""
@@ -279,19 +279,19 @@ def _settled(texts: Iterable[str], source: Tokenizer, peer: Peer) -> Iterable[st
     return (text for text in texts if same(text) == list(encode(text)))
 
 
-def _with_pieces(found: Disagreement, source: Tokenizer, peer: Peer) -> Disagreement:
+def _with_tokens(found: Disagreement, source: Tokenizer, peer: Peer) -> Disagreement:
     """The difference with the bytes of its ids, where it is one of ids."""
     if found.way in ("type ids", "attention mask"):
         return found
     return replace(
         found,
-        expected_pieces=_pieces(found.expected, entry=partial(entry_of, source)),
-        found_pieces=_pieces(found.found, entry=peer.entry or partial(entry_of, source)),
+        expected_tokens=_tokens(found.expected, token_bytes=partial(token_bytes_of, source)),
+        found_tokens=_tokens(found.found, token_bytes=peer.token_bytes or partial(token_bytes_of, source)),
     )
 
 
-def _pieces(ids: Outcome, *, entry: Callable[[int], bytes | None]) -> tuple[bytes, ...]:
-    return tuple(entry(id) or b"" for id in ids) if isinstance(ids, tuple) else ()
+def _tokens(ids: Outcome, *, token_bytes: Callable[[int], bytes | None]) -> tuple[bytes, ...]:
+    return tuple(token_bytes(id) or b"" for id in ids) if isinstance(ids, tuple) else ()
 
 
 def _ids(encode: Callable[[str], Sequence[int]], text: str) -> tuple[int, ...] | str:
@@ -308,28 +308,28 @@ def _text(decode: Callable[[Sequence[int]], str], ids: tuple[int, ...]) -> str:
         return failure_of(error)
 
 
-def _entries(source: Tokenizer) -> list[bytes | None]:
-    return [entry_of(source, id) for id in range(source.info.vocab_size)]
+def _vocabulary(source: Tokenizer) -> list[bytes | None]:
+    return [token_bytes_of(source, id) for id in range(source.info.vocab_size)]
 
 
-def _different_entry(
-    entries: Sequence[bytes | None], entry: Callable[[int], bytes | None]
+def _different_token(
+    vocabulary: Sequence[bytes | None], token_bytes: Callable[[int], bytes | None]
 ) -> Disagreement | None:
-    for id, expected in enumerate(entries):
-        found = entry(id)
+    for id, expected in enumerate(vocabulary):
+        found = token_bytes(id)
         if found != expected:
             text = f"id {id}: {(expected or b'').decode(errors='replace')}"
-            return Disagreement("entry", text, expected, found)
-    beyond = entry(len(entries))
-    return None if beyond is None else Disagreement("entry", f"id {len(entries)}", None, beyond)
+            return Disagreement("token", text, expected, found)
+    beyond = token_bytes(len(vocabulary))
+    return None if beyond is None else Disagreement("token", f"id {len(vocabulary)}", None, beyond)
 
 
-def _readable(entries: Iterable[bytes | None]) -> Iterator[str]:
-    """The texts of those entries that are whole characters."""
-    for entry in entries:
+def _readable(vocabulary: Iterable[bytes | None]) -> Iterator[str]:
+    """The texts of those tokens that are whole characters."""
+    for token in vocabulary:
         try:
-            if entry:
-                yield entry.decode()
+            if token:
+                yield token.decode()
         except UnicodeDecodeError:
             continue
 

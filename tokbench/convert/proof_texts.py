@@ -1,4 +1,4 @@
-"""The texts on which a conversion is proved: the bundled ones, generated ones, and each entry's own."""
+"""The texts on which a conversion is proved: the bundled ones, generated ones, and each token's own."""
 
 from __future__ import annotations
 

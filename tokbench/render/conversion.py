@@ -47,7 +47,7 @@ def _conversion_rows(result: ConvertResult) -> Iterator[tuple[str, Text]]:
 
 
 def _proof_rows(proof: ProofResult) -> Iterator[tuple[str, Text]]:
-    entries = f"{counted(proof.entries, 'entry', 'entries')}, " if proof.entries else ""
+    entries = f"{counted(proof.vocabulary_tokens, 'token')}, " if proof.vocabulary_tokens else ""
     inputs = f", {counted(proof.inputs, 'input')} of a model" if proof.inputs else ""
     texts = f"{entries}{counted(proof.texts, 'text')}, {counted(proof.characters, 'character')}{inputs}"
     if proof.disagreement is None:
@@ -76,8 +76,8 @@ def _difference_rows(proof: ProofResult, found: Disagreement) -> Iterator[tuple[
     if found.pair is not None:
         yield "pair", Text(_shortened(_spelled(found.pair.encode())))
     start = _first_shown(found.expected, found.found)
-    yield visible(proof.first), _outcome(found.expected, found.expected_pieces, start=start)
-    yield visible(proof.second), _outcome(found.found, found.found_pieces, start=start)
+    yield visible(proof.first), _outcome(found.expected, found.expected_tokens, start=start)
+    yield visible(proof.second), _outcome(found.found, found.found_tokens, start=start)
 
 
 def _first_shown(expected: object, found: object) -> int:

@@ -35,14 +35,14 @@ def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
         size = f"{amount(file.num_bytes, digits=2)}, sha256 {file.sha256[:_DIGITS_SHOWN]}…"
         yield "" if number else "files", Text(f"{visible(file.path.name)}  {size}")
     yield "model", Text(result.model)
-    gaps = info.vocab_size - result.entries
+    gaps = info.vocab_size - result.tokens
     yield (
         "vocabulary",
-        Text(f"{info.vocab_size:,} ids{f', {gaps:,} of them without an entry' if gaps else ''}"),
+        Text(f"{info.vocab_size:,} ids{f', {gaps:,} of them without a token' if gaps else ''}"),
     )
     if result.merges is not None:
         yield "merges", Text(f"{result.merges:,}")
-    yield "bytes", Text("each of the 256 is an entry" if result.byte_level else "not all of them are entries")
+    yield "bytes", Text("each of the 256 is a token" if result.byte_level else "not all of them are tokens")
     for part in PARTS:
         if part in result.parts:
             yield part.replace("_", "-"), Text(visible(result.parts[part] or "none"))
@@ -69,7 +69,7 @@ def _config_rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
         id = result.token_ids.get(text)
         yield (
             "" if number else "roles",
-            Text(f"{visible(role)} {visible(text)} {'is no entry' if id is None else id}"),
+            Text(f"{visible(role)} {visible(text)} {'is no token' if id is None else id}"),
         )
     if ends := config.generation_ids.get("eos"):
         yield "end of turn", Text(", ".join(map(str, ends)))

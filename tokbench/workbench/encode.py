@@ -34,7 +34,7 @@ class EncodeResult:
             "source": self.source,
             **tokenizer_fields(self.info),
             "ids": self.segmentation.ids,
-            "pieces": [token.piece.decode(errors="replace") for token in tokens],
+            "tokens": [token.piece.decode(errors="replace") for token in tokens],
             "spans": [list(token.span) for token in tokens],
         }
 

@@ -66,8 +66,8 @@ class InspectResult:
         format: the kind of file.
         files: those it was read from.
         model: the algorithm, in words.
-        byte_level: whether every byte is an entry, so that nothing can be unknown.
-        entries: ids that stand for something; `info.vocab_size` counts gaps too.
+        byte_level: whether every byte is a token, so that nothing can be unknown.
+        tokens: ids that stand for something; `info.vocab_size` counts gaps too.
         merges: how many are listed, or None.
         parts: "normalizer", "pre_tokenizer", "post_processor", "decoder" → in words, or None for none.
         pattern: name and text of the split pattern, or None where it is not known.
@@ -77,7 +77,7 @@ class InspectResult:
         lossless_reason: why a text comes back as it was, or may not.
         warnings: what a user should know of.
         config: what it is to a model: roles, chat templates, what ends a turn.
-        token_ids: text → id of the tokens that have a role or a name there; None for what is no entry.
+        token_ids: text → id of the tokens that have a role or a name there; None for what is no token.
         config_files: those that say it.
     """
 
@@ -87,7 +87,7 @@ class InspectResult:
     files: tuple[InspectedFile, ...]
     model: str
     byte_level: bool
-    entries: int
+    tokens: int
     merges: int | None
     parts: Mapping[str, str | None]
     pattern: tuple[str, str | None] | None
@@ -120,7 +120,7 @@ class InspectResult:
             "bytes": self.num_bytes,
             "model": self.model,
             "byte_level": self.byte_level,
-            "entries": self.entries,
+            "tokens": self.tokens,
             "merges": self.merges,
             **{part: self.parts.get(part) for part in PARTS},
             "pattern": None if self.pattern is None else {"name": self.pattern[0], "regex": self.pattern[1]},
@@ -164,10 +164,10 @@ PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 
 def inspect_opened(opened: Opened) -> InspectResult:
-    """What was found when a tokenizer was opened, with the figures of its files and entries."""
+    """What was found when a tokenizer was opened, with the figures of its files and tokens."""
     tokenizer = opened.tokenizer
-    entries, config = _entries(tokenizer), config_of(tokenizer)
-    byte_level = len({entry for entry in entries.values() if len(entry) == 1}) == 256
+    tokens, config = _tokens(tokenizer), config_of(tokenizer)
+    byte_level = len({token for token in tokens.values() if len(token) == 1}) == 256
     return InspectResult(
         info=tokenizer.info,
         place=str(opened.source.path),
@@ -175,7 +175,7 @@ def inspect_opened(opened: Opened) -> InspectResult:
         files=tuple(map(_inspected, _files(opened))),
         model=opened.model,
         byte_level=byte_level,
-        entries=len(entries),
+        tokens=len(tokens),
         merges=opened.merges,
         parts=opened.parts,
         pattern=opened.pattern,
@@ -193,17 +193,17 @@ def inspect_opened(opened: Opened) -> InspectResult:
     )
 
 
-def _entries(tokenizer: Tokenizer) -> dict[int, bytes]:
+def _tokens(tokenizer: Tokenizer) -> dict[int, bytes]:
     """Each id that stands for something, with its bytes."""
     from tokbench.errors import UnknownIdError
 
-    entries: dict[int, bytes] = {}
+    tokens: dict[int, bytes] = {}
     for id in range(tokenizer.info.vocab_size):
         try:
-            entries[id] = tokenizer.token_bytes(id)
+            tokens[id] = tokenizer.token_bytes(id)
         except UnknownIdError:
             continue
-    return entries
+    return tokens
 
 
 def _files(opened: Opened) -> tuple[Path, ...]:
@@ -234,9 +234,9 @@ def _inspected(path: Path) -> InspectedFile:
 
 def _lossless_reason(opened: Opened, *, byte_level: bool) -> str:
     if opened.tokenizer.info.lossless:
-        return "every byte has an entry, and nothing is normalised" if byte_level else "shown by its backend"
+        return "every byte has a token, and nothing is normalised" if byte_level else "shown by its backend"
     if normalizer := opened.parts.get("normalizer"):
         return f"the text is normalised before: {normalizer}"
     if not byte_level:
-        return "not every byte has an entry: some text is unknown to it"
+        return "not every byte has a token: some text is unknown to it"
     return "it cannot be shown that its steps only cut"

@@ -15,7 +15,7 @@ from support.sentencepiece_models import scored, unknown, written
 from support.texts import texts
 
 from tokbench.convert.disagreement import Disagreement, in_words
-from tokbench.convert.proof import Peer, entry_of, peer_of, prove
+from tokbench.convert.proof import Peer, peer_of, prove, token_bytes_of
 from tokbench.convert.proof_texts import corpus_texts, generated_texts, special_texts
 from tokbench.convert.shrinking import shrink
 from tokbench.core.descriptions import ByteLevelBpe
@@ -118,24 +118,24 @@ def test_no_single_character_of_the_result_can_be_left_out(text: str, modulus: i
 def test_the_same_twice_agrees() -> None:
     proof = prove(trained(), peer_of(running(described())))
     assert proof.agrees
-    assert proof.entries == trained().info.vocab_size
+    assert proof.vocabulary_tokens == trained().info.vocab_size
     assert proof.texts > 3_000
     assert proof.characters > 500_000
-    assert proof.tokens > 100_000
+    assert proof.token_occurrences > 100_000
 
 
 def test_a_swapped_merge_is_found() -> None:
     found = difference(merging(b"th", b"he"), merging(b"th", b"he", backwards=True))
     assert (found.way, found.text) == ("encode", "the")
-    assert (found.expected, found.expected_pieces) == ((256, ord("e")), (b"th", b"e"))
-    assert (found.found, found.found_pieces) == ((ord("t"), 257), (b"t", b"he"))
+    assert (found.expected, found.expected_tokens) == ((256, ord("e")), (b"th", b"e"))
+    assert (found.found, found.found_tokens) == ((ord("t"), 257), (b"t", b"he"))
 
 
 def test_pieces_that_changed_places_are_each_spelled_as_their_tokenizer_has_them() -> None:
     found = difference(merging(b"th", b"he"), merging(b"he", b"th"))
     assert len(found.text) == 2
     assert found.expected != found.found
-    assert found.expected_pieces == found.found_pieces == (found.text.encode(),)
+    assert found.expected_tokens == found.found_tokens == (found.text.encode(),)
 
 
 def test_a_lost_merge_is_found() -> None:
@@ -156,15 +156,15 @@ def test_a_changed_piece_that_no_text_shows_is_found() -> None:
     source = ByteLevelBpe(tokens=tokens, merges=((255, 254, 256),), pattern=None, pattern_name="none")
     other = replace(source, tokens=(*BYTES, b"\xff\xfd"), merges=((255, 253, 256),))
     found = difference(running(source), running(other))
-    assert (found.way, found.expected, found.found) == ("entry", b"\xff\xfe", b"\xff\xfd")
+    assert (found.way, found.expected, found.found) == ("token", b"\xff\xfe", b"\xff\xfd")
     assert found.text.startswith("id 256")
 
 
-def test_entries_beyond_the_last_and_missing_ones_are_found() -> None:
+def test_tokens_beyond_the_last_and_missing_ones_are_found() -> None:
     more = difference(merging(b"\xff\xfe"), merging(b"\xff\xfe", b"\xff\xfd"))
-    assert (more.way, more.text, more.expected, more.found) == ("entry", "id 257", None, b"\xff\xfd")
+    assert (more.way, more.text, more.expected, more.found) == ("token", "id 257", None, b"\xff\xfd")
     fewer = difference(merging(b"\xff\xfe", b"\xff\xfd"), merging(b"\xff\xfe"))
-    assert (fewer.way, fewer.expected, fewer.found) == ("entry", b"\xff\xfd", None)
+    assert (fewer.way, fewer.expected, fewer.found) == ("token", b"\xff\xfd", None)
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4o", "none", r"\w+|\W"])
@@ -263,7 +263,7 @@ def test_an_error_is_an_outcome_like_any_other() -> None:
     source = trained()
     found = difference(source, Peer(name="other", encode=encode))
     assert (found.text, found.found) == ("\0", "error: there is a NUL")
-    assert found.found_pieces == ()
+    assert found.found_tokens == ()
 
 
 def test_a_peer_is_not_asked_for_what_it_excludes() -> None:
@@ -277,7 +277,7 @@ def test_a_peer_is_not_asked_for_what_it_excludes() -> None:
     peer = Peer(name="other", encode=encode, excluded="\0q", domain="texts without q", longest=50)
     proof = prove(source, peer)
     assert proof.agrees
-    assert proof.entries == 0
+    assert proof.vocabulary_tokens == 0
     assert "texts without q" in proof.limits
     assert max(map(len, asked)) == 50
     assert not set("".join(asked)) & set("\0q")
@@ -304,15 +304,15 @@ def test_the_result_is_a_document() -> None:
     document = json.loads(json.dumps(proof.to_json()))
     assert document["agrees"] is False
     assert (document["first"], document["second"], document["seed"]) == ("mine", "other", 7)
-    assert document["disagreement"]["expected_pieces"] == ["th", "e"]
-    entry = Disagreement("entry", "id 3", b"\xff", None).to_json()
-    assert (entry["expected"], entry["found"]) == ("ff", None)
+    assert document["disagreement"]["expected_tokens"] == ["th", "e"]
+    found = Disagreement("token", "id 3", b"\xff", None).to_json()
+    assert (found["expected"], found["found"]) == ("ff", None)
 
 
-@pytest.mark.parametrize("way", ["encode", "encode special", "decode", "entry"])
+@pytest.mark.parametrize("way", ["encode", "encode special", "decode", "token"])
 def test_a_difference_in_words_is_short(way: str) -> None:
-    assert "'ab'" in in_words(Disagreement(way, "ab", (1,), (2,))) or way == "entry"
-    assert len(in_words(Disagreement(way, "ab" * 5000, (1,), (2,)))) < 200 or way == "entry"
+    assert "'ab'" in in_words(Disagreement(way, "ab", (1,), (2,))) or way == "token"
+    assert len(in_words(Disagreement(way, "ab" * 5000, (1,), (2,)))) < 200 or way == "token"
 
 
 def test_progress_is_told_as_texts_are_done() -> None:
@@ -338,10 +338,10 @@ def test_the_texts_hold_what_they_say() -> None:
     assert all(text == text.encode().decode() for text in special_texts(["<a>", "<b>"], seed=0))
 
 
-def test_an_entry_that_is_not_there_is_none() -> None:
-    assert entry_of(trained(), 97) == b"a"
-    assert entry_of(trained(), 10_000) is None
-    assert entry_of(running(ranked(gap=7)), 339) is None
+def test_a_token_that_is_not_there_is_none() -> None:
+    assert token_bytes_of(trained(), 97) == b"a"
+    assert token_bytes_of(trained(), 10_000) is None
+    assert token_bytes_of(running(ranked(gap=7)), 339) is None
 
 
 def test_differences_are_found_by_any_seed() -> None:

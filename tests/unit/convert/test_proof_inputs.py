@@ -301,7 +301,7 @@ def test_a_pair_that_differs_is_shown_in_its_smallest_form(
     assert isinstance(found.expected, tuple)
     assert isinstance(found.found, tuple)
     assert (found.expected[0], found.found[0]) == (338, 339)
-    assert found.expected_pieces[0] == b"<s>"
+    assert found.expected_tokens[0] == b"<s>"
     assert f"{found.text!r} with {found.pair!r}" in in_words(found)
 
 

@@ -60,7 +60,7 @@ def make(source: Source) -> Product:
             encode=lambda text: encoding.encode(text, allowed_special=everywhere, disallowed_special=()),
             encode_special=lambda text: encoding.encode(text, allowed_special="all"),
             decode=lambda ids: encoding.decode(list(ids)),
-            entry=lambda id: _entry(encoding, id),  # noqa: A006
+            token_bytes=lambda id: _entry(encoding, id),  # noqa: A006
             found_otherwise=frozenset(_flags_of(ranked.added)),
             domain=_domain(ranked.added),
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.convert.conversion import Product, Source, undescribed
 from tokbench.convert.post_processing import post_processing_of
-from tokbench.convert.proof import entry_of, peer_of
+from tokbench.convert.proof import peer_of, token_bytes_of
 from tokbench.convert.proof_inputs import InputCall
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.post_processing import NOTHING
@@ -169,7 +169,7 @@ def _with_payload(
 
 
 def _entries(source: Source) -> list[bytes | None]:
-    return [entry_of(source.tokenizer, id) for id in range(source.tokenizer.info.vocab_size)]
+    return [token_bytes_of(source.tokenizer, id) for id in range(source.tokenizer.info.vocab_size)]
 
 
 def _kinds(source: Source, tokens: list[bytes | None], others: dict[int, Kind] | None = None) -> list[Kind]:

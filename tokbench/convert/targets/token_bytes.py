@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 from tokbench.convert.conversion import Product, Source
-from tokbench.convert.proof import Peer, entry_of
+from tokbench.convert.proof import Peer, token_bytes_of
 from tokbench.errors import ModelFormatError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def make(source: Source) -> Product:
     lengths = np.zeros(tokenizer.info.vocab_size, dtype="<u4")
     for id in range(len(lengths)):
         if id not in special:
-            lengths[id] = len(entry_of(tokenizer, id) or b"")
+            lengths[id] = len(token_bytes_of(tokenizer, id) or b"")
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, lengths, allow_pickle=False)
 
@@ -34,7 +34,7 @@ def make(source: Source) -> Product:
 
         def entry(id: int) -> bytes | None:
             """The entry, where the file has the number of its bytes."""
-            data = entry_of(tokenizer, id)
+            data = token_bytes_of(tokenizer, id)
             size = 0 if id in special else len(data or b"")
             return data if id >= len(read) or int(read[id]) == size else b""
 
@@ -44,7 +44,7 @@ def make(source: Source) -> Product:
                 raise ValueError("the bytes of the tokens are not those of the text")
             return ids
 
-        return Peer(name="numpy", encode=encode, entry=entry)
+        return Peer(name="numpy", encode=encode, token_bytes=entry)
 
     return Product(files={"": buffer.getvalue()}, open=opened, notes=_notes(source))
 
