@@ -1,4 +1,4 @@
-"""How much slower judging is than bare encoding: `python tests/benchmarks/judging_speed.py TEXT…`
+"""How much slower judging is than bare encoding: `python tests/benchmarks/compare_speed.py TEXT…`
 
 For each text (a file, read as paragraphs joined to documents of about 20 KB) it trains a byte-level BPE
 of 32,768 entries on the first ten megabytes, encodes the whole text with `encode_batch`, and makes one pass
