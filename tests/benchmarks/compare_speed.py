@@ -1,4 +1,4 @@
-"""How much slower judging is than bare encoding: `python tests/benchmarks/compare_speed.py TEXT…`
+"""How much slower evaluating is than bare encoding: `python tests/benchmarks/compare_speed.py TEXT…`
 
 For each text (a file, read as paragraphs joined to documents of about 20 KB) it trains a byte-level BPE
 of 32,768 entries on the first ten megabytes, encodes the whole text with `encode_batch`, and makes one pass
@@ -51,14 +51,14 @@ def measure(path: Path, *, threads: int) -> str:
     learned = texts[: max(1, TRAINING_CHARACTERS // DOCUMENT_CHARACTERS)]
     tokenizer = tokbench.train(learned, vocab_size=32_768)
     bare: list[float] = []
-    judged: list[float] = []
+    evaluated: list[float] = []
     for _ in range(RUNS + 1):
         bare.append(seconds(lambda: tokenizer.encode_batch(texts, threads=threads)))
-        judged.append(seconds(lambda: evaluate(tokenizer, documents, threads=threads)))
-    encoding, judging = (megabytes / statistics.median(times[1:]) for times in (bare, judged))
+        evaluated.append(seconds(lambda: evaluate(tokenizer, documents, threads=threads)))
+    encoding, evaluating = (megabytes / statistics.median(times[1:]) for times in (bare, evaluated))
     return (
         f"{path.name}, {megabytes:.0f} MB, {threads} thread(s): encoding {encoding:.0f} MB/s, "
-        f"judging {judging:.0f} MB/s, {judging / encoding:.2f} of it"
+        f"evaluating {evaluating:.0f} MB/s, {evaluating / encoding:.2f} of it"
     )
 
 

@@ -36,9 +36,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, samples: tuple[Sample, ...]
     found = compared(tokenizers(), TEXTS, parallel=["en", "fr", "he"])
     (folder / "report.html").write_bytes(html_report(found, samples))
     texts = dict.fromkeys(HOSTILE, "\n".join(HOSTILE))
-    judged = named(*HOSTILE, "a-name-without-a-place-to-break-it-" * 8)
-    found = compared(judged, texts)
-    (folder / "hostile.html").write_bytes(html_report(found, draw_samples(Texts(texts), judged)))
+    evaluated = named(*HOSTILE, "a-name-without-a-place-to-break-it-" * 8)
+    found = compared(evaluated, texts)
+    (folder / "hostile.html").write_bytes(html_report(found, draw_samples(Texts(texts), evaluated)))
     return folder
 
 

@@ -25,7 +25,7 @@ def saved(run, trained, files, tmp_path):
 
 
 def test_bounds_that_are_kept(run, trained, files):
-    gates = [
+    thresholds = [
         "--min",
         "bytes_per_token=1.5",
         "--max",
@@ -35,7 +35,7 @@ def test_bounds_that_are_kept(run, trained, files):
         "--min",
         "en:roundtrip_rate=100%",
     ]
-    done = run("check", "-t", trained, *files, *gates).good()
+    done = run("check", "-t", trained, *files, *thresholds).good()
     assert done.lines[-1] == "all 4 are kept"
     assert [line[0] for line in done.lines[:4]] == ["✓"] * 4
 
@@ -63,8 +63,8 @@ def test_what_falls_short_is_listed(run, trained, files):
 
 
 def test_json_and_junit_say_the_same(run, trained, files, tmp_path):
-    gates = ["--min", "en:bytes_per_token=99", "--max", "unk_rate=0"]
-    done = run("check", "-t", trained, *files, *gates, "--json", "--junit", "out/junit.xml")
+    thresholds = ["--min", "en:bytes_per_token=99", "--max", "unk_rate=0"]
+    done = run("check", "-t", trained, *files, *thresholds, "--json", "--junit", "out/junit.xml")
     assert done.code == 3
     assert done.json["schema"] == "tokbench.check/1"
     assert done.json["passed"] is False

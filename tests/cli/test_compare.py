@@ -216,10 +216,10 @@ def test_tables_for_documents(run, trained, byte, texts):
     assert "best of those that keep the text" in text
     assert "40 aligned lines and 1 document" in text
     data = run(*arguments, "--json").good().json
-    verdict = data["verdict"]
+    summary = data["summary"]
     [low, high] = data["tokenizers"][0]["groups"]["en"]["bytes_per_token"]["interval"]
     assert f"{low:.3f}…{high:.3f}" in text
-    assert verdict[0] in text.replace("\\", "")
+    assert summary[0] in text.replace("\\", "")
     latex = run(*arguments, "--latex").good().lines
     assert latex[0] == r"\begin{tabular}{lrrrrrrr}"
     assert any(line.startswith(r"byte & 256 & 1.000 & -") for line in latex)
@@ -246,7 +246,7 @@ def test_a_mix_and_a_model_are_answered(run, trained, byte, texts, tmp_path):
     assert mine["cost"]["embedding_bytes"] == 1024 * 64 * 2
     assert bytes_alone["relative_tokens"] > 1
     assert bytes_alone["relative_tokens_interval"][0] > 1
-    [sentence] = data["mix"]["verdict"]
+    [sentence] = data["mix"]["summary"]
     assert sentence.startswith("for en 75 %, de 25 %: mine is the cheapest")
     shown = " ".join(run(*arguments, *described).good().stdout.split())
     assert sentence in shown
@@ -329,12 +329,14 @@ def test_usage_errors(run, trained, texts, arguments, parts):
     run("compare", texts, *arguments, "--no-times").refused(2, *parts)
 
 
-def test_a_corpus_that_cannot_be_judged_on(run, trained, tmp_path):
+def test_a_corpus_that_cannot_be_evaluated_on(run, trained, tmp_path):
     (tmp_path / "one.txt").write_text("one line\n")
     (tmp_path / "empty.txt").touch()
     (tmp_path / "bad.txt").write_bytes(b"a\xff")
     (tmp_path / "surrogate.jsonl").write_text(json.dumps({"text": "\ud800"}) + "\n")
-    run("compare", "one.txt").refused(1, "too few to hold a tenth of them out", "judge tokenizers that exist")
+    run("compare", "one.txt").refused(
+        1, "too few to hold a tenth of them out", "evaluate existing tokenizers"
+    )
     run("compare", "empty.txt", "-t", trained).refused(1, "no text in empty.txt")
     run("compare", "bad.txt", "-t", trained).refused(1, "bad.txt", "byte 1")
     run("compare", "surrogate.jsonl", "-t", trained).refused(1, "surrogate.jsonl:1: ", "U+D800")
@@ -394,7 +396,7 @@ def test_a_text_that_a_tokenizer_loses_is_told(run, texts, tmp_path):
     assert any(
         f"loses {lost['value'] * 100:.1f} % of characters, all of it unknown characters: 0.0 % of the documents"
         in one
-        for one in data["verdict"]
+        for one in data["summary"]
     )
     assert lost["interval"][0] <= lost["value"] <= lost["interval"][1]
     assert 0 < data["tokenizers"][0]["metrics"]["unk_rate"]["value"] < 1
@@ -452,7 +454,7 @@ def test_ctrl_c_leaves_the_older_file(start, trained, tmp_path):
     arguments = ["long.txt", "--documents", "lines", *["-t", trained] * 5, "--json", "--out", "found.json"]
     with start("compare", *arguments, "--progress", "json", folder=tmp_path) as running:
         for line in running.stderr:
-            if b'"judging mine"' in line:
+            if b'"evaluating mine"' in line:
                 break
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=120)

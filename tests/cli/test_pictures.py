@@ -29,11 +29,11 @@ def texts(tmp_path: Path) -> Path:
 def test_files_are_written_beside_what_is_printed(
     run: Callable[..., Done], trained: Path, texts: Path, tmp_path: Path
 ) -> None:
-    judged = ("compare", texts, "-t", trained, "--no-times", "--json")
+    evaluated = ("compare", texts, "-t", trained, "--no-times", "--json")
     files = [tmp_path / "new" / name for name in ("report.html", "chart.svg", "chart.png")]
     html, svg, png = files
-    done = run(*judged, "--html", html, "--plot", svg, "--plot", png).good()
-    assert done.out == run(*judged).good().out
+    done = run(*evaluated, "--html", html, "--plot", svg, "--plot", png).good()
+    assert done.out == run(*evaluated).good().out
     assert b"def" in html.read_bytes()
     assert html.read_bytes().startswith(b"<!DOCTYPE html>")
     assert svg.read_bytes().startswith(b"<svg ")

@@ -255,21 +255,21 @@ def test_no_bar_is_drawn_between_ids(terminal, trained, tmp_path):
     assert len(shown.splitlines()) == 20_000
 
 
-def test_judging_tells_how_much_text_there_is(run, trained, tmp_path):
+def test_evaluating_tells_how_much_text_there_is(run, trained, tmp_path):
     text = "".join(f"line {number} of some text\n" for number in range(2_000))
     (tmp_path / "a.txt").write_text(text)
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in text.splitlines()))
     asked = ["--no-times", "--progress", "json", "-t", trained, "-t", "default"]
     plain = phases_of(run("compare", "a.txt", *asked).good())
     for name in ("mine", "default"):
-        assert {(line["done"], line["total"]) for line in plain[f"judging {name}"]} == {
+        assert {(line["done"], line["total"]) for line in plain[f"evaluating {name}"]} == {
             (len(text), len(text))
         }
     # How long the texts of records are is known once they have been read: at first it is told how far the file is.
     records = phases_of(run("compare", "a.jsonl", *asked).good())
     size, file_size = len(text) - text.count("\n"), (tmp_path / "a.jsonl").stat().st_size
-    assert {(line["done"], line["total"]) for line in records["judging mine"]} == {(file_size, file_size)}
-    assert {(line["done"], line["total"]) for line in records["judging default"]} == {(size, size)}
+    assert {(line["done"], line["total"]) for line in records["evaluating mine"]} == {(file_size, file_size)}
+    assert {(line["done"], line["total"]) for line in records["evaluating default"]} == {(size, size)}
 
 
 def test_trainings_of_libraries_tell_how_much_there_is(run, tmp_path):

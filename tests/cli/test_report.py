@@ -24,7 +24,7 @@ def test_json_holds_the_figures_and_what_follows(run, trained, files):
     tokenizer = tokbench.load(trained)
     tokens = data["tokenizer"]["counts"]["tokens"]
     assert list(data["tokenizer"]["metrics"]) == list(METRICS)
-    assert sum(data["lengths"]) == sum(one["tokens"] for one in data["spending"]) == tokens
+    assert sum(data["lengths"]) == sum(one["tokens"] for one in data["vocabulary_usage"]) == tokens
     assert data["cost"]["embedding_bytes"] == 1024 * 64 * 2
     assert data["tokenizer"]["fairness"]["reference"] == "en"
     for use in data["most_used"]:
@@ -74,7 +74,7 @@ def test_metrics_choose_the_figures(run, trained, files):
         assert slim["tokenizer"]["metrics"][name] == full["tokenizer"]["metrics"][name]
         for group, figures in slim["tokenizer"]["groups"].items():
             assert figures[name] == full["tokenizer"]["groups"][group][name]
-    assert slim["spending"] == full["spending"]
+    assert slim["vocabulary_usage"] == full["vocabulary_usage"]
     shown = run(*arguments, "--metrics", "unk_rate").good().stdout
     assert "unknown tokens over tokens" in shown
     assert "the compression" not in shown

@@ -108,7 +108,7 @@ def test_a_mix_chooses_the_size(run, files):
     }
     first, second = (point["mix"]["value"] for point in data["points"])
     assert data["points"][1]["mix"]["difference"] == pytest.approx(second / first - 1)
-    [sentence] = data["mix"]["verdict"]
+    [sentence] = data["mix"]["summary"]
     assert sentence.startswith("for en 50 %, code 50 %: 600 entries is the cheapest")
     assert sentence in " ".join(run(*arguments).good().stdout.split())
     run("sweep", *files, "--sizes", "300", "--mix", "fr=1").refused(2, "no such group", "de, ")
@@ -150,6 +150,6 @@ def test_the_page_begins_with_the_sizes_and_what_is_recommended(run, files, tmp_
     assert "knee: the first size" in page
     low, high = data["points"][0]["groups"]["en"]["interval"]
     assert f"{low:.3f}…{high:.3f}" in page
-    assert "A tokenizer judged" not in page
+    assert "A tokenizer evaluated" not in page
     for point in data["points"]:
         assert f"{point['tokens']:,}" in page

@@ -26,7 +26,7 @@ from tokbench.metrics.distribution import (
     utilization,
 )
 from tokbench.metrics.fairness import gini, premiums
-from tokbench.metrics.intermediate_tokens import scaffold_entries
+from tokbench.metrics.intermediate_tokens import intermediate_tokens
 from tokbench.metrics.robustness import edit_distance
 from tokbench.metrics.tally import pooled
 
@@ -197,7 +197,7 @@ def test_no_indentation_is_lost_in_the_same_text(text: str) -> None:
     text=st.lists(words, max_size=6),
     num_merges=st.integers(0, 25),
 )
-def test_a_larger_vocabulary_needs_no_more_tokens_and_scaffolding_never_occurs(
+def test_a_larger_vocabulary_needs_no_more_tokens_and_intermediate_tokens_never_occurs(
     training: dict[str, int], text: list[str], num_merges: int
 ) -> None:
     merges = reference.train(
@@ -213,11 +213,11 @@ def test_a_larger_vocabulary_needs_no_more_tokens_and_scaffolding_never_occurs(
     kept = np.array([counts[id] for id in range(reference.NUM_BYTES + len(pairs))])
     sizes = [len(ids_under(number)) for number in range(len(pairs) + 1)]
     assert sizes == sorted(sizes, reverse=True)
-    scaffold = set(np.flatnonzero(scaffold_entries(kept, pairs)).tolist())
-    assert all(id >= reference.NUM_BYTES and not kept[id] for id in scaffold)
+    intermediate = set(np.flatnonzero(intermediate_tokens(kept, pairs)).tolist())
+    assert all(id >= reference.NUM_BYTES and not kept[id] for id in intermediate)
     feeding = {id for rank, pair in enumerate(pairs) if kept[reference.NUM_BYTES + rank] for id in pair}
     learned = {id for id in feeding if id >= reference.NUM_BYTES and not kept[id]}
-    assert learned <= scaffold
+    assert learned <= intermediate
 
 
 @given(values=st.lists(st.tuples(st.integers(1, 99), st.integers(1, 99)), min_size=5, max_size=30))

@@ -1,4 +1,4 @@
-"""Small comparisons: a few tokenizers judged on a few texts."""
+"""Small comparisons: a few tokenizers evaluated on a few texts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import tokbench
 from tokbench.backends.baseline.byte import ByteTokenizer
 from tokbench.corpus import Document
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, align, lines_of
-from tokbench.evaluation.candidates import Contestant
-from tokbench.evaluation.comparison import compare_contestants
+from tokbench.evaluation.candidates import Candidate
+from tokbench.evaluation.comparison import compare_candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,12 +63,12 @@ def named(*names: str) -> list[Tokenizer]:
 
 
 def compared(
-    judged: Sequence[Tokenizer], texts: Mapping[str, str], *, parallel: Sequence[str] = ()
+    evaluated: Sequence[Tokenizer], texts: Mapping[str, str], *, parallel: Sequence[str] = ()
 ) -> Comparison:
     """What is found on some texts, by group; those of `parallel` are translations of one another."""
     documents = Texts(texts)
-    return compare_contestants(
-        [Contestant(tokenizer) for tokenizer in judged],
+    return compare_candidates(
+        [Candidate(tokenizer) for tokenizer in evaluated],
         documents,
         alignment=align(lines_of(documents, set(parallel))) if parallel else NO_TRANSLATIONS,
         times=False,

@@ -166,9 +166,9 @@ def of_preset(_: Path, file: Path) -> None:
 
 def of_baseline(_: Path, file: Path) -> None:
     from tokbench.cli.check import _saved
-    from tokbench.evaluation.baseline import parse_holding, read_saved
+    from tokbench.evaluation.baseline import parse_policy, read_saved
 
-    list(read_saved(_saved(file)).gates(["mine"], parse_holding(tolerances=["1%"])))
+    list(read_saved(_saved(file)).thresholds(["mine"], parse_policy(tolerances=["1%"])))
 
 
 KINDS = {

@@ -42,14 +42,14 @@ def test_training_takes_a_path(path: str) -> None:
     assert vocabulary(tokbench.train("*.txt", vocab_size=280)) == expected
 
 
-def test_judging_takes_paths_of_texts_and_of_tokenizers(path: str, tokenizer: Any) -> None:
+def test_evaluating_takes_paths_of_texts_and_of_tokenizers(path: str, tokenizer: Any) -> None:
     tokenizer.save("mine")
     expected = tokbench.compare(tokbench.open_corpus(path), tokenizers=[tokenizer], times=False)
     for given in (path, Path(path)):
         found = tokbench.compare(given, tokenizers=["mine"], times=False)
         assert found.num_bytes == expected.num_bytes == len(TEXT)
         assert found.tokenizers[0].figures == expected.tokenizers[0].figures
-    assert tokbench.report(path, tokenizer=Path("mine"), times=False).judged.name == "mine"
+    assert tokbench.report(path, tokenizer=Path("mine"), times=False).evaluated.name == "mine"
     points = tokbench.sweep(path, sizes=[260, 270]).points
     assert [point.vocab_size for point in points] == [260, 270]
 

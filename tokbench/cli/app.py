@@ -167,7 +167,7 @@ _add(
 _add(
     "compare",
     compare.compare,
-    summary="Judge tokenizers on text, side by side.",
+    summary="Compare tokenizers on text, side by side.",
     examples=[
         "compare",
         "compare corpus.txt",

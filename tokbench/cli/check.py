@@ -95,8 +95,8 @@ def check(
 ) -> None:
     """Hold tokenizers to bounds: exit code 3, and what fell short, where one is not kept."""
     from tokbench.errors import ConfigError
-    from tokbench.evaluation.baseline import parse_holding, read_saved
-    from tokbench.evaluation.thresholds import checked_document, parse_gate
+    from tokbench.evaluation.baseline import parse_policy, read_saved
+    from tokbench.evaluation.thresholds import checked_document, parse_threshold
     from tokbench.files.atomic_file import write_file
     from tokbench.render.console import make_console, print_json
     from tokbench.render.junit import as_junit
@@ -104,11 +104,11 @@ def check(
     from tokbench.render.thresholds import render_checked
     from tokbench.workbench.check import check_thresholds
 
-    gates = [
-        *(parse_gate(text, bound="min") for text in min or []),
-        *(parse_gate(text, bound="max") for text in max or []),
+    thresholds = [
+        *(parse_threshold(text, bound="min") for text in min or []),
+        *(parse_threshold(text, bound="max") for text in max or []),
     ]
-    if not gates and baseline is None:
+    if not thresholds and baseline is None:
         raise ConfigError(
             "there is nothing to check", hint="--min bytes_per_token=3.5, or --baseline saved.json"
         )
@@ -118,7 +118,7 @@ def check(
             hint="name one with --baseline",
         )
     saved = None if baseline is None else read_saved(_saved(baseline))
-    holding = parse_holding(only=only or (), excepted=except_ or (), tolerances=tolerance or ())
+    policy = parse_policy(only=only or (), excepted=except_ or (), tolerances=tolerance or ())
     if saved is not None:
         documents, group_by = as_before(saved.arguments, documents, group_by, command)
     with showing_progress(progress.value) as report:
@@ -127,9 +127,9 @@ def check(
         checked = check_thresholds(
             corpus,
             tokenizers=[opening.open(name, progress=progress) for name in tokenizer],
-            gates=gates,
+            thresholds=thresholds,
             saved=saved,
-            holding=holding,
+            policy=policy,
             other_text=other_text,
             reference_group=reference,
             threads=threads,

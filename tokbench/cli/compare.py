@@ -28,7 +28,7 @@ def compare(
             "-t",
             autocompletion=completion.tokenizers,
             metavar="NAME",
-            help="A tokenizer to judge; can be given several times. Without it, four are trained, and judged "
+            help="A tokenizer to compare; can be given several times. Without it, four are trained, and evaluated "
             "on a tenth of each group that is held out.",
         ),
     ] = None,
@@ -81,7 +81,7 @@ def compare(
     drawn: PictureChoices,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
-    """Judge tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a verdict."""
+    """Compare tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a summary."""
     from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms, tells_metrics
     from tokbench.render.comparison.terminal import render_comparison
     from tokbench.render.progress import showing_progress

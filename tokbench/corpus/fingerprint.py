@@ -91,12 +91,12 @@ class Fingerprint:
         self.num_bytes += num_bytes
 
 
-def overlap(trained_on: TextIdentity, judged_on: TextIdentity) -> float | None:
+def overlap(trained_on: TextIdentity, evaluated_on: TextIdentity) -> float | None:
     """The share of a text's documents that another text holds too, as the samples of both tell it.
 
     Args:
         trained_on: the other text.
-        judged_on: the text.
+        evaluated_on: the text.
 
     Returns:
         None where the samples have no hashes that could be compared. Of texts of up to 1,024 distinct
@@ -108,7 +108,7 @@ def overlap(trained_on: TextIdentity, judged_on: TextIdentity) -> float | None:
     >>> overlap(texts[0].identity(), texts[1].identity())
     0.5
     """
-    return share_of(judged_on.sample, trained_on.sample, most=_SAMPLE_DOCUMENTS)
+    return share_of(evaluated_on.sample, trained_on.sample, most=_SAMPLE_DOCUMENTS)
 
 
 def _utf8(text: str) -> bytes:

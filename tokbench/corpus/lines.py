@@ -86,15 +86,15 @@ class Lines:
         )
 
 
-def line_overlap(trained_on: LineIdentity, judged_on: LineIdentity) -> float | None:
+def line_overlap(trained_on: LineIdentity, evaluated_on: LineIdentity) -> float | None:
     """The share of a text's distinct lines that another text holds too, as the samples of both tell it.
 
     Args:
         trained_on: the other text.
-        judged_on: the text.
+        evaluated_on: the text.
 
     Returns:
         None where the samples have too few lines in the same range. Of texts of up to 4,096 distinct lines of 20
         bytes or more it is the share of these, exactly; of larger ones an estimate.
     """
-    return share_of(judged_on.sample, trained_on.sample, most=_SAMPLE_LINES, fewest=_TOLD)
+    return share_of(evaluated_on.sample, trained_on.sample, most=_SAMPLE_LINES, fewest=_TOLD)

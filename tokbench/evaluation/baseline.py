@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS
 from tokbench.evaluation.comparison_json import SCHEMA
-from tokbench.evaluation.thresholds import GINI, PREMIUM, Gate, check_metric, parse_number
+from tokbench.evaluation.thresholds import GINI, PREMIUM, Threshold, check_metric, parse_number
 from tokbench.metrics.catalogue import METRICS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _WRITE_AGAIN = "write it again with `tokbench compare --json`"
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class RegressionPolicy:
     """Which figures are held to what they were, and how much worse they may be.
 
     A figure is named by its metric, or for one group by GROUP:METRIC, which goes before.
@@ -64,16 +64,16 @@ def _names(metric: str, group: str | None) -> list[str]:
     return [metric] if group is None else [f"{group}:{metric}", metric]
 
 
-def parse_holding(
+def parse_policy(
     *, only: Iterable[str] = (), excepted: Iterable[str] = (), tolerances: Iterable[str] = ()
-) -> Holding:
+) -> RegressionPolicy:
     """What to hold, as it is written: METRIC, several of them with commas, or GROUP:METRIC; a tolerance is SHARE, or
     METRIC=SHARE.
 
     Raises:
         ConfigError: a metric that there is not, or a share below 0.
 
-    >>> held = parse_holding(only=["unk_rate"], tolerances=["1%", "de:unk_rate=5%"])
+    >>> held = parse_policy(only=["unk_rate"], tolerances=["1%", "de:unk_rate=5%"])
     >>> held.holds("unk_rate", "de"), held.holds("gini", None), held.of("unk_rate", "de"), held.of("unk_rate", "en")
     (True, False, 0.05, 0.01)
     """
@@ -88,7 +88,7 @@ def parse_holding(
             named[_checked(name)] = allowed
         else:
             general = allowed
-    return Holding(frozenset(_listed(only)), frozenset(_listed(excepted)), general, named)
+    return RegressionPolicy(frozenset(_listed(only)), frozenset(_listed(excepted)), general, named)
 
 
 def _listed(texts: Iterable[str]) -> Iterator[str]:
@@ -129,25 +129,25 @@ class SavedComparison:
     reference: str | None
     tokenizers: Mapping[str, _Figures]
 
-    def gates(self, names: Sequence[str], holding: Holding) -> Iterator[Gate]:
+    def thresholds(self, names: Sequence[str], policy: RegressionPolicy) -> Iterator[Threshold]:
         """The figures as bounds: those on all text and of groups that have a direction, premiums and Gini.
 
         Args:
-            names: the tokenizers that are judged now; one that was called otherwise then is taken for the
+            names: the tokenizers that are evaluated now; one that was called otherwise then is taken for the
                 only one of the older comparison.
-            holding: which of them, and how much worse they may be.
+            policy: which of them, and how much worse they may be.
 
         Raises:
             ConfigError: there was no such tokenizer, or it had no such figure.
         """
         for name in names:
             figures = self._figures_of(name)
-            holding.check({each for metric, group, *_ in figures for each in _names(metric, group)})
+            policy.check({each for metric, group, *_ in figures for each in _names(metric, group)})
             for metric, group, is_min, value in figures:
-                if not holding.holds(metric, group):
+                if not policy.holds(metric, group):
                     continue
-                allowed = holding.of(metric, group) * abs(value)
-                yield Gate(
+                allowed = policy.of(metric, group) * abs(value)
+                yield Threshold(
                     metric=metric,
                     group=group,
                     bound="min" if is_min else "max",

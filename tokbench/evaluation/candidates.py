@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tokbench.core.interfaces import Progress, Tokenizer
-    from tokbench.evaluation.holdout import Split
+    from tokbench.evaluation.holdout import Holdout
 
 BACKENDS = ("bpe", "sentencepiece", "wordpiece", "unigram")
 BASELINES = ("byte", "char")
@@ -26,8 +26,8 @@ _ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Contestant:
-    """A tokenizer to be judged, and what is known of how it came about.
+class Candidate:
+    """A tokenizer to be evaluated, and what is known of how it came about.
 
     Attributes:
         tokenizer: it.
@@ -46,22 +46,22 @@ class Contestant:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class TrainedCandidates:
     """What was trained.
 
     Attributes:
-        contestants: one for each algorithm that could be trained.
+        candidates: one for each algorithm that could be trained.
         vocab_size: the size that they have in common.
         left_out: backend → why it could not be trained at that size.
     """
 
-    contestants: tuple[Contestant, ...]
+    candidates: tuple[Candidate, ...]
     vocab_size: int
     left_out: dict[str, str]
 
 
-def train_contestants(
-    split: Split,
+def train_candidates(
+    holdout: Holdout,
     *,
     backends: Sequence[str] = BACKENDS,
     baselines: Sequence[str] = BASELINES,
@@ -70,11 +70,11 @@ def train_contestants(
     seed: int = 0,
     memory: bool = False,
     progress: Progress = no_progress,
-) -> Contest:
+) -> TrainedCandidates:
     """Train one tokenizer for each algorithm, all of one size.
 
     Args:
-        split: what they learn from.
+        holdout: what they learn from.
         backends: the algorithms.
         baselines: those that are trained beside them, at the size that is theirs.
         vocab_size: the size; by default one that fits the text and that every algorithm can fill.
@@ -88,9 +88,9 @@ def train_contestants(
         UnknownBackendError, ConfigError, CorpusError: as `tokbench.train`.
     """
     options: dict[str, Any] = {"threads": threads, "seed": seed, "memory": memory}
-    size = _fitting_size(split.training_bytes) if vocab_size is None else vocab_size
+    size = _fitting_size(holdout.training_bytes) if vocab_size is None else vocab_size
     for attempt in range(1, _ATTEMPTS + 1):
-        trained, left_out = _train_all(split, backends, vocab_size=size, progress=progress, **options)
+        trained, left_out = _train_all(holdout, backends, vocab_size=size, progress=progress, **options)
         is_last = vocab_size is not None or attempt == _ATTEMPTS
         wanted = size if is_last else _better_size(size, trained, left_out)
         if wanted == size:
@@ -101,8 +101,8 @@ def train_contestants(
             f"nothing could be trained: {'; '.join(left_out.values())}", hint="name more text"
         )
     others = [name for name in baselines if name not in backends]
-    beside, _ = _train_all(split, others, vocab_size=None, progress=progress, **options)
-    return Contest(contestants=(*trained, *beside), vocab_size=size, left_out=left_out)
+    beside, _ = _train_all(holdout, others, vocab_size=None, progress=progress, **options)
+    return TrainedCandidates(candidates=(*trained, *beside), vocab_size=size, left_out=left_out)
 
 
 def _fitting_size(num_bytes: int) -> int:
@@ -120,7 +120,7 @@ def _fitting_size(num_bytes: int) -> int:
     return size
 
 
-def _better_size(size: int, trained: Sequence[Contestant], left_out: dict[str, str]) -> int:
+def _better_size(size: int, trained: Sequence[Candidate], left_out: dict[str, str]) -> int:
     """The next size to try: smaller where an algorithm ran out of pieces, larger where its letters do not fit."""
     smallest = min((one.tokenizer.info.vocab_size for one in trained), default=size)
     if smallest < size:
@@ -129,20 +129,20 @@ def _better_size(size: int, trained: Sequence[Contestant], left_out: dict[str, s
 
 
 def _train_all(
-    split: Split, backends: Sequence[str], *, vocab_size: int | None, progress: Progress, **options: Any
-) -> tuple[list[Contestant], dict[str, str]]:
-    trained: list[Contestant] = []
+    holdout: Holdout, backends: Sequence[str], *, vocab_size: int | None, progress: Progress, **options: Any
+) -> tuple[list[Candidate], dict[str, str]]:
+    trained: list[Candidate] = []
     left_out: dict[str, str] = {}
     for name in backends:
         try:
-            trained.append(_train(split, name, vocab_size=vocab_size, progress=progress, **options))
+            trained.append(_train(holdout, name, vocab_size=vocab_size, progress=progress, **options))
         except TrainingError as error:
             left_out[name] = f"{name}: {error.message}"
     return trained, left_out
 
 
 def _train(
-    split: Split,
+    holdout: Holdout,
     name: str,
     *,
     vocab_size: int | None,
@@ -150,29 +150,29 @@ def _train(
     seed: int,
     memory: bool,
     progress: Progress,
-) -> Contestant:
+) -> Candidate:
     backend = get_backend(name)
     known = {field.name for field in fields(backend.config_type)}
     options = {"vocab_size": vocab_size, "threads": threads, "seed": seed}
     chosen = {key: value for key, value in options.items() if key in known and value is not None}
     config = backend.config_type(**chosen)
-    texts: Iterable[str] = split.training
+    texts: Iterable[str] = holdout.training
     sample: dict[str, Any] | None = None
-    num_bytes = split.training_bytes
+    num_bytes = holdout.training_bytes
     notes: tuple[str, ...] = ()
     most = backend.advised_bytes if isinstance(backend, AdvisesTrainingSize) else None
     if most is not None and most < num_bytes:
         sample = {"share": most / num_bytes, "seed": seed}
         texts = Sample(texts, **sample)
         num_bytes = sum(len(text.encode()) for text in texts)
-        notes = (f"learned from a sample of {num_bytes / 1e6:.0f} of {split.training_bytes / 1e6:.0f} MB",)
+        notes = (f"learned from a sample of {num_bytes / 1e6:.0f} of {holdout.training_bytes / 1e6:.0f} MB",)
 
     def told(phase: str, done: int, total: int | None, unit: str) -> None:
         progress(f"{name}: {phase}", done, total, unit)
 
-    apart = trained_apart(name, split.training, chosen, sample=sample, progress=told) if memory else None
+    apart = trained_apart(name, holdout.training, chosen, sample=sample, progress=told) if memory else None
     if apart is not None:
-        return Contestant(
+        return Candidate(
             tokenizer=apart.tokenizer,
             training_seconds=apart.seconds,
             training_bytes=num_bytes,
@@ -181,7 +181,7 @@ def _train(
         )
     started = time.perf_counter()
     tokenizer = backend.train(texts, config, progress=told)
-    return Contestant(
+    return Candidate(
         tokenizer=tokenizer,
         training_seconds=time.perf_counter() - started,
         training_bytes=num_bytes,

@@ -12,15 +12,15 @@ from tokbench.core.plurals import counted
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, AlignedLines
-from tokbench.evaluation.corpus_scan import Reading
+from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.costs import cost_of
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.fairness import fairness_of, reference_of
 from tokbench.evaluation.figures import figures_of, group_figures_of, relative_tokens_of
-from tokbench.evaluation.mix import Candidate, cheapest, mixed, mixed_beside
+from tokbench.evaluation.mix import Alternative, cheapest, mixed, mixed_beside
 from tokbench.evaluation.provenance import Provenance, knows_training_text, provenance_of
 from tokbench.evaluation.sentences import counted_parts, listed
-from tokbench.evaluation.summary import group_interval_gaps, interval_gap, verdict_of
+from tokbench.evaluation.summary import group_interval_gaps, interval_gap, summary_of
 from tokbench.evaluation.throughput import throughput_of
 from tokbench.metrics.cost import Model
 from tokbench.metrics.ratios import ratio
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Document
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment
-    from tokbench.evaluation.candidates import Contestant
+    from tokbench.evaluation.candidates import Candidate
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.evaluation.fairness import Fairness
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class EvaluatedTokenizer:
     """One tokenizer and all that is known of it.
 
     Attributes:
         name: unique among those compared.
-        contestant: the tokenizer, and how it came about.
+        candidate: the tokenizer, and how it came about.
         evaluation: what was counted.
         aggregate: its metrics in every resample.
         figures: metric → figure on all text.
@@ -61,7 +61,7 @@ class Judged:
     """
 
     name: str
-    contestant: Contestant
+    candidate: Candidate
     evaluation: Evaluation
     aggregate: Aggregate
     figures: Mapping[str, Figure]
@@ -86,7 +86,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TrainingSetup:
     """How the tokenizers came about that were trained to be compared.
 
     Attributes:
@@ -113,24 +113,24 @@ class Comparison:
     Attributes:
         tokenizers: in the order in which they were given.
         baseline: the name of the one that differences are taken to.
-        documents: how many each was judged on; of those that were cut, each block of lines.
+        documents: how many each was evaluated on; of those that were cut, each block of lines.
         num_bytes: their UTF-8 bytes.
         units: what they were drawn in, and how many: "aligned lines" with all their languages, "files" with all
             their parts, "documents".
         fairness_gap: why there are no premiums, where there are none.
         interval_gap: why there are no intervals, where there are none.
         group_interval_gaps: group → the same of its figures; those that have intervals are left out.
-        verdict: what it comes to, a sentence each.
+        summary: what it comes to, a sentence each.
         aggregation: how documents became one figure.
         seed: drew the resamples.
         provenance: what was compared, and on what.
-        setting: how they were trained; None for tokenizers that existed.
+        training_setup: how they were trained; None for tokenizers that existed.
         model: what is known of the model that they are for.
         mix: the mix that was asked for; None where none was.
-        mix_verdict: which is the cheapest for it, a sentence each.
+        mix_summary: which is the cheapest for it, a sentence each.
     """
 
-    tokenizers: tuple[Judged, ...]
+    tokenizers: tuple[EvaluatedTokenizer, ...]
     baseline: str
     documents: int
     num_bytes: int
@@ -138,19 +138,21 @@ class Comparison:
     fairness_gap: str | None
     interval_gap: str | None
     group_interval_gaps: Mapping[str, str]
-    verdict: tuple[str, ...]
+    summary: tuple[str, ...]
     aggregation: Aggregation
     seed: int
     provenance: Provenance
-    setting: Setting | None = None
+    training_setup: TrainingSetup | None = None
     model: Model = field(default_factory=Model)
     mix: Mix | None = None
-    mix_verdict: tuple[str, ...] = ()
+    mix_summary: tuple[str, ...] = ()
 
     @property
     def parts(self) -> str:
         """What the figures are of: "12 documents", or "280 blocks of lines" of those that were held out."""
-        return counted_parts(self.documents, "documents" if self.setting is None else self.setting.unit)
+        return counted_parts(
+            self.documents, "documents" if self.training_setup is None else self.training_setup.unit
+        )
 
     def __repr__(self) -> str:
         """Short: who was compared, and on how much."""
@@ -159,8 +161,8 @@ class Comparison:
         return f"<comparison of {names} on {text}>"
 
 
-def compare_contestants(
-    contestants: Sequence[Contestant],
+def compare_candidates(
+    candidates: Sequence[Candidate],
     documents: Iterable[Document],
     *,
     alignment: Alignment | str = NO_TRANSLATIONS,
@@ -175,10 +177,10 @@ def compare_contestants(
     arguments: Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
 ) -> Comparison:
-    """Judge tokenizers on the same documents.
+    """Evaluate tokenizers on the same documents.
 
     Args:
-        contestants: at least one.
+        candidates: at least one.
         documents: iterated anew for each of them.
         alignment: the groups that say the same, line by line, or why there are none.
         reference_group: the language that premiums are taken over; by default English, else the one that is
@@ -197,30 +199,30 @@ def compare_contestants(
         ConfigError: no tokenizer of the baseline's name, or no group of the reference's.
         TextError, CorpusError: a document that cannot be encoded, or read.
     """
-    names = unique_names([one.tokenizer.info.name for one in contestants])
+    names = unique_names([one.tokenizer.info.name for one in candidates])
     if baseline is not None and baseline not in names:
         raise ConfigError(f"there is no tokenizer {baseline!r} to compare with", hint=meant(baseline, names))
     if reference_group is not None and isinstance(alignment, str):
         raise ConfigError(
             f"there are no premiums over {reference_group!r}: {alignment}", hint="leave out --reference"
         )
-    reading = documents if isinstance(documents, Reading) else Reading(documents)
-    if any(knows_training_text(one.tokenizer) for one in contestants):
-        reading.note_lines()
+    scan = documents if isinstance(documents, CorpusScan) else CorpusScan(documents)
+    if any(knows_training_text(one.tokenizer) for one in candidates):
+        scan.note_lines()
     evaluations = [
-        evaluate(one.tokenizer, reading, threads=threads, phase=f"judging {name}", progress=progress)
-        for name, one in zip(names, contestants, strict=True)
+        evaluate(one.tokenizer, scan, threads=threads, phase=f"evaluating {name}", progress=progress)
+        for name, one in zip(names, candidates, strict=True)
     ]
     # Once more where lines are aligned: premiums and resamples are of lines without their ends.
     lines: list[Evaluation] = [
         evaluate(
             one.tokenizer,
-            AlignedLines(reading, alignment),
+            AlignedLines(scan, alignment),
             threads=threads,
-            phase=f"judging {name} by line",
+            phase=f"evaluating {name} by line",
             progress=progress,
         )
-        for name, one in zip(names, contestants, strict=True)
+        for name, one in zip(names, candidates, strict=True)
         if not isinstance(alignment, str)
     ]
     place = names.index(baseline or names[0])
@@ -238,19 +240,19 @@ def compare_contestants(
     described = model or Model()
     provenance = provenance_of(
         names,
-        contestants,
+        candidates,
         [evaluation.vocabulary for evaluation in evaluations],
-        reading,
+        scan,
         arguments=arguments or {},
     )
     mixes = [
         None if mix is None else mixed(mix, one, by_line, seed=seed)
         for one, by_line in zip_longest(evaluations, lines)
     ]
-    judged = tuple(
-        Judged(
+    evaluated = tuple(
+        EvaluatedTokenizer(
             name=name,
-            contestant=contestant,
+            candidate=candidate,
             evaluation=evaluation,
             aggregate=aggregate,
             figures=figures_of(aggregate, base_aggregate),
@@ -258,20 +260,20 @@ def compare_contestants(
                 group: group_figures_of(aggregate, base_aggregate, group=group) for group in evaluation.groups
             },
             fairness=fair,
-            throughput=throughput_of(contestant.tokenizer, reading.beginning) if times else None,
-            loading_seconds=_loading_seconds(contestant.tokenizer) if times else None,
+            throughput=throughput_of(candidate.tokenizer, scan.beginning) if times else None,
+            loading_seconds=_loading_seconds(candidate.tokenizer) if times else None,
             relative=relative_tokens_of(
                 aggregate, base_aggregate, value=ratio(evaluation.total["tokens"], base.total["tokens"])
             ),
             cost=cost_of(evaluation.info.vocab_size, evaluation.groups, described),
             mixed=None if its_mix is None else mixed_beside(its_mix, mixes[place]),
         )
-        for name, contestant, evaluation, aggregate, fair, its_mix in zip(
-            names, contestants, evaluations, aggregates, fairness, mixes, strict=True
+        for name, candidate, evaluation, aggregate, fair, its_mix in zip(
+            names, candidates, evaluations, aggregates, fairness, mixes, strict=True
         )
     )
     return Comparison(
-        tokenizers=judged,
+        tokenizers=evaluated,
         baseline=baseline or names[0],
         documents=len(base.document_groups),
         num_bytes=base.num_bytes,
@@ -279,13 +281,13 @@ def compare_contestants(
         fairness_gap=alignment if isinstance(alignment, str) else None,
         interval_gap=interval_gap(base_aggregate.num_units),
         group_interval_gaps=group_interval_gaps(base_aggregate, base.groups),
-        verdict=verdict_of(judged),
+        summary=summary_of(evaluated),
         aggregation=aggregation,
         seed=seed,
         provenance=replace(provenance, warnings=(*provenance.warnings, *_warnings(fairness[place]))),
         model=described,
         mix=mix,
-        mix_verdict=() if mix is None else tuple(_mix_verdict(mix, judged, price=described.price)),
+        mix_summary=() if mix is None else tuple(_mix_summary(mix, evaluated, price=described.price)),
     )
 
 
@@ -307,13 +309,13 @@ def _warnings(fairness: Fairness | None) -> Iterator[str]:
         )
 
 
-def _mix_verdict(mix: Mix, judged: Sequence[Judged], *, price: float | None) -> Iterator[str]:
-    candidates = [
-        Candidate(one.name, keeps_text=one.keeps_text, mixed=one.mixed)
-        for one in judged
+def _mix_summary(mix: Mix, evaluated: Sequence[EvaluatedTokenizer], *, price: float | None) -> Iterator[str]:
+    alternatives = [
+        Alternative(one.name, keeps_text=one.keeps_text, mixed=one.mixed)
+        for one in evaluated
         if one.mixed is not None
     ]
-    return cheapest(mix, candidates, price=price) if len(candidates) > 1 else iter(())
+    return cheapest(mix, alternatives, price=price) if len(alternatives) > 1 else iter(())
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

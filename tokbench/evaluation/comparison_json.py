@@ -11,7 +11,7 @@ from tokbench.metrics.catalogue import METRICS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.mix import Mix
@@ -48,7 +48,9 @@ def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | N
             metric.name: {"meaning": metric.meaning, "direction": metric.direction, "share": metric.share}
             for metric in chosen
         },
-        "training": None if comparison.setting is None else dataclasses.asdict(comparison.setting),
+        "training": None
+        if comparison.training_setup is None
+        else dataclasses.asdict(comparison.training_setup),
         "tokenizers": [
             {**_tokenizer(one, chosen), "vocabulary_sha256": comparison.provenance.vocabularies[one.name]}
             for one in comparison.tokenizers
@@ -56,41 +58,45 @@ def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | N
         "fairness_gap": comparison.fairness_gap,
         "interval_gap": comparison.interval_gap,
         "group_interval_gaps": dict(comparison.group_interval_gaps),
-        "verdict": list(comparison.verdict),
-        "mix": None if comparison.mix is None else mix_document(comparison.mix, comparison.mix_verdict),
+        "summary": list(comparison.summary),
+        "mix": None if comparison.mix is None else mix_document(comparison.mix, comparison.mix_summary),
     }
 
 
-def _tokenizer(judged: Judged, metrics: Sequence[Metric]) -> dict[str, Any]:
-    info, contestant, evaluation = judged.contestant.tokenizer.info, judged.contestant, judged.evaluation
+def _tokenizer(evaluated: EvaluatedTokenizer, metrics: Sequence[Metric]) -> dict[str, Any]:
+    info, candidate, evaluation = (
+        evaluated.candidate.tokenizer.info,
+        evaluated.candidate,
+        evaluated.evaluation,
+    )
     return {
-        "name": judged.name,
+        "name": evaluated.name,
         "backend": info.backend,
         "kernel": info.kernel,
         "vocab_size": info.vocab_size,
         "lossless": info.lossless,
         "training": {
-            "seconds": contestant.training_seconds,
-            "bytes": contestant.training_bytes,
-            "peak_bytes": contestant.training_peak_bytes,
+            "seconds": candidate.training_seconds,
+            "bytes": candidate.training_bytes,
+            "peak_bytes": candidate.training_peak_bytes,
         },
-        "notes": list(contestant.notes),
-        "throughput": _throughput(judged.throughput),
-        "loading_seconds": judged.loading_seconds,
-        "relative_tokens": judged.relative_tokens,
-        "relative_tokens_interval": _interval(judged.relative.interval),
-        "cost": cost_document(judged.cost) if judged.cost.is_known else None,
-        "mix": None if judged.mixed is None else figure_document(judged.mixed.tokens_per_byte),
+        "notes": list(candidate.notes),
+        "throughput": _throughput(evaluated.throughput),
+        "loading_seconds": evaluated.loading_seconds,
+        "relative_tokens": evaluated.relative_tokens,
+        "relative_tokens_interval": _interval(evaluated.relative.interval),
+        "cost": cost_document(evaluated.cost) if evaluated.cost.is_known else None,
+        "mix": None if evaluated.mixed is None else figure_document(evaluated.mixed.tokens_per_byte),
         "word_unit": word_unit(evaluation.total),
         "counts": dict(evaluation.total.as_counts()),
-        "metrics": {metric.name: figure_document(judged.figures[metric.name]) for metric in metrics},
+        "metrics": {metric.name: figure_document(evaluated.figures[metric.name]) for metric in metrics},
         "groups": {
             group: {metric.name: figure_document(figures[metric.name]) for metric in metrics}
-            for group, figures in judged.groups.items()
+            for group, figures in evaluated.groups.items()
         },
         "group_word_units": {group: word_unit(tally) for group, tally in evaluation.groups.items()},
         "group_counts": {group: dict(tally.as_counts()) for group, tally in evaluation.groups.items()},
-        "fairness": _fairness(judged.fairness),
+        "fairness": _fairness(evaluated.fairness),
         "failures": [
             {
                 "source": failure.source,
@@ -103,13 +109,13 @@ def _tokenizer(judged: Judged, metrics: Sequence[Metric]) -> dict[str, Any]:
     }
 
 
-def mix_document(mix: Mix, verdict: Sequence[str]) -> dict[str, Any]:
+def mix_document(mix: Mix, summary: Sequence[str]) -> dict[str, Any]:
     """A mix as a part of `--json`: shares of bytes by group, or folder of groups, and what is cheapest for it."""
     return {
         "unit": "tokens per byte",
         "shares": {part.name: part.share for part in mix.parts},
         "groups": {part.name: sorted(part.groups) for part in mix.parts},
-        "verdict": list(verdict),
+        "summary": list(summary),
     }
 
 

@@ -24,12 +24,12 @@ _LINE = re.compile("[^\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 """What `str.splitlines` gives of lines that are not empty."""
 
 
-class Reading:
+class CorpusScan:
     r"""Documents that can be iterated any number of times; the first time, what else they are asked for is noted.
 
     >>> from tokbench.corpus import Document
-    >>> reading = Reading([Document("one\ntwo", "en", "a.txt")])
-    >>> [document.text for document in reading], reading.beginning, reading.lines
+    >>> scan = CorpusScan([Document("one\ntwo", "en", "a.txt")])
+    >>> [document.text for document in scan], scan.beginning, scan.lines
     (['one\ntwo'], ('one\ntwo',), {'en': ('one', 'two')})
     """
 

@@ -13,7 +13,7 @@ import numpy as np
 from tokbench.core.interfaces import no_progress, reading_of
 from tokbench.core.token_arrays import PieceTable, TiledSpans, encode_spans
 from tokbench.errors import TextError
-from tokbench.evaluation.counting_workers import Batch, Lane, on_lanes
+from tokbench.evaluation.counting_workers import Batch, CountingWorker, count_on_workers
 from tokbench.evaluation.drawn_units import unit_kind
 from tokbench.evaluation.fidelity import FAILURES_KEPT, Stability
 from tokbench.metrics.character_classes import character_classes
@@ -132,7 +132,7 @@ def evaluate(
     started = time.perf_counter()
     read = reading_of(documents)
     threads = threads or os.cpu_count() or 1
-    with ThreadPoolExecutor(threads, "lane") as executor:
+    with ThreadPoolExecutor(threads, "worker") as executor:
         run = _Pass(tokenizer, threads=threads, executor=executor)
         for batch in _batches(documents):
             run.add(batch)
@@ -242,7 +242,7 @@ class _Pass:
         self._stability = Stability()
         tables = _tables_of(tokenizer)
         self._vocabulary = vocabulary_of(tokenizer)
-        self._lanes = [Lane(tokenizer, tables, self._vocabulary) for _ in range(threads)]
+        self._workers = [CountingWorker(tokenizer, tables, self._vocabulary) for _ in range(threads)]
         self._frequencies = _Frequencies(tokenizer.info.vocab_size)
         self._sets = _Sets(tokenizer.info.vocab_size)
         self._places: dict[str, int] = {}
@@ -261,7 +261,9 @@ class _Pass:
         spans = self._encoded(documents)
         self._encoding_seconds += time.perf_counter() - started
         batch = Batch(documents, spans, self._stability.chosen(documents))
-        counting = on_lanes(self._lanes, batch, run=map if self._threads == 1 else self._executor.map)
+        counting = count_on_workers(
+            self._workers, batch, run=map if self._threads == 1 else self._executor.map
+        )
         for group, part in batch.groups():
             self._frequencies.add(group, part.spans.encoded.ids)
         units = self._units.numbers(documents)
@@ -287,9 +289,9 @@ class _Pass:
 
     def finish(self, *, seconds: float, worst_words: int) -> Evaluation:
         """What was counted, the groups by name."""
-        all_together, *others = self._lanes
-        for lane in others:
-            all_together.join(lane)
+        all_together, *others = self._workers
+        for worker in others:
+            all_together.join(worker)
         groups = {name: all_together.groups[name] for name in sorted(all_together.groups)}
         places = np.zeros(len(groups), dtype=np.int32)
         for place, name in enumerate(groups):

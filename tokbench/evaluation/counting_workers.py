@@ -1,4 +1,4 @@
-"""Encoded documents, counted by group on one thread each: what lanes count apart is joined at the end."""
+"""Encoded documents, counted by group on one thread each: what workers count apart is joined at the end."""
 
 from __future__ import annotations
 
@@ -109,15 +109,15 @@ class GroupCounter:
         return Tally(sums, frequencies, (distinct, whole), self.measurer.numbers_by_length()[0])
 
 
-class Lane:
+class CountingWorker:
     """Counts documents of any groups; one thread at a time."""
 
     def __init__(self, tokenizer: Tokenizer, tables: Any, vocabulary: Vocabulary) -> None:
-        """A lane that has counted nothing.
+        """A worker that has counted nothing.
 
         Args:
             tokenizer: decodes.
-            tables: of the measuring kernel; may be shared with other lanes.
+            tables: of the measuring kernel; may be shared with other workers.
             vocabulary: the entries of the tokenizer.
         """
         self._tokenizer = tokenizer
@@ -135,8 +135,8 @@ class Lane:
             failures=tuple(failure for each in counted for failure in each.failures),
         )
 
-    def join(self, other: Lane) -> None:
-        """Add what another lane has counted, which counts no more."""
+    def join(self, other: CountingWorker) -> None:
+        """Add what another worker has counted, which counts no more."""
         for group, counter in other.groups.items():
             if group in self.groups:
                 self.groups[group].join(counter)
@@ -217,13 +217,13 @@ def _blame_unknown(counts: NDArray[np.int64], unknown_tokens: NDArray[np.int64])
     counts[:, FIDELITY.index("unknown_errors")] += np.where(unknown_tokens > 0, left, 0)
 
 
-def on_lanes(
-    lanes: Sequence[Lane], batch: Batch, *, run: Callable[..., Iterator[Counted]]
+def count_on_workers(
+    workers: Sequence[CountingWorker], batch: Batch, *, run: Callable[..., Iterator[Counted]]
 ) -> Iterator[Counted]:
-    """Divide a batch among lanes: as many characters to each, in its order.
+    """Divide a batch among workers: as many characters to each, in its order.
 
     Args:
-        lanes: at least one.
+        workers: at least one.
         batch: its documents stand together by group.
         run: calls a function with the next elements of several sequences, as `map` does.
 
@@ -231,14 +231,14 @@ def on_lanes(
         What each has counted, in the order of the documents.
     """
     ends = np.cumsum([len(document.text) for document in batch.documents])
-    wanted = np.arange(1, len(lanes)) * (ends[-1] / len(lanes))
+    wanted = np.arange(1, len(workers)) * (ends[-1] / len(workers))
     cuts = [0, *np.searchsorted(ends, wanted).tolist(), len(batch.documents)]
     busy = [
-        (lane, batch.part(start, stop))
-        for lane, start, stop in zip(lanes, cuts, cuts[1:], strict=False)
+        (worker, batch.part(start, stop))
+        for worker, start, stop in zip(workers, cuts, cuts[1:], strict=False)
         if start != stop
     ]
-    return run(Lane.add, [lane for lane, _ in busy], [part for _, part in busy])
+    return run(CountingWorker.add, [worker for worker, _ in busy], [part for _, part in busy])
 
 
 def _part(spans: EncodedSpans, start: int, stop: int) -> EncodedSpans:

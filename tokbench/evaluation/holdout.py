@@ -1,4 +1,4 @@
-"""A corpus in two parts: one to learn from, one to be judged on."""
+"""A corpus in two parts: one to learn from, one to be evaluated on."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Holdout:
     """Both parts, read anew each time they are iterated.
 
     Attributes:
         training: the texts to learn from.
-        held_out: the documents to be judged on.
+        held_out: the documents to be evaluated on.
         unit: what was dealt out: "documents", "blocks of lines", or "documents and blocks of lines".
         num_training: how many of them there are to learn from.
         num_held_out: how many are held out.
@@ -54,13 +54,13 @@ class Split:
     shares: Mapping[str, float] = field(default_factory=dict)
 
 
-def split_corpus(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress) -> Split:
+def hold_out(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress) -> Holdout:
     """Hold out a tenth of every group of a corpus, by bytes, as nearly as its parts allow.
 
     A document of up to a fiftieth of its group is on one side as a whole, together with those that are equal to
     it; a larger one, as the only file of a language, is cut into blocks of lines, of which a tenth is held out.
     Of translations that have the same number of lines the same lines are held out, so that nobody has learned
-    from the translation of a line that it is judged on. Lines of other texts that are equal may be on both sides.
+    from the translation of a line that it is evaluated on. Lines of other texts that are equal may be on both sides.
 
     Args:
         corpus: one that can be read more than once.
@@ -68,7 +68,7 @@ def split_corpus(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progr
         progress: told how far it is.
 
     Raises:
-        CorpusError: there is too little text to split.
+        CorpusError: there is too little text to holdout.
     """
 
     def read(phase: str) -> Iterator[Document]:
@@ -89,13 +89,13 @@ def split_corpus(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progr
     if not found.numbers[False] or not found.numbers[True]:
         raise CorpusError(
             f"the corpus has {found.text}, too few to hold a tenth of them out",
-            hint="name more text; or judge tokenizers that exist, with -t",
+            hint="name more text; or evaluate existing tokenizers with -t",
         )
     training, held_out = (
         Side(corpus, plan, is_held_out=is_held_out, text_bytes=found.sizes[is_held_out].total())
         for is_held_out in (False, True)
     )
-    return Split(
+    return Holdout(
         training=training,
         held_out=Documents(held_out),
         unit=found.unit,

@@ -210,7 +210,7 @@ def inverted(figure: Figure) -> Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Alternative:
     """What may be the cheapest for a mix.
 
     Attributes:
@@ -224,16 +224,16 @@ class Candidate:
     mixed: Mixed
 
 
-def cheapest(mix: Mix, candidates: Sequence[Candidate], *, price: float | None) -> Iterator[str]:
+def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | None) -> Iterator[str]:
     """Which is the cheapest for a mix, and whether that is more than chance.
 
     Args:
         mix: the mix.
-        candidates: at least one.
+        alternatives: at least one.
         price: of a million tokens.
     """
     known = sorted(
-        ((value, one) for one in candidates if (value := one.mixed.tokens_per_byte.value) is not None),
+        ((value, one) for one in alternatives if (value := one.mixed.tokens_per_byte.value) is not None),
         key=lambda each: each[0],
     )
     kept = [each for each in known if each[1].keeps_text]
@@ -267,7 +267,7 @@ def cheapest(mix: Mix, candidates: Sequence[Candidate], *, price: float | None) 
         yield f"{sentence}, {_less(best, following, 1 - value / second)} than {following.name}, which comes next"
 
 
-def _less(best: Candidate, following: Candidate, share: float) -> str:
+def _less(best: Alternative, following: Alternative, share: float) -> str:
     """By how much the best is cheaper, with the ends of the interval."""
     drawn, others = best.mixed.resampled, following.mixed.resampled
     found = None if drawn is None or others is None else drawn.relative_to(others)
@@ -275,7 +275,7 @@ def _less(best: Candidate, following: Candidate, share: float) -> str:
     return f"{share * 100:.1f} %{between} less"
 
 
-def _differ(one: Candidate, other: Candidate) -> bool:
+def _differ(one: Alternative, other: Alternative) -> bool:
     mine, others = one.mixed.resampled, other.mixed.resampled
     return mine is not None and others is not None and mine.differs_from(others)
 

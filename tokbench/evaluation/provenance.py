@@ -1,4 +1,4 @@
-"""What a comparison was made of, so that it can be made again, and whether a tokenizer was judged on its own text."""
+"""What a comparison was made of, so that it can be repeated, and whether a tokenizer knew its text."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.core.interfaces import TextIdentity, Tokenizer
-    from tokbench.evaluation.candidates import Contestant
-    from tokbench.evaluation.corpus_scan import Reading
+    from tokbench.evaluation.candidates import Candidate
+    from tokbench.evaluation.corpus_scan import CorpusScan
     from tokbench.metrics.vocabulary import Vocabulary
 
 
@@ -31,7 +31,7 @@ class Provenance:
     """Where figures come from.
 
     Attributes:
-        corpus: the fingerprint of the documents that were judged on, whatever their order.
+        corpus: the fingerprint of the documents that were evaluated on, whatever their order.
         vocabularies: tokenizer → sha256 of its entries and special tokens.
         versions: "tokbench", "python" and what runs each tokenizer.
         arguments: what was asked for that is not so by default.
@@ -47,16 +47,16 @@ class Provenance:
 
 def provenance_of(
     names: Sequence[str],
-    contestants: Sequence[Contestant],
+    candidates: Sequence[Candidate],
     vocabularies: Sequence[Vocabulary],
-    judged_on: Reading,
+    evaluated_on: CorpusScan,
     *,
     arguments: Mapping[str, Any],
 ) -> Provenance:
     """Identify what was compared, and on what."""
-    tokenizers = [one.tokenizer for one in contestants]
+    tokenizers = [one.tokenizer for one in candidates]
     return Provenance(
-        corpus=judged_on.identity.fingerprint,
+        corpus=evaluated_on.identity.fingerprint,
         vocabularies={
             name: vocabulary_hash(vocabulary, tokenizer.info.special_tokens)
             for name, tokenizer, vocabulary in zip(names, tokenizers, vocabularies, strict=True)
@@ -71,7 +71,7 @@ def provenance_of(
             f"{name} was trained on {part}: its figures are better than on text it never saw"
             for name, tokenizer in zip(names, tokenizers, strict=True)
             if isinstance(tokenizer, KnowsTrainingText)
-            and (part := _part_seen(tokenizer.training_text, judged_on)) is not None
+            and (part := _part_seen(tokenizer.training_text, evaluated_on)) is not None
         ),
     )
 
@@ -81,7 +81,7 @@ def knows_training_text(tokenizer: Tokenizer) -> bool:
     return isinstance(tokenizer, KnowsTrainingText) and tokenizer.training_text is not None
 
 
-def _part_seen(trained_on: TextIdentity | None, judged_on: Reading) -> str | None:
+def _part_seen(trained_on: TextIdentity | None, evaluated_on: CorpusScan) -> str | None:
     """Which part of a text was trained on, in words; None for none of it, as far as is known.
 
     By lines, so that it does not matter what documents they were in; by documents where there is no line that
@@ -89,15 +89,15 @@ def _part_seen(trained_on: TextIdentity | None, judged_on: Reading) -> str | Non
     """
     if trained_on is None:
         return None
-    if trained_on.fingerprint == judged_on.identity.fingerprint:
+    if trained_on.fingerprint == evaluated_on.identity.fingerprint:
         return "this very text"
     if trained_on.lines is not None:
-        if trained_on.lines.fingerprint == judged_on.lines_read.fingerprint:
+        if trained_on.lines.fingerprint == evaluated_on.lines_read.fingerprint:
             return "this very text"
-        share = line_overlap(trained_on.lines, judged_on.lines_read)
+        share = line_overlap(trained_on.lines, evaluated_on.lines_read)
         if share is not None:
             return _seen(share, "lines") if share > _BOILERPLATE else None
-    return _seen(overlap(trained_on, judged_on.identity), "documents")
+    return _seen(overlap(trained_on, evaluated_on.identity), "documents")
 
 
 def _seen(share: float | None, unit: str) -> str | None:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tokbench.evaluation.comparison import Judged
+    from tokbench.evaluation.comparison import EvaluatedTokenizer
     from tokbench.metrics.catalogue import Metric
 
 _ONE_BYTE_SCRIPTS = 1.05
 """Bytes a character up to which text is taken to be of ASCII: program code, English."""
 
 
-def best_of(judged: Sequence[Judged], metric: Metric) -> str | None:
+def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | None:
     """The name of the tokenizer that is the best by a metric, of those that keep the text.
 
     Args:
-        judged: on the same text.
+        evaluated: on the same text.
         metric: one with a direction.
 
     Returns:
@@ -30,7 +30,7 @@ def best_of(judged: Sequence[Judged], metric: Metric) -> str | None:
     sign = -1 if metric.direction == "higher" else 1
     known = [
         (sign * value, one)
-        for one in judged
+        for one in evaluated
         if one.keeps_text and (value := one.figures[metric.name].value) is not None
     ]
     if len(known) < 2:
@@ -39,13 +39,13 @@ def best_of(judged: Sequence[Judged], metric: Metric) -> str | None:
     return best.name if differ(best, following, metric) else None
 
 
-def differ(one: Judged, other: Judged, metric: Metric) -> bool:
+def differ(one: EvaluatedTokenizer, other: EvaluatedTokenizer, metric: Metric) -> bool:
     """Whether two tokenizers can be told apart by a metric; not where there is no interval."""
     resampled, others = one.aggregate.resampled(metric), other.aggregate.resampled(metric)
     return resampled is not None and others is not None and resampled.differs_from(others)
 
 
-def in_order(judged: Judged, groups: Iterable[str], metric: Metric) -> list[str]:
+def in_order(evaluated: EvaluatedTokenizer, groups: Iterable[str], metric: Metric) -> list[str]:
     """Groups in the order in which they are shown: the worst served one first, where that can be said.
 
     Languages on aligned lines are ordered by their premium. Other groups say different things; by a
@@ -53,13 +53,13 @@ def in_order(judged: Judged, groups: Iterable[str], metric: Metric) -> list[str]
     worth more in one script than in another. What is left is ordered by name.
     """
     names = sorted(groups)
-    premiums = {} if judged.fairness is None else judged.fairness.premiums
+    premiums = {} if evaluated.fairness is None else evaluated.fairness.premiums
     if names and all(name in premiums for name in names):
         return sorted(names, key=lambda name: -(premiums[name] or 0))
-    tallies = [judged.evaluation.groups[name] for name in names]
+    tallies = [evaluated.evaluation.groups[name] for name in names]
     if metric.direction == "neither" or any(
         tally["bytes"] > _ONE_BYTE_SCRIPTS * tally["chars"] for tally in tallies
     ):
         return names
     sign = 1 if metric.direction == "higher" else -1
-    return sorted(names, key=lambda name: sign * (judged.groups[name][metric.name].value or 0))
+    return sorted(names, key=lambda name: sign * (evaluated.groups[name][metric.name].value or 0))

@@ -11,17 +11,17 @@ from tokbench.core.interfaces import no_progress
 from tokbench.core.plurals import counted
 from tokbench.evaluation.robustness import Robustness, robustness_of
 from tokbench.evaluation.sweep import nested_merges
-from tokbench.evaluation.vocabulary_usage import Spending, spending_of
+from tokbench.evaluation.vocabulary_usage import VocabularyPart, vocabulary_usage_of
 from tokbench.metrics.counts import LONGEST_NUMBER
 from tokbench.metrics.distribution import frequency_deciles, length_histogram
-from tokbench.metrics.intermediate_tokens import scaffold_entries
+from tokbench.metrics.intermediate_tokens import intermediate_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.core.interfaces import Progress, Tokenizer
-    from tokbench.evaluation.comparison import Comparison, Judged
-    from tokbench.evaluation.corpus_scan import Reading
+    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
+    from tokbench.evaluation.corpus_scan import CorpusScan
     from tokbench.evaluation.costs import Cost
     from tokbench.metrics.tally import Tally
 
@@ -74,8 +74,8 @@ class Report:
         unused: reachable entries that did not occur.
         deciles: of the frequencies of those that did.
         lengths: tokens by their length in bytes; the last place holds all longer ones.
-        spending: what the vocabulary is spent on.
-        scaffold: entries that only feed other merges on this text; None where merges are not known.
+        vocabulary_usage: what the vocabulary is spent on.
+        intermediate_tokens: entries that only feed other merges on this text; None where merges are not known.
         numbers: numbers by their length.
         robustness: how the ids change with the writing.
         cost: for the model that was described.
@@ -87,8 +87,8 @@ class Report:
     unused: int
     deciles: tuple[int, ...] | None
     lengths: tuple[int, ...]
-    spending: tuple[Spending, ...]
-    scaffold: int | None
+    vocabulary_usage: tuple[VocabularyPart, ...]
+    intermediate_tokens: int | None
     numbers: tuple[Numbers, ...]
     robustness: tuple[Robustness, ...]
     cost: Cost
@@ -98,17 +98,17 @@ class Report:
         text = (
             f"{counted(self.comparison.documents, 'document')}, {counted(self.comparison.num_bytes, 'byte')}"
         )
-        return f"<report on {self.judged.name}: {text}>"
+        return f"<report on {self.evaluated.name}: {text}>"
 
     @property
-    def judged(self) -> Judged:
+    def evaluated(self) -> EvaluatedTokenizer:
         """The tokenizer."""
         return self.comparison.tokenizers[0]
 
 
 def report_on(
     comparison: Comparison,
-    reading: Reading,
+    scan: CorpusScan,
     *,
     seed: int = 0,
     progress: Progress = no_progress,
@@ -117,12 +117,12 @@ def report_on(
 
     Args:
         comparison: of that tokenizer alone.
-        reading: of the documents that it was judged on.
+        scan: of the documents that it was evaluated on.
         seed: chooses the words that get a typo.
         progress: told how far it is.
     """
-    judged = comparison.tokenizers[0]
-    evaluation, tokenizer = judged.evaluation, judged.contestant.tokenizer
+    evaluated = comparison.tokenizers[0]
+    evaluation, tokenizer = evaluated.evaluation, evaluated.candidate.tokenizer
     frequencies, vocabulary = evaluation.frequencies, evaluation.vocabulary
     progress("rewriting", 0, None, "lines")
     used = np.flatnonzero(frequencies)
@@ -134,11 +134,11 @@ def report_on(
         unused=int(np.count_nonzero(~vocabulary.special & (frequencies == 0))),
         deciles=frequency_deciles(frequencies),
         lengths=length_histogram(frequencies, vocabulary.lengths),
-        spending=spending_of(vocabulary, frequencies),
-        scaffold=_scaffold(tokenizer, frequencies),
+        vocabulary_usage=vocabulary_usage_of(vocabulary, frequencies),
+        intermediate_tokens=_intermediate_tokens(tokenizer, frequencies),
         numbers=_numbers(evaluation.total),
-        robustness=robustness_of(tokenizer, reading.lines, seed=seed),
-        cost=judged.cost,
+        robustness=robustness_of(tokenizer, scan.lines, seed=seed),
+        cost=evaluated.cost,
     )
 
 
@@ -146,11 +146,11 @@ def _uses(tokenizer: Tokenizer, ids: NDArray[np.int64], frequencies: NDArray[np.
     return tuple(Use(id, tokenizer.token_bytes(id), int(frequencies[id])) for id in ids.tolist())
 
 
-def _scaffold(tokenizer: Tokenizer, frequencies: NDArray[np.int64]) -> int | None:
+def _intermediate_tokens(tokenizer: Tokenizer, frequencies: NDArray[np.int64]) -> int | None:
     merges = nested_merges(tokenizer)
     if merges is None:
         return None
-    return int(np.count_nonzero(scaffold_entries(frequencies[: 256 + len(merges)], merges)))
+    return int(np.count_nonzero(intermediate_tokens(frequencies[: 256 + len(merges)], merges)))
 
 
 def _numbers(total: Tally) -> tuple[Numbers, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokbench.evaluation.holdout import split_corpus
+from tokbench.evaluation.holdout import hold_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +54,7 @@ class _Line(NamedTuple):
 
 
 def samples_of(comparison: Comparison, corpus: Corpus) -> tuple[Sample, ...]:
-    """Lines of the text that tokenizers were judged on, cut by all of them.
+    """Lines of the text that tokenizers were evaluated on, cut by all of them.
 
     Args:
         comparison: what was found.
@@ -68,9 +68,9 @@ def samples_of(comparison: Comparison, corpus: Corpus) -> tuple[Sample, ...]:
     """
     if any(file.stream for file in corpus.files):
         return ()
-    trained = comparison.setting is not None
-    documents = split_corpus(corpus, seed=comparison.seed).held_out if trained else corpus.documents()
-    tokenizers = [one.contestant.tokenizer for one in comparison.tokenizers]
+    trained = comparison.training_setup is not None
+    documents = hold_out(corpus, seed=comparison.seed).held_out if trained else corpus.documents()
+    tokenizers = [one.candidate.tokenizer for one in comparison.tokenizers]
     return draw_samples(documents, tokenizers, seed=comparison.seed)
 
 
@@ -106,10 +106,10 @@ def draw_samples(
     numbers: dict[str, int] = {}
     for document in documents:
         first = numbers.get(document.group, 0)
-        candidates = list(_candidates(document, first, longest=longest, seed=seed))
+        lines = list(_lines_to_draw(document, first, longest=longest, seed=seed))
         numbers[document.group] = first + document.text.count("\n") + 1
         kept = drawn.setdefault(document.group, [])
-        kept[:] = heapq.nsmallest(per_group, [*kept, *candidates])
+        kept[:] = heapq.nsmallest(per_group, [*kept, *lines])
     chosen = heapq.nsmallest(
         most,
         (
@@ -126,7 +126,7 @@ def draw_samples(
     )
 
 
-def _candidates(document: Document, first: int, *, longest: int, seed: int) -> Iterator[_Line]:
+def _lines_to_draw(document: Document, first: int, *, longest: int, seed: int) -> Iterator[_Line]:
     """The lines of a document that hold more than white space; `first` is the number of its first one."""
     lines = document.text.split("\n")
     for place, line in enumerate(lines):

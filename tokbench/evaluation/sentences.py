@@ -20,7 +20,7 @@ def percent(share: float) -> str:
 
 
 def counted_parts(number: int, unit: str) -> str:
-    """How many documents, or blocks of them, there are; the unit as `Split.unit` gives it.
+    """How many documents, or blocks of them, there are; the unit as `Holdout.unit` gives it.
 
     >>> counted_parts(1, "documents"), counted_parts(1_200, "blocks of lines")
     ('1 document', '1,200 blocks of lines')

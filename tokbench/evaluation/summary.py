@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tokbench.evaluation.aggregation import Aggregate
-    from tokbench.evaluation.comparison import Judged
+    from tokbench.evaluation.comparison import EvaluatedTokenizer
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.losses import Cause
     from tokbench.metrics.catalogue import Metric
@@ -26,15 +26,15 @@ _MOSTLY = 0.5
 _NAMED: dict[Cause, str] = {"unknown": "unknown characters", "other": "other characters"}
 
 
-def verdict_of(judged: Sequence[Judged]) -> tuple[str, ...]:
+def summary_of(evaluated: Sequence[EvaluatedTokenizer]) -> tuple[str, ...]:
     """Sentences about those that were compared, for whoever has to choose."""
-    return (*_compression(judged), *_losses(judged), *_languages(judged))
+    return (*_compression(evaluated), *_losses(evaluated), *_languages(evaluated))
 
 
-def _compression(judged: Sequence[Judged]) -> Iterator[str]:
+def _compression(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     metric = METRICS[_HEADLINE]
-    values = {one.name: one.figures[_HEADLINE].value or 0 for one in judged}
-    ranked = sorted((one for one in judged if values[one.name]), key=lambda one: -values[one.name])
+    values = {one.name: one.figures[_HEADLINE].value or 0 for one in evaluated}
+    ranked = sorted((one for one in evaluated if values[one.name]), key=lambda one: -values[one.name])
     faithful = [one for one in ranked if one.keeps_text]
     if len(ranked) < 2:
         return
@@ -60,7 +60,7 @@ def _compression(judged: Sequence[Judged]) -> Iterator[str]:
         yield f"{sentence}{_more_than(best, others[0], metric)}"
 
 
-def _more_than(best: Judged, second: Judged, metric: Metric) -> str:
+def _more_than(best: EvaluatedTokenizer, second: EvaluatedTokenizer, metric: Metric) -> str:
     """By how much the best is ahead of the next, with the paired interval; empty where that is not known."""
     ahead = difference(best.figures[metric.name].value, second.figures[metric.name].value, share=False)
     drawn = (best.aggregate.resampled(metric), second.aggregate.resampled(metric))
@@ -93,8 +93,8 @@ def group_interval_gaps(aggregate: Aggregate, groups: Iterable[str]) -> dict[str
     return {group: gap for group, gap in gaps.items() if gap is not None}
 
 
-def _losses(judged: Sequence[Judged]) -> Iterator[str]:
-    for one in judged:
+def _losses(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
+    for one in evaluated:
         if one.keeps_text:
             continue
         total = one.evaluation.total
@@ -120,9 +120,9 @@ def _loss(total: Tally) -> str:
     return f"loses {much}, {how} {named}"
 
 
-def _languages(judged: Sequence[Judged]) -> Iterator[str]:
+def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     # Unknown tokens are cheap: a tokenizer that loses text is not praised for what it does not write.
-    kept = [one for one in judged if one.keeps_text] or judged
+    kept = [one for one in evaluated if one.keeps_text] or evaluated
     known = [
         (one.name, one.fairness, one.fairness.gini)
         for one in kept

@@ -13,7 +13,7 @@ from tokbench.evaluation.alignment import AlignedLines
 from tokbench.evaluation.costs import cost_of
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import figures_of, group_figures_of
-from tokbench.evaluation.mix import Candidate, cheapest, inverted, mixed, mixed_beside
+from tokbench.evaluation.mix import Alternative, cheapest, inverted, mixed, mixed_beside
 from tokbench.evaluation.recommendation import knee_of, recommend
 from tokbench.evaluation.sentences import counted_parts
 from tokbench.evaluation.summary import group_interval_gaps, interval_gap
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Progress, Tokenizer
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.figures import Figure
-    from tokbench.evaluation.holdout import Split
+    from tokbench.evaluation.holdout import Holdout
     from tokbench.evaluation.mix import Mix, Mixed
     from tokbench.evaluation.recommendation import Recommendation
     from tokbench.metrics.bootstrap import Resampled
@@ -99,7 +99,7 @@ class Sweep:
         shares: group → the share of its bytes that was held out.
         model: what is known of the model that it is for.
         mix: the mix that sizes are chosen by; None where none was asked for.
-        mix_verdict: which size is the cheapest for it, a sentence each.
+        mix_summary: which size is the cheapest for it, a sentence each.
         largest: the tokenizer of the largest size.
     """
 
@@ -119,7 +119,7 @@ class Sweep:
     shares: Mapping[str, float]
     model: Model
     mix: Mix | None
-    mix_verdict: tuple[str, ...]
+    mix_summary: tuple[str, ...]
     largest: Tokenizer
 
     def __repr__(self) -> str:
@@ -139,7 +139,7 @@ class Sweep:
 
 
 def sweep_sizes(
-    split: Split,
+    holdout: Holdout,
     sizes: Sequence[int],
     *,
     backend: str = "bpe",
@@ -150,12 +150,12 @@ def sweep_sizes(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Sweep:
-    """Judge an algorithm at several sizes on the held-out part of a corpus.
+    """Evaluate an algorithm at several sizes on the held-out part of a corpus.
 
     BPE vocabularies are nested: one training at the largest size answers for all of them, exactly.
 
     Args:
-        split: what it learns from, and what it is judged on.
+        holdout: what it learns from, and what it is evaluated on.
         sizes: vocabulary sizes; each once, by rising size in the result.
         backend: the algorithm.
         options: its other options.
@@ -172,30 +172,30 @@ def sweep_sizes(
     wanted = sorted(set(sizes))
     if not wanted:
         raise ConfigError("there is no size to try", hint="--sizes 1k:64k, or a list as 1k,8k,32k")
-    train = _Trainer(split, backend, dict(options or {}), progress)
+    train = _Trainer(holdout, backend, dict(options or {}), progress)
     for size in wanted:  # what cannot be trained is said before the first training
         train.config(size)
     largest = train(wanted[-1])
-    judge = _Judge(split, model or Model(), mix, threads=threads, seed=seed, progress=progress)
-    points = [judge(tokenizer, asked=asked) for asked, tokenizer in _tokenizers(train, wanted, largest)]
+    evaluator = _PointEvaluator(holdout, model or Model(), mix, threads=threads, seed=seed, progress=progress)
+    points = [evaluator(tokenizer, asked=asked) for asked, tokenizer in _tokenizers(train, wanted, largest)]
     return Sweep(
         backend=backend,
         points=tuple(points),
-        num_bytes=judge.num_bytes,
-        documents=judge.documents,
-        parts=counted_parts(judge.documents, split.unit),
-        units=judge.units,
-        interval_gap=interval_gap(judge.num_units),
-        group_interval_gaps=judge.group_gaps,
+        num_bytes=evaluator.num_bytes,
+        documents=evaluator.documents,
+        parts=counted_parts(evaluator.documents, holdout.unit),
+        units=evaluator.units,
+        interval_gap=interval_gap(evaluator.num_units),
+        group_interval_gaps=evaluator.group_gaps,
         trainings=train.runs,
         knee=knee_of(points),
         recommendation=recommend(points, model=model or Model()),
         missing=tuple(size for size in wanted if size > largest.info.vocab_size),
-        training_bytes=split.training_bytes,
-        shares=split.shares,
+        training_bytes=holdout.training_bytes,
+        shares=holdout.shares,
         model=model or Model(),
         mix=mix,
-        mix_verdict=() if mix is None else tuple(_mix_verdict(mix, points, price=(model or Model()).price)),
+        mix_summary=() if mix is None else tuple(_mix_summary(mix, points, price=(model or Model()).price)),
         largest=largest,
     )
 
@@ -216,12 +216,12 @@ def _tokenizers(train: _Trainer, sizes: Sequence[int], largest: Tokenizer) -> It
             return
 
 
-class _Judge:
-    """Judges one size after another; of what was counted only the size before is kept, for the difference."""
+class _PointEvaluator:
+    """Evaluates one size after another; of what was counted only the size before is kept, for the difference."""
 
     def __init__(
         self,
-        split: Split,
+        holdout: Holdout,
         model: Model,
         mix: Mix | None,
         *,
@@ -229,7 +229,7 @@ class _Judge:
         seed: int,
         progress: Progress,
     ) -> None:
-        self._split = split
+        self._holdout = holdout
         self._model = model
         self._mix = mix
         self._threads = threads
@@ -243,15 +243,15 @@ class _Judge:
 
     def __call__(self, tokenizer: Tokenizer, *, asked: int) -> SweepPoint:
         """The figures of a size."""
-        vocab_size, alignment = tokenizer.info.vocab_size, self._split.alignment
+        vocab_size, alignment = tokenizer.info.vocab_size, self._holdout.alignment
 
         def told(phase: str, done: int, total: int | None, unit: str) -> None:
             self._progress(f"{vocab_size:,} entries: {phase}", done, total, unit)
 
-        evaluation = evaluate(tokenizer, self._split.held_out, threads=self._threads, progress=told)
+        evaluation = evaluate(tokenizer, self._holdout.held_out, threads=self._threads, progress=told)
         lines = None
         if not isinstance(alignment, str):
-            aligned = AlignedLines(self._split.held_out, alignment)
+            aligned = AlignedLines(self._holdout.held_out, alignment)
             lines = evaluate(tokenizer, aligned, threads=self._threads, progress=told)
         aggregate = Aggregate(evaluation, lines=lines, seed=self._seed)
         total = evaluation.total
@@ -281,21 +281,21 @@ class _Judge:
         )
 
 
-def _mix_verdict(mix: Mix, points: Sequence[SweepPoint], *, price: float | None) -> Iterator[str]:
+def _mix_summary(mix: Mix, points: Sequence[SweepPoint], *, price: float | None) -> Iterator[str]:
     """Which of the sizes that the text fills is the cheapest."""
-    candidates = [
-        Candidate(f"{point.vocab_size:,} entries", keeps_text=point.keeps_text, mixed=point.mixed)
+    alternatives = [
+        Alternative(f"{point.vocab_size:,} entries", keeps_text=point.keeps_text, mixed=point.mixed)
         for point in points
         if point.mixed is not None and point.is_filled
     ]
-    return cheapest(mix, candidates, price=price) if candidates else iter(())
+    return cheapest(mix, alternatives, price=price) if alternatives else iter(())
 
 
 class _Trainer:
     """Trains the algorithm at any size."""
 
-    def __init__(self, split: Split, backend: str, options: dict[str, Any], progress: Progress) -> None:
-        self._split = split
+    def __init__(self, holdout: Holdout, backend: str, options: dict[str, Any], progress: Progress) -> None:
+        self._holdout = holdout
         self._backend = get_backend(backend)
         self._options = options
         self._progress = progress
@@ -314,7 +314,7 @@ class _Trainer:
         def told(phase: str, done: int, total: int | None, unit: str) -> None:
             self._progress(f"{size:,} entries: {phase}", done, total, unit)
 
-        return self._backend.train(self._split.training, config, progress=told)
+        return self._backend.train(self._holdout.training, config, progress=told)
 
     def smaller(self, largest: Tokenizer, size: int) -> Tokenizer:
         """The tokenizer of a smaller size: the beginning of the largest one, or trained anew."""

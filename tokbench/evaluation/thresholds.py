@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokbench.evaluation.aggregation import Aggregation
-    from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
 
 Bound = Literal["min", "max"]
 PREMIUM, GINI = "premium", "gini"
@@ -24,7 +24,7 @@ _DIGITS = (3, 6, 9, 17)
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class Threshold:
     """One bound.
 
     Attributes:
@@ -51,17 +51,17 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What became of a gate for one tokenizer.
+    """What became of a threshold for one tokenizer.
 
     Attributes:
-        gate: the gate.
+        threshold: the threshold.
         tokenizer: the name.
         value: the figure; None where there is none, which fails.
         passed: whether the bound is kept.
         gap: why there is no figure, where that is known.
     """
 
-    gate: Gate
+    threshold: Threshold
     tokenizer: str
     value: float | None
     passed: bool
@@ -70,27 +70,27 @@ class Finding:
     @property
     def change(self) -> float | None:
         """What the figure changed by, as a share of what it was; None where nothing tells."""
-        if self.value is None or not self.gate.was:
+        if self.value is None or not self.threshold.was:
             return None
-        return (self.value - self.gate.was) / abs(self.gate.was)
+        return (self.value - self.threshold.was) / abs(self.threshold.was)
 
     @property
     def message(self) -> str:
         """What was found, in a line: "mine bytes_per_token 2.468 (was 2.590, −4.7 %, limit 2.590)"."""
-        gate = self.gate
+        threshold = self.threshold
         *older, limit, value = self._written()
         parts = [f"was {was}" for was in older]
         if self.change is not None:
             parts.append(_change(self.change))
-        parts.append(f"limit {limit}" if older else f"limit {limit}, --{gate.bound}")
+        parts.append(f"limit {limit}" if older else f"limit {limit}, --{threshold.bound}")
         gap = "" if self.gap is None else f": {self.gap}"
-        return f"{self.tokenizer} {gate.figure} {value} ({', '.join(parts)}){gap}"
+        return f"{self.tokenizer} {threshold.figure} {value} ({', '.join(parts)}){gap}"
 
     def _written(self) -> list[str]:
         """What the figure was, where that is known, the limit and the figure: what differs is seen to differ."""
-        numbers = [] if self.gate.was is None else [self.gate.was]
-        numbers += [self.gate.limit, *([] if self.value is None else [self.value])]
-        is_share = self.gate.metric in METRICS and METRICS[self.gate.metric].share
+        numbers = [] if self.threshold.was is None else [self.threshold.was]
+        numbers += [self.threshold.limit, *([] if self.value is None else [self.value])]
+        is_share = self.threshold.metric in METRICS and METRICS[self.threshold.metric].share
         written: list[str] = []
         for digits in _DIGITS:
             written = [_number(number, digits, is_share=is_share) for number in numbers]
@@ -131,13 +131,13 @@ def check_metric(name: str, *, of_group: bool) -> None:
         metric_named(name, others=(PREMIUM, GINI))
 
 
-def parse_gate(text: str, *, bound: Bound) -> Gate:
-    """A gate as it is written: METRIC=NUMBER, or GROUP:METRIC=NUMBER; a number may be a percentage.
+def parse_threshold(text: str, *, bound: Bound) -> Threshold:
+    """A threshold as it is written: METRIC=NUMBER, or GROUP:METRIC=NUMBER; a number may be a percentage.
 
     Raises:
         ConfigError: something else, or a metric that there is not, with the nearest names.
 
-    >>> parse_gate("de:unk_rate=1%", bound="max").limit
+    >>> parse_threshold("de:unk_rate=1%", bound="max").limit
     0.01
     """
     name, equals, number = text.rpartition("=")
@@ -146,7 +146,7 @@ def parse_gate(text: str, *, bound: Bound) -> Gate:
     group, colon, metric = name.rpartition(":")
     metric = metric.strip()
     check_metric(metric, of_group=bool(colon))
-    return Gate(metric=metric, group=group if colon else None, bound=bound, limit=parse_number(number))
+    return Threshold(metric=metric, group=group if colon else None, bound=bound, limit=parse_number(number))
 
 
 def parse_number(text: str) -> float:
@@ -165,46 +165,46 @@ def parse_number(text: str) -> float:
     return number
 
 
-def check_gates(comparison: Comparison, gates: Sequence[Gate]) -> tuple[Finding, ...]:
-    """Hold every tokenizer to every gate that is for it.
+def check_comparison(comparison: Comparison, thresholds: Sequence[Threshold]) -> tuple[Finding, ...]:
+    """Hold every tokenizer to every threshold that is for it.
 
     Raises:
-        ConfigError: a gate for a group that the corpus does not have.
+        ConfigError: a threshold for a group that the corpus does not have.
     """
     return tuple(
-        _finding(gate, judged, gap=comparison.fairness_gap)
-        for judged in comparison.tokenizers
-        for gate in gates
-        if gate.tokenizer in (None, judged.name)
+        _finding(threshold, evaluated, gap=comparison.fairness_gap)
+        for evaluated in comparison.tokenizers
+        for threshold in thresholds
+        if threshold.tokenizer in (None, evaluated.name)
     )
 
 
-def _finding(gate: Gate, judged: Judged, *, gap: str | None) -> Finding:
-    value = _value(gate, judged)
+def _finding(threshold: Threshold, evaluated: EvaluatedTokenizer, *, gap: str | None) -> Finding:
+    value = _value(threshold, evaluated)
     if value is None:
         why: str | None = "the text has nothing to divide by"
-        if gate.metric in (PREMIUM, GINI):
+        if threshold.metric in (PREMIUM, GINI):
             why = gap or "it is not among the aligned languages"
-        return Finding(gate, judged.name, None, passed=False, gap=why)
-    passed = value >= gate.limit if gate.bound == "min" else value <= gate.limit
-    return Finding(gate, judged.name, value, passed=passed)
+        return Finding(threshold, evaluated.name, None, passed=False, gap=why)
+    passed = value >= threshold.limit if threshold.bound == "min" else value <= threshold.limit
+    return Finding(threshold, evaluated.name, value, passed=passed)
 
 
-def _value(gate: Gate, judged: Judged) -> float | None:
-    if gate.group is not None and gate.group not in judged.groups:
+def _value(threshold: Threshold, evaluated: EvaluatedTokenizer) -> float | None:
+    if threshold.group is not None and threshold.group not in evaluated.groups:
         raise ConfigError(
-            f"the corpus has no group {gate.group!r}",
-            hint=meant(gate.group, sorted(judged.groups), otherwise="it has {}"),
+            f"the corpus has no group {threshold.group!r}",
+            hint=meant(threshold.group, sorted(evaluated.groups), otherwise="it has {}"),
         )
-    fairness = judged.fairness
-    if gate.metric == GINI:
+    fairness = evaluated.fairness
+    if threshold.metric == GINI:
         return None if fairness is None else fairness.gini
-    if gate.metric == PREMIUM:
+    if threshold.metric == PREMIUM:
         if fairness is None:
             return None
-        return fairness.max_premium if gate.group is None else fairness.premiums.get(gate.group)
-    figures = judged.figures if gate.group is None else judged.groups[gate.group]
-    return figures[gate.metric].value
+        return fairness.max_premium if threshold.group is None else fairness.premiums.get(threshold.group)
+    figures = evaluated.figures if threshold.group is None else evaluated.groups[threshold.group]
+    return figures[threshold.metric].value
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class Checked:
     """What a check found.
 
     Attributes:
-        findings: what became of each gate.
+        findings: what became of each threshold.
         aggregation: how documents became one figure.
         notes: what whoever reads them has to know, a sentence each.
     """
@@ -237,12 +237,12 @@ def checked_document(checked: Checked) -> dict[str, Any]:
         "findings": [
             {
                 "tokenizer": finding.tokenizer,
-                "metric": finding.gate.metric,
-                "group": finding.gate.group,
-                "bound": finding.gate.bound,
-                "limit": finding.gate.limit,
+                "metric": finding.threshold.metric,
+                "group": finding.threshold.group,
+                "bound": finding.threshold.bound,
+                "limit": finding.threshold.limit,
                 "value": finding.value,
-                "was": finding.gate.was,
+                "was": finding.threshold.was,
                 "change": finding.change,
                 "passed": finding.passed,
                 "gap": finding.gap,

@@ -32,7 +32,7 @@ _WORD_MARKS = str.maketrans({"▁": " "})
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class VocabularyPart:
     """One kind of entries.
 
     Attributes:
@@ -48,13 +48,13 @@ class Spending:
     tokens: int
 
 
-def spending_of(vocabulary: Vocabulary, frequencies: NDArray[np.int64]) -> tuple[Spending, ...]:
+def vocabulary_usage_of(vocabulary: Vocabulary, frequencies: NDArray[np.int64]) -> tuple[VocabularyPart, ...]:
     """The entries by kind, the largest kind first."""
     places: dict[str, list[int]] = {}
     for id, kind in enumerate(_kinds(vocabulary)):
         places.setdefault(kind, []).append(id)
     found = (
-        Spending(
+        VocabularyPart(
             kind=kind,
             entries=len(ids),
             used=int(np.count_nonzero(frequencies[ids])),

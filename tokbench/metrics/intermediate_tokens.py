@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def scaffold_entries(frequencies: NDArray[np.int64], merges: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
+def intermediate_tokens(
+    frequencies: NDArray[np.int64], merges: Sequence[tuple[int, int]]
+) -> NDArray[np.bool_]:
     """Which learned entries only feed other merges: they never occur, but an entry made of them does.
 
     Args:
@@ -22,7 +24,7 @@ def scaffold_entries(frequencies: NDArray[np.int64], merges: Sequence[tuple[int,
     Returns:
         bool[B + M].
 
-    >>> scaffold_entries(np.array([1, 0, 0, 2]), [(0, 1), (2, 0)]).tolist()
+    >>> intermediate_tokens(np.array([1, 0, 0, 2]), [(0, 1), (2, 0)]).tolist()
     [False, False, True, False]
     """
     base = len(frequencies) - len(merges)

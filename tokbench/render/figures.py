@@ -11,7 +11,7 @@ from tokbench.render.glyphs import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
     from tokbench.evaluation.figures import Figure
     from tokbench.metrics.bootstrap import Interval
     from tokbench.metrics.catalogue import Metric
@@ -65,7 +65,7 @@ def _percent(share: float) -> str:
     return f"{share * 100:.2f} %" if 0 < share < 1 else f"{share * 100:.0f} %"
 
 
-def shown_premium(one: Judged, language: str) -> str:
+def shown_premium(one: EvaluatedTokenizer, language: str) -> str:
     """What a language costs over the reference; with a "?" where it is cheap because text is lost.
 
     Unknown tokens stand for any number of characters: from one in a hundred on the figure says little.
@@ -81,7 +81,7 @@ def shown_premium(one: Judged, language: str) -> str:
     )
 
 
-def shown_gini(one: Judged) -> str:
+def shown_gini(one: EvaluatedTokenizer) -> str:
     """How unequal the languages are, with its interval."""
     if one.fairness is None or one.fairness.gini is None:
         return _NONE
@@ -131,14 +131,14 @@ def names_of(metrics: Iterable[Metric]) -> str:
     return f"{pairs}; --metrics help explains them"
 
 
-def loses_text(one: Judged, group: str) -> bool:
+def loses_text(one: EvaluatedTokenizer, group: str) -> bool:
     """Whether so many tokens of a group are unknown that its text looks cheaper than it is."""
     return (one.groups[group]["unk_rate"].value or 0) > _MOST_UNKNOWN
 
 
-def shown_difference(judged: Judged, metric: Metric) -> str:
+def shown_difference(evaluated: EvaluatedTokenizer, metric: Metric) -> str:
     """How far a tokenizer is from the baseline, with its interval: in percent, shares in points."""
-    figure = judged.figures[metric.name]
+    figure = evaluated.figures[metric.name]
     if figure.difference is None:
         return _NONE
     text = f"{figure.difference * 100:+.1f} {'pp' if metric.share else '%'}"
@@ -155,7 +155,7 @@ def shown_interval(figure: Figure, metric: Metric) -> str:
     return f"{shown(figure.interval.low, metric)} … {shown(figure.interval.high, metric)}"
 
 
-def shown_relative(one: Judged) -> str:
+def shown_relative(one: EvaluatedTokenizer) -> str:
     """By what share a tokenizer has more tokens than the baseline, with the interval."""
     figure = one.relative
     if figure.difference is None:

@@ -22,7 +22,7 @@ def as_junit(findings: Sequence[Finding]) -> bytes:
         f'<testsuite name="tokbench check" tests="{len(findings)}" failures="{failed}" errors="0" skipped="0">',
     ]
     for finding in findings:
-        name = f"{finding.gate.bound} {finding.gate.figure}"
+        name = f"{finding.threshold.bound} {finding.threshold.figure}"
         case = f"  <testcase classname={_quoted(finding.tokenizer)} name={_quoted(name)}"
         if finding.passed:
             lines.append(f"{case}/>")

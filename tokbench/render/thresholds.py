@@ -41,12 +41,16 @@ def render_checked(checked: Checked, *, console: Console) -> None:
 
 def _passed(findings: Sequence[Finding]) -> Iterator[str]:
     """What is told of findings that passed: by tokenizer, figures on all text first."""
-    of_groups = [finding for finding in findings if finding.gate.was is not None and finding.gate.group]
+    of_groups = [
+        finding for finding in findings if finding.threshold.was is not None and finding.threshold.group
+    ]
     for finding in findings:
-        if finding.gate.was is None or not finding.gate.group:
+        if finding.threshold.was is None or not finding.threshold.group:
             yield finding.message
-    by_metric = sorted(of_groups, key=lambda finding: (finding.tokenizer, finding.gate.metric))
-    for (tokenizer, metric), alike in groupby(by_metric, key=lambda each: (each.tokenizer, each.gate.metric)):
+    by_metric = sorted(of_groups, key=lambda finding: (finding.tokenizer, finding.threshold.metric))
+    for (tokenizer, metric), alike in groupby(
+        by_metric, key=lambda each: (each.tokenizer, each.threshold.metric)
+    ):
         found = list(alike)
         if len(found) == 1:
             yield found[0].message

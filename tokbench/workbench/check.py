@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from tokbench.core.interfaces import no_progress
 from tokbench.corpus.arguments import corpus_of
 from tokbench.errors import ConfigError
-from tokbench.evaluation.baseline import Holding, other_text_error
+from tokbench.evaluation.baseline import RegressionPolicy, other_text_error
 from tokbench.evaluation.comparison import unique_names
 from tokbench.evaluation.sentences import listed
-from tokbench.evaluation.thresholds import Checked, check_gates
+from tokbench.evaluation.thresholds import Checked, check_comparison
 from tokbench.workbench.compare import compare
 
 if TYPE_CHECKING:
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Progress, Tokenizer
     from tokbench.corpus import Corpus
     from tokbench.evaluation.baseline import SavedComparison
-    from tokbench.evaluation.thresholds import Gate
+    from tokbench.evaluation.thresholds import Threshold
 
 
 def check_thresholds(
     corpus: Corpus | str | Path,
     *,
     tokenizers: Sequence[Tokenizer],
-    gates: Sequence[Gate] = (),
+    thresholds: Sequence[Threshold] = (),
     saved: SavedComparison | None = None,
-    holding: Holding | None = None,
+    policy: RegressionPolicy | None = None,
     other_text: bool = False,
     reference_group: str | None = None,
     threads: int | None = None,
@@ -38,11 +38,11 @@ def check_thresholds(
     """Hold tokenizers to bounds on a corpus.
 
     Args:
-        corpus: what they are judged on, or its path.
+        corpus: what they are evaluated on, or its path.
         tokenizers: at least one.
-        gates: the bounds.
+        thresholds: the bounds.
         saved: an older comparison; documents become one figure as there, premiums are over the same language.
-        holding: which of its figures may not have become worse, and by how much they may; by default all, and not
+        policy: which of its figures may not have become worse, and by how much they may; by default all, and not
             at all.
         other_text: whether the corpus may be another than that of the older comparison; groups that it does not
             have are left out then.
@@ -51,13 +51,13 @@ def check_thresholds(
         progress: told how far it is.
 
     Raises:
-        ConfigError: a gate that cannot be checked, or another text.
+        ConfigError: a threshold that cannot be checked, or another text.
         CorpusError, TextError: a text that cannot be read, or encoded.
     """
     corpus = corpus_of(corpus)
     names = unique_names([tokenizer.info.name for tokenizer in tokenizers])
-    older = [] if saved is None else list(saved.gates(names, holding or Holding()))
-    if not gates and not older:
+    older = [] if saved is None else list(saved.thresholds(names, policy or RegressionPolicy()))
+    if not thresholds and not older:
         raise ConfigError(
             "there is nothing to check: the baseline has no figure that is held and can become worse",
             hint="write it with `tokbench compare --json`, and --metrics all or those to be held",
@@ -77,11 +77,15 @@ def check_thresholds(
             raise other_text_error(saved, comparison)
         there = comparison.tokenizers[0].groups
         left_out = sorted(
-            {gate.group for gate in older if gate.group is not None and gate.group not in there}
+            {
+                threshold.group
+                for threshold in older
+                if threshold.group is not None and threshold.group not in there
+            }
         )
-        older = [gate for gate in older if gate.group not in left_out]
+        older = [threshold for threshold in older if threshold.group not in left_out]
         notes = (*notes, "the text is another than the baseline's", *_left_out(left_out))
-    return Checked(check_gates(comparison, [*gates, *older]), comparison.aggregation, notes)
+    return Checked(check_comparison(comparison, [*thresholds, *older]), comparison.aggregation, notes)
 
 
 def _same_reference(saved: SavedComparison | None, corpus: Corpus) -> str | None:

@@ -14,10 +14,10 @@ from tokbench.corpus.read_progress import watched
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS
 from tokbench.evaluation.alignment import align, lines_of
-from tokbench.evaluation.candidates import BACKENDS, Contestant, train_contestants
-from tokbench.evaluation.comparison import Setting, compare_contestants
-from tokbench.evaluation.corpus_scan import Reading
-from tokbench.evaluation.holdout import Documents, split_corpus
+from tokbench.evaluation.candidates import BACKENDS, Candidate, train_candidates
+from tokbench.evaluation.comparison import TrainingSetup, compare_candidates
+from tokbench.evaluation.corpus_scan import CorpusScan
+from tokbench.evaluation.holdout import Documents, hold_out
 from tokbench.evaluation.mix import mix_among
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def compare(
     arguments: Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
 ) -> Comparison:
-    """Judge tokenizers on a corpus; where there are none, train some on nine tenths of it first.
+    """Compare tokenizers on a corpus; where none are given, train some on nine tenths of it first.
 
     Args:
-        corpus: what they are judged on, all of it, or the tenth that is held out of training; or its path.
-        tokenizers: those to judge, or their paths and names.
+        corpus: what they are evaluated on, all of it, or the tenth that is held out of training; or its path.
+        tokenizers: those to compare, or their paths and names.
         backends: the algorithms to train where no tokenizer is given.
         vocab_size: their size; by default one that all of them can fill.
         baseline: the name of the one that differences are taken to; by default the first.
@@ -81,8 +81,8 @@ def compare(
         raise ConfigError(
             f"unknown aggregation {aggregation!r:.40}", hint=f"choose {', '.join(AGGREGATIONS)}"
         )
-    judge = partial(
-        compare_contestants,
+    compare = partial(
+        compare_candidates,
         reference_group=reference_group,
         baseline=baseline,
         aggregation=aggregation,
@@ -98,17 +98,17 @@ def compare(
             raise ConfigError(
                 "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
             )
-        given = [Contestant(tokenizer) for tokenizer in opened(tokenizers)]
-        reading = Reading(Documents(corpus))
-        chosen = mix_of(mix, corpus, reading, progress=progress)
-        return judge(given, reading, alignment=alignment_of(corpus, reading, progress=progress), mix=chosen)
-    split = split_corpus(corpus, seed=seed, progress=progress)
-    held_out = Reading(split.held_out)
+        given = [Candidate(tokenizer) for tokenizer in opened(tokenizers)]
+        scan = CorpusScan(Documents(corpus))
+        chosen = mix_of(mix, corpus, scan, progress=progress)
+        return compare(given, scan, alignment=alignment_of(corpus, scan, progress=progress), mix=chosen)
+    holdout = hold_out(corpus, seed=seed, progress=progress)
+    held_out = CorpusScan(holdout.held_out)
     chosen = mix_of(
         mix, corpus, held_out, progress=progress
     )  # a group that is not there is told before the training
-    contest = train_contestants(
-        split,
+    trained = train_candidates(
+        holdout,
         backends=backends or BACKENDS,
         vocab_size=vocab_size,
         threads=threads,
@@ -116,27 +116,27 @@ def compare(
         memory=times,
         progress=progress,
     )
-    found = judge(contest.contestants, held_out, alignment=split.alignment, mix=chosen)
-    setting = Setting(
-        unit=split.unit,
-        num_training=split.num_training,
-        training_bytes=split.training_bytes,
-        vocab_size=contest.vocab_size,
-        left_out=contest.left_out,
-        shares=split.shares,
+    found = compare(trained.candidates, held_out, alignment=holdout.alignment, mix=chosen)
+    training_setup = TrainingSetup(
+        unit=holdout.unit,
+        num_training=holdout.num_training,
+        training_bytes=holdout.training_bytes,
+        vocab_size=trained.vocab_size,
+        left_out=trained.left_out,
+        shares=holdout.shares,
     )
-    return replace(found, setting=setting)
+    return replace(found, training_setup=training_setup)
 
 
 def mix_of(
-    weights: Mapping[str, float] | None, corpus: Corpus, reading: Reading, *, progress: Progress
+    weights: Mapping[str, float] | None, corpus: Corpus, scan: CorpusScan, *, progress: Progress
 ) -> Mix | None:
     """The mix of some weights; reads the corpus for its groups. Raises `ConfigError` for a group that is not there."""
     if weights is None:
         return None
-    for _ in watched(reading, reading, phase="reading groups", progress=progress):
+    for _ in watched(scan, scan, phase="reading groups", progress=progress):
         pass
-    return mix_among(weights, reading.groups, folder_groups(corpus.files, corpus.options.group_by))
+    return mix_among(weights, scan.groups, folder_groups(corpus.files, corpus.options.group_by))
 
 
 def opened(tokenizers: Sequence[Tokenizer | str | Path]) -> list[Tokenizer]:
@@ -150,8 +150,8 @@ def opened(tokenizers: Sequence[Tokenizer | str | Path]) -> list[Tokenizer]:
     return [load(one) if isinstance(one, str | Path) else one for one in tokenizers]
 
 
-def alignment_of(corpus: Corpus, reading: Reading, *, progress: Progress) -> Alignment | str:
+def alignment_of(corpus: Corpus, scan: CorpusScan, *, progress: Progress) -> Alignment | str:
     """The groups of a corpus that say the same, line by line, or why there are none."""
     parallel = corpus.parallel_groups()
-    read = watched(reading, reading, phase="counting lines", progress=progress)
+    read = watched(scan, scan, phase="counting lines", progress=progress)
     return align(lines_of(read, parallel) if parallel else {})

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.interfaces import no_progress
 from tokbench.corpus.arguments import corpus_of
-from tokbench.evaluation.candidates import Contestant
-from tokbench.evaluation.comparison import compare_contestants
-from tokbench.evaluation.corpus_scan import Reading
+from tokbench.evaluation.candidates import Candidate
+from tokbench.evaluation.comparison import compare_candidates
+from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 from tokbench.evaluation.report import report_on
 from tokbench.workbench.compare import alignment_of, opened
@@ -38,7 +38,7 @@ def report(
     """Report on one tokenizer in depth.
 
     Args:
-        corpus: what it is judged on, all of it, or its path.
+        corpus: what it is evaluated on, all of it, or its path.
         tokenizer: any, or its path or name.
         model: what is known of the model that it is for; without it there are no costs.
         reference_group: the language that premiums are taken over; by default English, else the cheapest.
@@ -52,11 +52,11 @@ def report(
         ConfigError, CorpusError, TextError: as `compare`.
     """
     corpus = corpus_of(corpus)
-    reading = Reading(Documents(corpus))
-    comparison = compare_contestants(
-        [Contestant(one) for one in opened([tokenizer])],
-        reading,
-        alignment=alignment_of(corpus, reading, progress=progress),
+    scan = CorpusScan(Documents(corpus))
+    comparison = compare_candidates(
+        [Candidate(one) for one in opened([tokenizer])],
+        scan,
+        alignment=alignment_of(corpus, scan, progress=progress),
         reference_group=reference_group,
         model=model,
         times=times,
@@ -65,4 +65,4 @@ def report(
         arguments=arguments,
         progress=progress,
     )
-    return report_on(comparison, reading, seed=seed, progress=progress)
+    return report_on(comparison, scan, seed=seed, progress=progress)

@@ -9,10 +9,10 @@ from tokbench.config import whole_number
 from tokbench.core.interfaces import no_progress
 from tokbench.corpus.arguments import corpus_of
 from tokbench.errors import ConfigError
-from tokbench.evaluation.candidates import Contestant
-from tokbench.evaluation.comparison import Setting, compare_contestants
-from tokbench.evaluation.corpus_scan import Reading
-from tokbench.evaluation.holdout import split_corpus
+from tokbench.evaluation.candidates import Candidate
+from tokbench.evaluation.comparison import TrainingSetup, compare_candidates
+from tokbench.evaluation.corpus_scan import CorpusScan
+from tokbench.evaluation.holdout import hold_out
 from tokbench.evaluation.sweep import sweep_sizes
 from tokbench.workbench.compare import mix_of
 
@@ -42,7 +42,7 @@ def sweep(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Sweep:
-    """Judge an algorithm at several vocabulary sizes on a held-out tenth of a corpus.
+    """Evaluate an algorithm at several vocabulary sizes on a held-out tenth of a corpus.
 
     Args:
         corpus: nine tenths of it are learned from; or its path.
@@ -60,14 +60,14 @@ def sweep(
         CorpusError: a text that cannot be read, or too little of it to hold some out.
     """
     corpus = corpus_of(corpus)
-    split = split_corpus(corpus, seed=seed, progress=progress)
+    holdout = hold_out(corpus, seed=seed, progress=progress)
     return sweep_sizes(
-        split,
+        holdout,
         sizes,
         backend=backend,
         options=options,
         model=model,
-        mix=mix_of(mix, corpus, Reading(split.held_out), progress=progress),
+        mix=mix_of(mix, corpus, CorpusScan(holdout.held_out), progress=progress),
         threads=threads,
         seed=seed,
         progress=progress,
@@ -75,7 +75,7 @@ def sweep(
 
 
 def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Comparison:
-    """Judge the largest tokenizer of a sweep like any other, on the same held-out text.
+    """Evaluate the largest tokenizer of a sweep like any other, on the same held-out text.
 
     Args:
         found: the sweep.
@@ -85,23 +85,23 @@ def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Compariso
     Raises:
         CorpusError: a text that can no longer be read.
     """
-    split = split_corpus(corpus, seed=seed)
-    comparison = compare_contestants(
-        [Contestant(found.largest)],
-        split.held_out,
-        alignment=split.alignment,
+    holdout = hold_out(corpus, seed=seed)
+    comparison = compare_candidates(
+        [Candidate(found.largest)],
+        holdout.held_out,
+        alignment=holdout.alignment,
         times=False,
         seed=seed,
     )
-    setting = Setting(
-        unit=split.unit,
-        num_training=split.num_training,
-        training_bytes=split.training_bytes,
+    training_setup = TrainingSetup(
+        unit=holdout.unit,
+        num_training=holdout.num_training,
+        training_bytes=holdout.training_bytes,
         vocab_size=found.largest.info.vocab_size,
         left_out={},
-        shares=split.shares,
+        shares=holdout.shares,
     )
-    return replace(comparison, setting=setting)
+    return replace(comparison, training_setup=training_setup)
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:

@@ -13,8 +13,8 @@ from tokbench.config import load_preset
 from tokbench.convert.target import target_named
 from tokbench.corpus import CorpusOptions
 from tokbench.errors import TokbenchError
-from tokbench.evaluation.candidates import Contestant
-from tokbench.evaluation.comparison import compare_contestants
+from tokbench.evaluation.candidates import Candidate
+from tokbench.evaluation.comparison import compare_candidates
 from tokbench.formats.tokenizer_config.roles import check_roles
 from tokbench.metrics.catalogue import metric_named
 from tokbench.registry import get_backend
@@ -30,7 +30,7 @@ def compared(**options: Any) -> Comparison:
     documents = (
         parallel_documents(en=lines, deu=lines) if "reference_group" in options else documents_of("ab")
     )
-    return compare_contestants([Contestant(Toy("a", name="mine"))], documents, **options)
+    return compare_candidates([Candidate(Toy("a", name="mine"))], documents, **options)
 
 
 MISSES: dict[str, tuple[Callable[[], object], str]] = {

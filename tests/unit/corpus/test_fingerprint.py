@@ -86,11 +86,11 @@ class TestOverlap:
         assert share == pytest.approx(0.5, abs=0.08)
 
     def test_hashes_above_those_of_a_full_sample_are_not_compared(self):
-        trained_on, judged_on = numbered(0, 20_000), numbered(0, 100)
+        trained_on, evaluated_on = numbered(0, 20_000), numbered(0, 100)
         known = set(sample(trained_on))
-        comparable = [value for value in sample(judged_on) if value <= max(known)]
+        comparable = [value for value in sample(evaluated_on) if value <= max(known)]
         assert 0 < len(comparable) < 100
-        assert overlap(identity(trained_on), identity(judged_on)) == 1.0
+        assert overlap(identity(trained_on), identity(evaluated_on)) == 1.0
 
     def test_nothing_to_compare_is_none(self):
         assert overlap(identity(["a"]), identity([])) is None

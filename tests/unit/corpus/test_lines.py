@@ -11,7 +11,7 @@ from support.toys import documents_of
 from tokbench.corpus import open_corpus
 from tokbench.corpus.hash_sample import Smallest, share_of
 from tokbench.corpus.lines import Lines, line_overlap
-from tokbench.evaluation.corpus_scan import Reading
+from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def test_documents_have_no_say(tmp_path: Path, unit: str, errors: str) -> None:
     corpus = open_corpus(tmp_path, documents=unit, errors=errors)  # type: ignore[arg-type]
     expected = identity(numbered(reversed(range(50))), HARD)
     assert corpus.identity().lines == expected
-    assert Reading(Documents(corpus)).lines_read == expected
+    assert CorpusScan(Documents(corpus)).lines_read == expected
 
 
 @pytest.mark.parametrize("first", ["lines", "notes", "notes, then lines"])
 def test_lines_are_read_with_the_documents_or_once_more(first: str) -> None:
     documents = documents_of(HARD, numbered(range(9)))
-    reading = Reading(documents if first != "lines" else iter(documents))
+    reading = CorpusScan(documents if first != "lines" else iter(documents))
     if "notes" in first:
         _ = reading.identity
     if "lines" in first:

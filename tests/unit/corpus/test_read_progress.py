@@ -12,7 +12,7 @@ from support import kernels
 
 from tokbench.corpus import open_corpus
 from tokbench.evaluation import counting_pass
-from tokbench.evaluation.holdout import split_corpus
+from tokbench.evaluation.holdout import hold_out
 from tokbench.registry import get_backend
 from tokbench.workbench.compare import compare
 from tokbench.workbench.open import load
@@ -150,7 +150,7 @@ def test_plain_files_beside_records_are_told_in_one_total(tmp_path: Path, often:
 
 def test_a_split_knows_how_much_text_each_side_has(path: Path, tokenizer: Tokenizer, often: None) -> None:
     told = Told()
-    split = split_corpus(open_corpus(path), progress=told)
+    split = hold_out(open_corpus(path), progress=told)
     for phase in ("measuring texts", "cutting texts", "counting parts"):
         assert moves(told.shares(phase))
     evaluation = counting_pass.evaluate(tokenizer, split.held_out, phase="held out", progress=told)
@@ -161,16 +161,16 @@ def test_a_split_knows_how_much_text_each_side_has(path: Path, tokenizer: Tokeni
     assert told.phases["counting"][-1][1] == split.training_bytes == TEXT - evaluation.num_bytes
 
 
-def test_the_first_judging_of_records_tells_how_far_their_files_are(
+def test_the_first_evaluating_of_records_tells_how_far_their_files_are(
     tmp_path: Path, tokenizer: Tokenizer, often: None
 ) -> None:
     told, path = Told(), written(tmp_path / "a.parquet")
     compare(open_corpus(path), tokenizers=[tokenizer] * 2, times=False, threads=1, progress=told)
-    first, second = (told.shares(f"judging {name}") for name in ("default", "default#2"))
+    first, second = (told.shares(f"evaluating {name}") for name in ("default", "default#2"))
     assert moves(first)
     assert moves(second)
     assert first[-1] == second[-1] == 1
-    assert {told.phases[f"judging {name}"][0][1] for name in ("default", "default#2")} == {
+    assert {told.phases[f"evaluating {name}"][0][1] for name in ("default", "default#2")} == {
         path.stat().st_size,
         TEXT,
     }

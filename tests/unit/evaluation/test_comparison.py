@@ -1,4 +1,4 @@
-"""Tokenizers side by side: names, differences, premiums, the verdict, and the same as JSON."""
+"""Tokenizers side by side: names, differences, premiums, the summary, and the same as JSON."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rich.console import Console
 from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.errors import ConfigError, TrainingError
-from tokbench.evaluation import candidates as contestants_module
+from tokbench.evaluation import candidates as candidates_module
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment, align, lines_of
-from tokbench.evaluation.candidates import Contestant, train_contestants
-from tokbench.evaluation.comparison import Comparison, compare_contestants, unique_names
+from tokbench.evaluation.candidates import Candidate, train_candidates
+from tokbench.evaluation.comparison import Comparison, compare_candidates, unique_names
 from tokbench.evaluation.comparison_json import comparison_document
-from tokbench.evaluation.holdout import Split
+from tokbench.evaluation.holdout import Holdout
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.metrics.fairness import gini
 from tokbench.render.comparison.exports import as_csv, as_json, as_latex, as_markdown
@@ -39,7 +39,7 @@ DROPPING = Toy("a", "ab", otherwise="nothing", name="dropping")
 
 def compared(*tokenizers: Toy, documents: Sequence[Document], **options: Any) -> Comparison:
     options = {"times": False} | options
-    return compare_contestants([Contestant(one) for one in tokenizers], documents, **options)
+    return compare_candidates([Candidate(one) for one in tokenizers], documents, **options)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_one_document_gives_no_interval() -> None:
     found = compared(LETTERS, PAIRS, documents=documents_of("ab ab"))
     assert found.tokenizers[1].figures["bytes_per_token"].interval is None
     assert found.tokenizers[1].figures["bytes_per_token"].difference == pytest.approx(5 / 3 - 1)
-    assert found.verdict == (
+    assert found.summary == (
         "pairs compresses best: 1.667 bytes per token; no interval: all text was drawn as one unit, and an "
         "interval needs 5",
     )
@@ -206,11 +206,11 @@ def test_without_alignment_there_is_the_reason_and_no_number(comparison: Compari
     assert {one.fairness for one in comparison.tokenizers} == {None}
 
 
-# --- the verdict ------------------------------------------------------------------------------
+# --- the summary ------------------------------------------------------------------------------
 
 
 def test_the_best_is_named_and_what_loses_text_is_not_praised(comparison: Comparison) -> None:
-    best, loses = comparison.verdict
+    best, loses = comparison.summary
     value = by_name(comparison, "pairs").figures["bytes_per_token"].value
     more = value / by_name(comparison, "letters").figures["bytes_per_token"].value - 1
     assert best == (
@@ -222,12 +222,12 @@ def test_the_best_is_named_and_what_loses_text_is_not_praised(comparison: Compar
 
 
 def test_what_cannot_be_told_apart_is_said_so(documents: list[Document]) -> None:
-    [sentence] = compared(LETTERS, LETTERS, documents=documents).verdict
+    [sentence] = compared(LETTERS, LETTERS, documents=documents).summary
     assert sentence.endswith("; on this text letters#2 cannot be told apart from it")
 
 
 def test_unknown_tokens_are_named() -> None:
-    [*_, last] = compared(Toy("a"), documents=documents_of("aab", "a")).verdict
+    [*_, last] = compared(Toy("a"), documents=documents_of("aab", "a")).summary
     assert last == (
         "toy loses 25.0 % of characters, all of it unknown characters: 50.0 % of the documents come back as they "
         "were, and 25.0 % of its tokens are unknown"
@@ -241,13 +241,13 @@ def test_the_fairest_is_one_that_keeps_the_text() -> None:
         Toy("a", "b", "\n", otherwise="nothing", name="bad"),
     )
     found = compared(bad, good, documents=documents, alignment=aligned(documents))
-    assert [one for one in found.verdict if "languages" in one] == [
+    assert [one for one in found.summary if "languages" in one] == [
         "the languages have a Gini of 0.133 under good: the dearest is de, at 2.00 times en"
     ]
     two = compared(
         good, Toy("a", "b", "c", "\n", name="even"), documents=documents, alignment=aligned(documents)
     )
-    assert two.verdict[-1].startswith("even serves the languages most evenly (Gini 0.000): the dearest is")
+    assert two.summary[-1].startswith("even serves the languages most evenly (Gini 0.000): the dearest is")
 
 
 # --- exports ----------------------------------------------------------------------------------
@@ -344,38 +344,38 @@ def test_bars_have_their_length() -> None:
 # --- tokenizers trained to be compared --------------------------------------------------------
 
 
-def split_of(text: str) -> Split:
-    return Split([text], documents_of(text), "documents", 1, 1, len(text.encode()), NO_TRANSLATIONS)
+def holdout_of(text: str) -> Holdout:
+    return Holdout([text], documents_of(text), "documents", 1, 1, len(text.encode()), NO_TRANSLATIONS)
 
 
 TEXT = " ".join(f"{one}{other}" for one in "abcdefghij" for other in ["lo", "wer", "ing", "est", "ly"] * 3)
 
 
-def test_contestants_have_one_size_and_baselines_their_own() -> None:
-    contest = train_contestants(split_of(TEXT), backends=("bpe", "wordpiece"), vocab_size=290)
-    sizes = {one.tokenizer.info.backend: one.tokenizer.info.vocab_size for one in contest.contestants}
+def test_candidates_have_one_size_and_baselines_their_own() -> None:
+    trained = train_candidates(holdout_of(TEXT), backends=("bpe", "wordpiece"), vocab_size=290)
+    sizes = {one.tokenizer.info.backend: one.tokenizer.info.vocab_size for one in trained.candidates}
     assert list(sizes) == ["bpe", "wordpiece", "byte", "char"]
-    assert sizes["bpe"] == contest.vocab_size == 290
+    assert sizes["bpe"] == trained.vocab_size == 290
     assert sizes["byte"] == 256
-    assert all(one.training_bytes == len(TEXT) for one in contest.contestants)
+    assert all(one.training_bytes == len(TEXT) for one in trained.candidates)
 
 
 def test_the_size_is_never_smaller_than_the_smallest() -> None:
-    contest = train_contestants(split_of(TEXT), backends=("bpe",), baselines=())
-    assert contest.vocab_size == contestants_module._SMALLEST
-    assert contest.contestants[0].tokenizer.info.vocab_size < contest.vocab_size
+    trained = train_candidates(holdout_of(TEXT), backends=("bpe",), baselines=())
+    assert trained.vocab_size == candidates_module._SMALLEST
+    assert trained.candidates[0].tokenizer.info.vocab_size < trained.vocab_size
 
 
 def test_a_size_below_the_base_leaves_an_algorithm_out_or_is_an_error() -> None:
-    contest = train_contestants(split_of(TEXT), backends=("bpe", "sentencepiece"), vocab_size=300)
-    assert set(contest.left_out) <= {"sentencepiece"}
+    trained = train_candidates(holdout_of(TEXT), backends=("bpe", "sentencepiece"), vocab_size=300)
+    assert set(trained.left_out) <= {"sentencepiece"}
     with pytest.raises((ConfigError, TrainingError)):
-        train_contestants(split_of(TEXT), backends=("sentencepiece",), vocab_size=3)
+        train_candidates(holdout_of(TEXT), backends=("sentencepiece",), vocab_size=3)
 
 
 def test_a_baseline_is_not_trained_twice() -> None:
-    contest = train_contestants(split_of(TEXT), backends=("byte", "bpe"), vocab_size=280)
-    assert [one.tokenizer.info.backend for one in contest.contestants] == ["byte", "bpe", "char"]
+    trained = train_candidates(holdout_of(TEXT), backends=("byte", "bpe"), vocab_size=280)
+    assert [one.tokenizer.info.backend for one in trained.candidates] == ["byte", "bpe", "char"]
 
 
 # --- beside the figures -------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tokbench.corpus import Document, Fingerprint
 from tokbench.evaluation import corpus_scan as reading_module
-from tokbench.evaluation.corpus_scan import Reading
+from tokbench.evaluation.corpus_scan import CorpusScan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +42,8 @@ class Counted:
 
 @given(documents=documents)
 def test_it_notes_what_the_definitions_say(documents: list[Document]) -> None:
-    reading = Reading(documents)
-    assert list(reading) == list(reading) == documents
+    scan = CorpusScan(documents)
+    assert list(scan) == list(scan) == documents
     fingerprint = Fingerprint()
     lines: dict[str, list[str]] = {}
     for document in documents:
@@ -51,24 +51,24 @@ def test_it_notes_what_the_definitions_say(documents: list[Document]) -> None:
         lines.setdefault(document.group, []).extend(
             line for line in document.text.splitlines() if line.strip()
         )
-    assert reading.identity == fingerprint.identity()
-    assert reading.beginning == tuple(document.text for document in documents)
-    assert reading.lines == {group: tuple(found) for group, found in lines.items()}
+    assert scan.identity == fingerprint.identity()
+    assert scan.beginning == tuple(document.text for document in documents)
+    assert scan.lines == {group: tuple(found) for group, found in lines.items()}
 
 
 def test_what_was_read_through_is_not_read_again() -> None:
     documents = Counted("one", "two")
-    reading = Reading(documents)
-    assert [document.text for document in reading] == ["one", "two"]
-    assert reading.beginning == ("one", "two")
-    assert reading.lines == {"x": ("one", "two")}
+    scan = CorpusScan(documents)
+    assert [document.text for document in scan] == ["one", "two"]
+    assert scan.beginning == ("one", "two")
+    assert scan.lines == {"x": ("one", "two")}
     assert documents.readings == 1
 
 
 def test_a_reading_that_was_given_up_counts_for_nothing() -> None:
-    reading = Reading(Counted("one", "two"))
-    assert next(iter(reading)).text == "one"
-    assert reading.beginning == ("one", "two")
+    scan = CorpusScan(Counted("one", "two"))
+    assert next(iter(scan)).text == "one"
+    assert scan.beginning == ("one", "two")
 
 
 def test_beginnings_are_cut_and_long_texts_are_not_parted_to_their_end(
@@ -77,6 +77,6 @@ def test_beginnings_are_cut_and_long_texts_are_not_parted_to_their_end(
     monkeypatch.setattr(reading_module, "_BEGINNING_CHARACTERS", 5)
     monkeypatch.setattr(reading_module, "_LINES_OF_GROUP", 3)
     monkeypatch.setattr(reading_module, "_LONGEST_LINE", 4)
-    reading = Reading(Counted("abcdefg\n\n  \nhi", "jk\nlm\nno"))
-    assert reading.beginning == ("abcde",)
-    assert reading.lines == {"x": ("abcd", "hi", "jk")}
+    scan = CorpusScan(Counted("abcdefg\n\n  \nhi", "jk\nlm\nno"))
+    assert scan.beginning == ("abcde",)
+    assert scan.lines == {"x": ("abcd", "hi", "jk")}

@@ -14,13 +14,13 @@ from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment
 from tokbench.evaluation.counting_pass import evaluate
-from tokbench.evaluation.holdout import gaps_of, split_corpus
+from tokbench.evaluation.holdout import gaps_of, hold_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tokbench.evaluation.holdout import Split
+    from tokbench.evaluation.holdout import Holdout
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
@@ -35,37 +35,37 @@ def numbered(count: int, *, mark: str = "") -> str:
     return "".join(f"{number} {mark}\n" for number in range(count))
 
 
-def held_lines(split: Split) -> dict[str, list[str]]:
+def held_lines(holdout: Holdout) -> dict[str, list[str]]:
     """The numbers of the lines that are held out, by group."""
     found: dict[str, list[str]] = defaultdict(list)
-    for document in split.held_out:
+    for document in holdout.held_out:
         found[document.group] += [line.split()[0] for line in document.text.splitlines()]
     return dict(found)
 
 
 def test_a_tenth_of_every_bundled_text_is_held_out() -> None:
-    split = split_corpus(bundled_corpus())
+    holdout = hold_out(bundled_corpus())
     sizes: Counter[str] = Counter()
     held: Counter[str] = Counter()
     for document in bundled_corpus().documents():
         sizes[document.group] += len(document.text.encode())
-    for document in split.held_out:
+    for document in holdout.held_out:
         held[document.group] += len(document.text.encode())
     assert set(held) == set(sizes)
     total = sum(len(text.encode()) for text in bundled_corpus())
-    assert split.training_bytes + held.total() == total
+    assert holdout.training_bytes + held.total() == total
     assert all(held[group] / size == pytest.approx(0.1, abs=0.015) for group, size in sizes.items())
-    assert split.num_held_out == sum(1 for _ in split.held_out)
-    assert split.num_training == sum(1 for _ in split.training)
+    assert holdout.num_held_out == sum(1 for _ in holdout.held_out)
+    assert holdout.num_training == sum(1 for _ in holdout.training)
 
 
 def test_both_parts_are_the_whole_and_share_no_line(tmp_path: Path) -> None:
     corpus = open_corpus(
         write(tmp_path, {"a.txt": numbered(1000, mark="a"), "b.txt": numbered(37, mark="b")})
     )
-    split = split_corpus(corpus)
-    training = [line for text in split.training for line in text.splitlines()]
-    held = [line for document in split.held_out for line in document.text.splitlines()]
+    holdout = hold_out(corpus)
+    training = [line for text in holdout.training for line in text.splitlines()]
+    held = [line for document in holdout.held_out for line in document.text.splitlines()]
     assert (
         sorted(training + held)
         == sorted([*numbered(1000, mark="a").split("\n"), *numbered(37, mark="b").split("\n")])[2:]
@@ -76,7 +76,7 @@ def test_both_parts_are_the_whole_and_share_no_line(tmp_path: Path) -> None:
 
 def test_the_source_tells_the_first_line(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(500)}))
-    for document in split_corpus(corpus).held_out:
+    for document in hold_out(corpus).held_out:
         name, _, line = document.source.rpartition(":")
         assert name.endswith("a.txt")
         assert document.text.startswith(f"{int(line) - 1} ")
@@ -84,7 +84,7 @@ def test_the_source_tells_the_first_line(tmp_path: Path) -> None:
 
 def test_the_seed_decides_what_is_held_out(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(300), "b.txt": numbered(300)}))
-    one, same, *others = (held_lines(split_corpus(corpus, seed=seed)) for seed in (1, 1, 2, 3, 4))
+    one, same, *others = (held_lines(hold_out(corpus, seed=seed)) for seed in (1, 1, 2, 3, 4))
     assert one == same
     assert any(one != other for other in others)
 
@@ -102,16 +102,16 @@ def test_a_tenth_of_every_group_is_held_out_by_its_bytes(tmp_path: Path, unit: s
     }
     corpus = open_corpus(write(tmp_path, files), documents=unit)  # type: ignore[arg-type]
     for seed in range(3):
-        split = split_corpus(corpus, seed=seed)
-        assert set(split.shares) == {"alone", "few", "many", "heavy"}
-        assert all(share == pytest.approx(0.1, abs=0.006) for share in split.shares.values())
+        holdout = hold_out(corpus, seed=seed)
+        assert set(holdout.shares) == {"alone", "few", "many", "heavy"}
+        assert all(share == pytest.approx(0.1, abs=0.006) for share in holdout.shares.values())
         held = Counter[str]()
-        for document in split.held_out:
+        for document in holdout.held_out:
             held[document.group] += len(document.text.encode())
         whole = Counter[str]()
         for document in corpus.documents():
             whole[document.group] += len(document.text.encode())
-        assert split.shares == {group: held[group] / size for group, size in whole.items()}
+        assert holdout.shares == {group: held[group] / size for group, size in whole.items()}
 
 
 def prose(draw: Random, lines: int) -> str:
@@ -130,7 +130,7 @@ def test_large_documents_are_as_likely_as_small_ones(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, files))
     large = total = 0
     for seed in range(5):
-        sizes = [len(document.text) for document in split_corpus(corpus, seed=seed).held_out]
+        sizes = [len(document.text) for document in hold_out(corpus, seed=seed).held_out]
         large += sum(size for size in sizes if size > 500)
         total += sum(sizes)
     assert large / total == pytest.approx(0.9, abs=0.07)
@@ -141,7 +141,7 @@ def test_neither_files_nor_names_decide(tmp_path: Path) -> None:
     one = write(tmp_path / "one", {f"code/x/{name}.txt": text for name, text in texts.items()})
     other = write(tmp_path / "other", {f"code/x/{hash(name)}.md": text for name, text in texts.items()})
     found = [
-        Counter(document.text for document in split_corpus(open_corpus(folder)).held_out)
+        Counter(document.text for document in hold_out(open_corpus(folder)).held_out)
         for folder in (one, other)
     ]
     assert found[0] == found[1]
@@ -149,15 +149,16 @@ def test_neither_files_nor_names_decide(tmp_path: Path) -> None:
 
 def test_equal_documents_are_on_one_side(tmp_path: Path) -> None:
     files = {f"{number}.txt": f"document {number % 70}\n" for number in range(210)}
-    split = split_corpus(open_corpus(write(tmp_path, files)))
-    assert not {*split.training} & {document.text for document in split.held_out}
-    assert split.unit == "documents"
+    holdout = hold_out(open_corpus(write(tmp_path, files)))
+    assert not {*holdout.training} & {document.text for document in holdout.held_out}
+    assert holdout.unit == "documents"
 
 
 def test_code_stays_code(tmp_path: Path) -> None:
-    split = split_corpus(open_corpus(write(tmp_path, {"code/c.txt": numbered(200), "a.txt": numbered(200)})))
+    holdout = hold_out(open_corpus(write(tmp_path, {"code/c.txt": numbered(200), "a.txt": numbered(200)})))
     assert {
-        document.source.rpartition("/")[2].partition(":")[0]: document.is_code for document in split.held_out
+        document.source.rpartition("/")[2].partition(":")[0]: document.is_code
+        for document in holdout.held_out
     } == {
         "c.txt": True,
         "a.txt": False,
@@ -173,11 +174,11 @@ def test_the_same_lines_of_every_language_are_held_out(tmp_path: Path, seed: int
         f"parallel/{name}.txt": numbered(230, mark=name * size)
         for size, name in enumerate(["de", "en", "zh"], 1)
     }
-    split = split_corpus(open_corpus(write(tmp_path, texts)), seed=seed)
-    found = held_lines(split)
+    holdout = hold_out(open_corpus(write(tmp_path, texts)), seed=seed)
+    found = held_lines(holdout)
     assert found["de"] == found["en"] == found["zh"]
     assert len(found["de"]) == pytest.approx(23, abs=3)
-    assert split.alignment == Alignment(("de", "en", "zh"), lines=len(found["de"]))
+    assert holdout.alignment == Alignment(("de", "en", "zh"), lines=len(found["de"]))
 
 
 def test_a_line_of_many_characters_is_a_line_in_translations(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_a_line_of_many_characters_is_a_line_in_translations(tmp_path: Path) -> 
     long = numbered(100).replace("3 \n", "3 " + "word " * 900 + "\n")
     corpus = open_corpus(write(tmp_path, {"parallel/de.txt": long, "parallel/en.txt": numbered(100)}))
     for seed in range(4):
-        found = held_lines(split_corpus(corpus, seed=seed))
+        found = held_lines(hold_out(corpus, seed=seed))
         assert found["de"] == found["en"]
 
 
@@ -195,17 +196,17 @@ def test_lines_that_are_documents_stay_aligned(tmp_path: Path, unit: str) -> Non
     text = {"lines": numbered, "paragraphs": lambda count, mark: numbered(count, mark=f"{mark}\n")}[unit]
     files = {f"parallel/{name}.txt": text(200, mark=name) for name in ("de", "en")}
     corpus = open_corpus(write(tmp_path, files), documents=unit)  # type: ignore[arg-type]
-    split = split_corpus(corpus)
-    found = held_lines(split)
+    holdout = hold_out(corpus)
+    found = held_lines(holdout)
     assert found["de"] == found["en"]
-    assert not isinstance(split.alignment, str)
-    assert split.alignment.lines == len(found["de"]) == pytest.approx(20, abs=2)
+    assert not isinstance(holdout.alignment, str)
+    assert holdout.alignment.lines == len(found["de"]) == pytest.approx(20, abs=2)
 
 
 def test_a_hundred_languages_are_cut_into_lines_too(tmp_path: Path) -> None:
     files = {f"parallel/l{number:03}.txt": numbered(60, mark=str(number)) for number in range(101)}
-    split = split_corpus(open_corpus(write(tmp_path, files)))
-    found = held_lines(split)
+    holdout = hold_out(open_corpus(write(tmp_path, files)))
+    found = held_lines(holdout)
     assert len(found) == 101
     assert len({tuple(lines) for lines in found.values()}) == 1
 
@@ -215,11 +216,11 @@ def test_no_translation_of_a_held_out_line_is_learned_from(tmp_path: Path, unit:
     """Also where a folder holds two sets of translations, of which one alone can be compared."""
     long = {f"parallel/{name}.txt": numbered(260, mark=name * 3) for name in ("de", "en", "fr")}
     short = {f"parallel/{name}.txt": numbered(170, mark=name) for name in ("ja", "zh")}
-    split = split_corpus(open_corpus(write(tmp_path, {**long, **short}), documents=unit))  # type: ignore[arg-type]
-    found = held_lines(split)
+    holdout = hold_out(open_corpus(write(tmp_path, {**long, **short}), documents=unit))  # type: ignore[arg-type]
+    found = held_lines(holdout)
     assert found["de"] == found["en"] == found["fr"]
     assert found["ja"] == found["zh"] != found["de"][: len(found["ja"])]
-    learned = {tuple(line.split()) for text in split.training for line in text.splitlines()}
+    learned = {tuple(line.split()) for text in holdout.training for line in text.splitlines()}
     assert not [
         line for line in found["de"] if any((line, name * 3) in learned for name in ("de", "en", "fr"))
     ]
@@ -234,7 +235,7 @@ def test_a_language_with_another_number_of_lines_is_not_aligned(tmp_path: Path) 
     }
     corpus = open_corpus(write(tmp_path, files))
     for seed in range(6):
-        alignment = split_corpus(corpus, seed=seed).alignment
+        alignment = hold_out(corpus, seed=seed).alignment
         assert alignment == Alignment(("de", "en"), lines=10, left_out=("fr",))
 
 
@@ -255,7 +256,7 @@ def test_a_language_with_another_number_of_lines_is_not_aligned(tmp_path: Path) 
     ids=["none", "one", "misaligned", "short"],
 )
 def test_without_aligned_lines_there_is_a_reason(tmp_path: Path, files: dict[str, str], gap: str) -> None:
-    assert split_corpus(open_corpus(write(tmp_path, files))).alignment == gap
+    assert hold_out(open_corpus(write(tmp_path, files))).alignment == gap
 
 
 # --- odd corpora ------------------------------------------------------------------------------
@@ -263,10 +264,10 @@ def test_without_aligned_lines_there_is_a_reason(tmp_path: Path, files: dict[str
 
 def test_many_documents_are_dealt_out_whole(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(1500)}), documents="lines")
-    split = split_corpus(corpus)
-    assert split.unit == "documents"
-    assert split.num_training + split.num_held_out == 1500
-    assert split.num_held_out == pytest.approx(150, abs=45)
+    holdout = hold_out(corpus)
+    assert holdout.unit == "documents"
+    assert holdout.num_training + holdout.num_held_out == 1500
+    assert holdout.num_held_out == pytest.approx(150, abs=45)
 
 
 def test_blocks_of_records_are_drawn_as_documents_and_those_of_files_as_files(tmp_path: Path) -> None:
@@ -278,7 +279,7 @@ def test_blocks_of_records_are_drawn_as_documents_and_those_of_files_as_files(tm
     )
 
     def units(name: str, **options: str) -> dict[str, int]:
-        held_out = split_corpus(open_corpus(tmp_path / name, **options)).held_out
+        held_out = hold_out(open_corpus(tmp_path / name, **options)).held_out
         return evaluate(Toy(" "), held_out, threads=1).units
 
     assert units("r.jsonl", group_by="field:kind") == {"documents": 6}
@@ -289,38 +290,38 @@ def test_blocks_of_records_are_drawn_as_documents_and_those_of_files_as_files(tm
 
 def test_one_long_line_is_cut_at_spaces(tmp_path: Path) -> None:
     text = " ".join(f"word{number}" for number in range(20_000))
-    split = split_corpus(open_corpus(write(tmp_path, {"a.txt": text})))
-    held = "".join(document.text for document in split.held_out)
+    holdout = hold_out(open_corpus(write(tmp_path, {"a.txt": text})))
+    held = "".join(document.text for document in holdout.held_out)
     assert 0.08 < len(held) / len(text) < 0.12
     words = {*text.split()}
-    parts = [*split.training, *(document.text for document in split.held_out)]
+    parts = [*holdout.training, *(document.text for document in holdout.held_out)]
     assert all({*part.split()} <= words for part in parts)
 
 
 def test_one_long_word_is_cut_anyway(tmp_path: Path) -> None:
-    split = split_corpus(open_corpus(write(tmp_path, {"a.txt": "é" * 50_000})))
-    assert split.training_bytes + sum(len(one.text.encode()) for one in split.held_out) == 100_000
+    holdout = hold_out(open_corpus(write(tmp_path, {"a.txt": "é" * 50_000})))
+    assert holdout.training_bytes + sum(len(one.text.encode()) for one in holdout.held_out) == 100_000
 
 
 @pytest.mark.parametrize("text", ["one line", "one\n", "a\nb\n"])
 def test_too_little_text_is_an_error(tmp_path: Path, text: str) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": text}))
     with pytest.raises(CorpusError, match="too few to hold a tenth of them out") as error:
-        split_corpus(corpus)
+        hold_out(corpus)
     assert ("2 blocks of lines" if "b" in text else "1 document") in error.value.message
 
 
 def test_equal_documents_that_all_fall_on_one_side_are_an_error(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": "the same\n" * 200}), documents="lines")
     with pytest.raises(CorpusError, match=r"200 documents \(equal ones stay together\), too few"):
-        split_corpus(corpus)
+        hold_out(corpus)
 
 
 def test_what_a_group_lacks_is_said(tmp_path: Path) -> None:
     files = {"code/c.txt": numbered(300), "code/note.txt": "a\nb\n", "code/few.txt": "aa\nbb\ncc\ndd\nee\n"}
-    split = split_corpus(open_corpus(write(tmp_path, files)))
-    assert split.shares == {"c": pytest.approx(0.1, abs=0.002), "few": 0.2, "note": 0.0}
-    assert list(gaps_of(split.shares)) == [
+    holdout = hold_out(open_corpus(write(tmp_path, files)))
+    assert holdout.shares == {"c": pytest.approx(0.1, abs=0.002), "few": 0.2, "note": 0.0}
+    assert list(gaps_of(holdout.shares)) == [
         "nothing is held out of note: its text is too short",
         "more or less than a tenth is held out of few (20.0 %)",
     ]

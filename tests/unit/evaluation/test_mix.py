@@ -14,8 +14,8 @@ from support.toys import Toy, documents_of, parallel_documents
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregate
 from tokbench.evaluation.alignment import AlignedLines, Alignment
-from tokbench.evaluation.candidates import Contestant
-from tokbench.evaluation.comparison import compare_contestants
+from tokbench.evaluation.candidates import Candidate
+from tokbench.evaluation.comparison import compare_candidates
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.mix import Mix, Part, mix_among, mixed, parse_mix
@@ -51,8 +51,8 @@ def documents() -> list[Document]:
 def compared(
     documents: Sequence[Document], *tokenizers: Toy, mix: Mix = HALF, **options: object
 ) -> Comparison:
-    return compare_contestants(
-        [Contestant(one) for one in tokenizers], documents, mix=mix, times=False, threads=1, **options
+    return compare_candidates(
+        [Candidate(one) for one in tokenizers], documents, mix=mix, times=False, threads=1, **options
     )
 
 
@@ -160,7 +160,7 @@ def test_languages_of_the_same_lines_are_drawn_together() -> None:
 
 def test_the_cheapest_is_named_only_beyond_chance(documents: list[Document]) -> None:
     found = compared(documents, LETTERS, PAIRS, DROPPING, model=Model(price=2.0))
-    [sentence] = found.mix_verdict
+    [sentence] = found.mix_summary
     assert sentence.startswith("for x 75 %, y 25 %: of those that keep the text, pairs is the cheapest: ")
     assert "for a million bytes" in sentence
     assert sentence.endswith("less than letters, which comes next")
@@ -168,7 +168,7 @@ def test_the_cheapest_is_named_only_beyond_chance(documents: list[Document]) -> 
     assert value is not None
     assert f"{(value.tokens_per_byte.value or 0) * 2:.4g} for a million bytes" in sentence
     tie = compared(documents, PAIRS, Toy("a", "b", " ", "ab", name="same"))
-    assert tie.mix_verdict[0].endswith("on this text same cannot be told apart from it")
+    assert tie.mix_summary[0].endswith("on this text same cannot be told apart from it")
 
 
 def test_too_few_units_give_the_reason_instead_of_an_interval(documents: list[Document]) -> None:
@@ -177,7 +177,7 @@ def test_too_few_units_give_the_reason_instead_of_an_interval(documents: list[Do
     assert all(
         one.mixed is not None and one.mixed.tokens_per_byte.interval is None for one in found.tokenizers
     )
-    assert "is not known: a part was drawn in fewer than 5 units" in found.mix_verdict[0]
+    assert "is not known: a part was drawn in fewer than 5 units" in found.mix_summary[0]
     enough = compared([*drawn("x", [1, 1, 2], number=FEWEST_UNITS), *drawn("y", [4, 4, 1])], LETTERS, PAIRS)
     assert enough.tokenizers[1].mixed is not None
     assert enough.tokenizers[1].mixed.tokens_per_byte.interval is not None
@@ -187,7 +187,7 @@ def test_a_part_without_text_has_no_figure(documents: list[Document]) -> None:
     mix = Mix((Part("x", 0.5, frozenset("x")), Part("w", 0.5, frozenset("w"))))
     found = compared(documents, LETTERS, PAIRS, mix=mix)
     assert all(one.mixed is not None and one.mixed.tokens_per_byte.value is None for one in found.tokenizers)
-    assert found.mix_verdict == ("for x 50 %, w 50 % nothing can be said: a part of it has no text",)
+    assert found.mix_summary == ("for x 50 %, w 50 % nothing can be said: a part of it has no text",)
 
 
 def test_the_mix_is_in_every_form(documents: list[Document]) -> None:
@@ -199,13 +199,13 @@ def test_the_mix_is_in_every_form(documents: list[Document]) -> None:
     document = comparison_document(found)
     assert document["tokenizers"][1]["mix"]["value"] == value
     assert document["mix"]["shares"] == {"x": 0.75, "y": 0.25}
-    assert document["mix"]["verdict"] == list(found.mix_verdict)
+    assert document["mix"]["summary"] == list(found.mix_summary)
     for form in (as_markdown(found, metrics=chosen), as_latex(found, metrics=chosen)):
         text = form.decode().replace("\\ldots{}", "…").replace("\\", "")
         for part in (
             f"{value:.4f}",
             f"{value * 3:,.4g}",
-            found.mix_verdict[0],
+            found.mix_summary[0],
             "MFLOP/byte",
             "price/M chars",
         ):

@@ -17,8 +17,8 @@ from support.toys import Toy, documents_of, parallel_documents
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS, Aggregation
 from tokbench.evaluation.alignment import AlignedLines, Alignment
-from tokbench.evaluation.candidates import Contestant
-from tokbench.evaluation.comparison import Comparison, compare_contestants
+from tokbench.evaluation.candidates import Candidate
+from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.fairness import fairness_of
 from tokbench.evaluation.ranking import best_of, in_order
@@ -47,8 +47,8 @@ def compared(
     alignment: Alignment | str = "none",
     aggregation: Aggregation = "pooled",
 ) -> Comparison:
-    return compare_contestants(
-        [Contestant(one) for one in tokenizers],
+    return compare_candidates(
+        [Candidate(one) for one in tokenizers],
         documents,
         alignment=alignment,
         aggregation=aggregation,
@@ -94,15 +94,15 @@ def test_the_best_has_a_star_in_every_form(documents: list[Document], aggregatio
     assert max(values, key=lambda name: values[name]) == "dropping"
     assert best_of(found.tokenizers, TOKENS) == "pairs"
     assert starred(found) == dict.fromkeys(starred(found), True)
-    assert found.verdict[0].startswith("of those that keep the text, pairs compresses best")
-    assert found.verdict[1].startswith("dropping loses ")
+    assert found.summary[0].startswith("of those that keep the text, pairs compresses best")
+    assert found.summary[1].startswith("dropping loses ")
     alone = compared(DROPPING, LETTERS, documents=documents, aggregation=aggregation)
-    assert alone.verdict[0] == f"letters alone keeps the text: {values['letters']:.3f} bytes per token"
-    assert not any("best" in sentence for sentence in alone.verdict)
+    assert alone.summary[0] == f"letters alone keeps the text: {values['letters']:.3f} bytes per token"
+    assert not any("best" in sentence for sentence in alone.summary)
     unknown = Toy("a", "b", otherwise="nothing", name="unknown")
     none = compared(DROPPING, unknown, documents=documents, aggregation=aggregation)
-    assert none.verdict[0].startswith("though all lose text, dropping compresses best")
-    [only] = compared(DROPPING, documents=documents, aggregation=aggregation).verdict
+    assert none.summary[0].startswith("though all lose text, dropping compresses best")
+    [only] = compared(DROPPING, documents=documents, aggregation=aggregation).summary
     assert only.startswith("dropping loses ")
 
 
@@ -266,8 +266,8 @@ def test_a_translation_without_text_has_no_premium(blank: str) -> None:
     assert told not in without.provenance.warnings
     assert re.search(r"^ sw +no text", printed(empty), re.MULTILINE)
     with pytest.raises(ConfigError, match="the reference language 'sw' has no text"):
-        compare_contestants(
-            [Contestant(toy)],
+        compare_candidates(
+            [Candidate(toy)],
             documents,
             alignment=Alignment(("de", "en", "sw"), 5),
             reference_group="sw",
@@ -289,7 +289,7 @@ def test_the_summary_gives_a_difference_with_its_paired_interval(documents: list
     low, high = pairs.figures["bytes_per_token"].difference_interval or (0.0, 0.0)
     more = (pairs.figures["bytes_per_token"].difference or 0) * 100
     said = f"{more:.1f} % ({low * 100:.1f}…{high * 100:.1f}) more than {letters.name}, which comes next"
-    assert found.verdict[0].endswith(said)
+    assert found.summary[0].endswith(said)
     for form in (printed(found), as_markdown(found, metrics=[TOKENS]).decode()):
         assert said in form.replace("\\", "")
 

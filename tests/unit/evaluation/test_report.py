@@ -16,9 +16,9 @@ from support.toys import Toy
 
 from tokbench.core.interfaces import no_progress
 from tokbench.corpus import Corpus, open_corpus
-from tokbench.evaluation.corpus_scan import Reading
+from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.robustness import robustness_of
-from tokbench.evaluation.vocabulary_usage import kind_of, spending_of
+from tokbench.evaluation.vocabulary_usage import kind_of, vocabulary_usage_of
 from tokbench.files.bundled import corpora_directory
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
@@ -64,23 +64,23 @@ def shown(found: Report, *, width: int = 100) -> str:
 
 
 def test_the_figures_are_those_of_a_comparison_of_one(found: Report) -> None:
-    assert [one.name for one in found.comparison.tokenizers] == [found.judged.name]
-    assert list(found.judged.figures) == list(METRICS)
+    assert [one.name for one in found.comparison.tokenizers] == [found.evaluated.name]
+    assert list(found.evaluated.figures) == list(METRICS)
 
 
 def test_every_token_is_in_the_histogram_the_uses_and_the_kinds(found: Report, tokenizer: Tokenizer) -> None:
-    evaluation = found.judged.evaluation
+    evaluation = found.evaluated.evaluation
     tokens = evaluation.total["tokens"]
     assert sum(found.lengths) == tokens
-    assert sum(one.tokens for one in found.spending) == tokens
-    assert sum(one.entries for one in found.spending) == tokenizer.info.vocab_size
-    assert sum(one.used for one in found.spending) == np.count_nonzero(evaluation.frequencies)
+    assert sum(one.tokens for one in found.vocabulary_usage) == tokens
+    assert sum(one.entries for one in found.vocabulary_usage) == tokenizer.info.vocab_size
+    assert sum(one.used for one in found.vocabulary_usage) == np.count_nonzero(evaluation.frequencies)
     weighted = sum(size * count for size, count in enumerate(found.lengths[:-1]))
     assert weighted + found.lengths[-1] * 16 <= evaluation.num_bytes
 
 
 def test_the_most_and_the_least_used_entries(found: Report, tokenizer: Tokenizer) -> None:
-    frequencies = found.judged.evaluation.frequencies
+    frequencies = found.evaluated.evaluation.frequencies
     counts = sorted((count for count in frequencies.tolist() if count), reverse=True)
     assert [use.count for use in found.most_used] == counts[:20]
     assert [use.count for use in found.least_used] == counts[-20:]
@@ -98,17 +98,17 @@ def test_few_used_entries_are_not_told_twice(tmp_path: Path) -> None:
     assert [(use.piece, use.count) for use in found.most_used] == [(b"a", 6), (b"b", 6), (b"\n", 3)]
     assert found.least_used == ()
     assert found.unused == 1  # c; the unknown token is special
-    assert found.scaffold is None
+    assert found.intermediate_tokens is None
 
 
 def test_scaffolding_is_learned_and_unused(found: Report) -> None:
-    frequencies = found.judged.evaluation.frequencies
-    assert found.scaffold is not None
-    assert 0 <= found.scaffold <= np.count_nonzero(frequencies[256:499] == 0)
+    frequencies = found.evaluated.evaluation.frequencies
+    assert found.intermediate_tokens is not None
+    assert 0 <= found.intermediate_tokens <= np.count_nonzero(frequencies[256:499] == 0)
 
 
 def test_numbers_by_length_are_all_numbers(found: Report) -> None:
-    total = found.judged.evaluation.total
+    total = found.evaluated.evaluation.total
     assert sum(one.numbers for one in found.numbers) == total["numbers"]
     assert sum(one.tokens for one in found.numbers) == total["number_tokens"]
     assert all(one.numbers for one in found.numbers)
@@ -133,7 +133,7 @@ def test_costs_follow_from_the_model_and_the_groups(found: Report) -> None:
     assert cost.untied_bytes == 2 * cost.embedding_bytes
     assert cost.kv_cache_bytes == 2 * 2 * 2 * 16 * 128 * 2
     assert cost.attention_flops == 4 * 2 * 64 * 128**2
-    for group, tally in found.judged.evaluation.groups.items():
+    for group, tally in found.evaluated.evaluation.groups.items():
         assert cost.groups[group].context_chars == tally["chars"] / tally["tokens"] * 128
         assert cost.groups[group].price_per_million_chars == pytest.approx(
             tally["tokens"] / tally["chars"] * 0.5
@@ -167,7 +167,7 @@ def test_robustness_by_hand() -> None:
 def test_every_group_has_a_share_of_the_lines(corpus: Corpus, tokenizer: Tokenizer) -> None:
     [before] = [
         one
-        for one in robustness_of(tokenizer, Reading(corpus.documents()).lines)
+        for one in robustness_of(tokenizer, CorpusScan(corpus.documents()).lines)
         if one.rewriting == "space before"
     ]
     assert before.lines == 3 * (200 // 3)
@@ -197,7 +197,7 @@ def test_entries_have_a_kind(text: str, kind: str) -> None:
 
 def test_entries_are_counted_by_kind() -> None:
     vocabulary = vocabulary_from([b"a", b"b", b"\xc3", b"<s>", None], special_ids=[3])
-    found = spending_of(vocabulary, np.array([5, 0, 2, 0, 0]))
+    found = vocabulary_usage_of(vocabulary, np.array([5, 0, 2, 0, 0]))
     assert [(one.kind, one.entries, one.used, one.tokens) for one in found] == [
         ("Latin", 2, 1, 5),
         ("special tokens", 2, 0, 0),
@@ -269,7 +269,7 @@ def test_tables_for_documents_hold_what_the_terminal_shows(found: Report, form: 
         assert first in text[text.index(title) :]
     for part in ("Latin", "upper case", "KV cache of a context", "price/M chars", "Gini", "roundtrip_rate"):
         assert part in text
-    figure = found.judged.figures["bytes_per_token"]
+    figure = found.evaluated.figures["bytes_per_token"]
     assert f"{figure.value:.3f}" in text
 
 
@@ -283,8 +283,8 @@ def test_csv_holds_the_depth(found: Report) -> None:
     rows = list(csv.DictReader(io.StringIO(report_forms(found)["csv"]().decode())))
     values = {(row["group"], row["metric"]): row["value"] for row in rows}
     assert len(values) == len(rows)
-    for one in found.spending:
-        assert values[one.kind, "spending.entries"] == str(one.entries)
+    for one in found.vocabulary_usage:
+        assert values[one.kind, "vocabulary_usage.entries"] == str(one.entries)
     for number in found.numbers:
         assert values[str(number.digits), "numbers.tokens"] == str(number.tokens)
     for rewriting in found.robustness:

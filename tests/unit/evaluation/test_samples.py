@@ -20,12 +20,12 @@ NUMBERED = {
 
 
 def test_a_few_lines_of_each_group_are_cut_by_every_tokenizer() -> None:
-    judged = tokenizers()
-    samples = draw_samples(Texts(TEXTS), judged)
+    evaluated = tokenizers()
+    samples = draw_samples(Texts(TEXTS), evaluated)
     assert {sample.group for sample in samples} == set(TEXTS)
     for sample in samples:
         assert sample.text in TEXTS[sample.group].split("\n")
-        assert sample.segmentations == tuple(tokenizer.segment(sample.text) for tokenizer in judged)
+        assert sample.segmentations == tuple(tokenizer.segment(sample.text) for tokenizer in evaluated)
     for group in TEXTS:
         assert len([sample for sample in samples if sample.group == group]) <= PER_GROUP
 
@@ -83,7 +83,7 @@ def test_windows_line_ends_are_no_part_of_a_line() -> None:
     assert sample.text == "a line that ends as on Windows"
 
 
-def test_samples_are_of_what_was_judged(tmp_path: Path) -> None:
+def test_samples_are_of_what_was_evaluated(tmp_path: Path) -> None:
     for language, text in NUMBERED.items():
         (tmp_path / f"{language}.txt").write_text(text)
     corpus = open_corpus(tmp_path)

@@ -13,7 +13,7 @@ import pytest
 from tokbench.core.interfaces import no_progress
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.errors import ConfigError, TrainingError
-from tokbench.evaluation.holdout import Split, split_corpus
+from tokbench.evaluation.holdout import Holdout, hold_out
 from tokbench.evaluation.recommendation import knee_of, recommend
 from tokbench.evaluation.sweep import SWEPT, SweepPoint, nested_merges, sweep_sizes
 from tokbench.files.bundled import corpora_directory
@@ -38,13 +38,13 @@ def corpus() -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def split(corpus: Corpus) -> Split:
-    return split_corpus(corpus)
+def holdout(corpus: Corpus) -> Holdout:
+    return hold_out(corpus)
 
 
-def retrained(split: Split, size: int, *, backend: str = "bpe", **options: Any) -> Tokenizer:
+def retrained(holdout: Holdout, size: int, *, backend: str = "bpe", **options: Any) -> Tokenizer:
     found = get_backend(backend)
-    return found.train(split.training, found.config_type(vocab_size=size, **options), progress=no_progress)
+    return found.train(holdout.training, found.config_type(vocab_size=size, **options), progress=no_progress)
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def retrained(split: Split, size: int, *, backend: str = "bpe", **options: Any) 
     ],
     ids=["plain", "special", "none", "short"],
 )
-def test_one_training_is_a_training_for_each_size(split: Split, options: dict[str, Any]) -> None:
-    found = sweep_sizes(split, SIZES, options=options)
+def test_one_training_is_a_training_for_each_size(holdout: Holdout, options: dict[str, Any]) -> None:
+    found = sweep_sizes(holdout, SIZES, options=options)
     assert found.trainings == 1
     assert [point.vocab_size for point in found.points] == SIZES
-    documents = list(split.held_out)
+    documents = list(holdout.held_out)
     for point in found.points:
-        tokenizer = retrained(split, point.vocab_size, **options)
+        tokenizer = retrained(holdout, point.vocab_size, **options)
         assert tokenizer.info.vocab_size == point.vocab_size
         tokens: dict[str, int] = {}
         sizes: dict[str, int] = {}
@@ -79,18 +79,18 @@ def test_one_training_is_a_training_for_each_size(split: Split, options: dict[st
     assert found.documents == len(documents)
 
 
-def test_the_base_vocabulary_is_a_size_too(split: Split) -> None:
-    found = sweep_sizes(split, [256, 300])
+def test_the_base_vocabulary_is_a_size_too(holdout: Holdout) -> None:
+    found = sweep_sizes(holdout, [256, 300])
     assert found.points[0].tokens == found.num_bytes
     assert found.points[0].bytes_per_token == 1
-    only = sweep_sizes(split, [256])
+    only = sweep_sizes(holdout, [256])
     assert only.recommended == 256
     assert only.reason == "it is the only size that was tried"
     assert only.knee is None
 
 
-def test_sizes_come_once_and_by_size(split: Split) -> None:
-    assert [point.vocab_size for point in sweep_sizes(split, [300, 280, 300]).points] == [280, 300]
+def test_sizes_come_once_and_by_size(holdout: Holdout) -> None:
+    assert [point.vocab_size for point in sweep_sizes(holdout, [300, 280, 300]).points] == [280, 300]
 
 
 @pytest.mark.parametrize(
@@ -98,21 +98,21 @@ def test_sizes_come_once_and_by_size(split: Split) -> None:
     [([100, 400], {}, 256), ([100], {}, 256), ([257, 400], {"special_tokens": ("<a>", "<b>")}, 258)],
 )
 def test_a_size_below_the_base_is_an_error(
-    split: Split, sizes: list[int], options: dict[str, Any], smallest: int
+    holdout: Holdout, sizes: list[int], options: dict[str, Any], smallest: int
 ) -> None:
     with pytest.raises((ConfigError, TrainingError)) as error:
-        sweep_sizes(split, sizes, options=options)
+        sweep_sizes(holdout, sizes, options=options)
     assert str(smallest) in f"{error.value.message} {error.value.hint}"
 
 
-def test_no_size_is_an_error(split: Split) -> None:
+def test_no_size_is_an_error(holdout: Holdout) -> None:
     with pytest.raises(ConfigError, match="no size"):
-        sweep_sizes(split, [])
+        sweep_sizes(holdout, [])
 
 
-def test_an_algorithm_of_one_size_cannot_be_swept(split: Split) -> None:
+def test_an_algorithm_of_one_size_cannot_be_swept(holdout: Holdout) -> None:
     with pytest.raises(ConfigError, match="byte has one size only"):
-        sweep_sizes(split, [300], backend="byte")
+        sweep_sizes(holdout, [300], backend="byte")
 
 
 def test_what_the_text_cannot_fill_is_told(tmp_path: Path) -> None:
@@ -131,17 +131,17 @@ def test_what_the_text_cannot_fill_is_told(tmp_path: Path) -> None:
         assert none.reason == f"the text fills none of these sizes: it has {reached} entries to learn"
 
 
-def test_other_algorithms_are_trained_for_each_size(split: Split) -> None:
-    found = sweep_sizes(split, [1500, 1800], backend="wordpiece")
+def test_other_algorithms_are_trained_for_each_size(holdout: Holdout) -> None:
+    found = sweep_sizes(holdout, [1500, 1800], backend="wordpiece")
     assert found.trainings == 2
     for point in found.points:
-        tokenizer = retrained(split, point.vocab_size, backend="wordpiece")
-        assert point.tokens == sum(len(tokenizer.encode(document.text)) for document in split.held_out)
+        tokenizer = retrained(holdout, point.vocab_size, backend="wordpiece")
+        assert point.tokens == sum(len(tokenizer.encode(document.text)) for document in holdout.held_out)
 
 
-def test_only_byte_level_bpe_is_nested(split: Split) -> None:
-    assert nested_merges(retrained(split, 300, backend="char")) is None
-    merges = nested_merges(retrained(split, 300, special_tokens=("<a>",)))
+def test_only_byte_level_bpe_is_nested(holdout: Holdout) -> None:
+    assert nested_merges(retrained(holdout, 300, backend="char")) is None
+    merges = nested_merges(retrained(holdout, 300, special_tokens=("<a>",)))
     assert merges is not None
     assert len(merges) == 300 - 256 - 1
 
@@ -233,8 +233,8 @@ def test_the_width_of_the_model_decides() -> None:
     assert "assumed: --layers says otherwise" in assumed.reason
 
 
-def test_figures_and_intervals_of_a_size_are_those_of_a_comparison(corpus: Corpus, split: Split) -> None:
-    found = sweep_sizes(split, [300, 700])
+def test_figures_and_intervals_of_a_size_are_those_of_a_comparison(corpus: Corpus, holdout: Holdout) -> None:
+    found = sweep_sizes(holdout, [300, 700])
     compared = compare(corpus, backends=["bpe"], vocab_size=300, times=False)
     figures = compared.tokenizers[0].figures
     first, second = found.points
@@ -266,8 +266,8 @@ def test_figures_and_intervals_of_a_size_are_those_of_a_comparison(corpus: Corpu
     assert first.figures["unk_rate"].value == 0
 
 
-def test_a_tokenizer_that_loses_text_is_not_recommended_at_any_size(split: Split) -> None:
-    found = sweep_sizes(split, [1500, 1800], backend="wordpiece")
+def test_a_tokenizer_that_loses_text_is_not_recommended_at_any_size(holdout: Holdout) -> None:
+    found = sweep_sizes(holdout, [1500, 1800], backend="wordpiece")
     assert found.recommended is None
     lost = found.points[-1].figures["character_error_rate"].value or 0
     assert (
@@ -301,8 +301,8 @@ def test_anything_else_is_no_size(text: str) -> None:
 # --- for other programs -----------------------------------------------------------------------
 
 
-def test_json_and_csv_hold_every_point(split: Split) -> None:
-    found = sweep_sizes(split, [300, 600], model=Model(dim=10))
+def test_json_and_csv_hold_every_point(holdout: Holdout) -> None:
+    found = sweep_sizes(holdout, [300, 600], model=Model(dim=10))
     document = orjson.loads(orjson.dumps(sweep_document(found)))
     assert document["schema"] == "tokbench.sweep/1"
     assert [point["embedding_parameters"] for point in document["points"]] == [3000, 6000]

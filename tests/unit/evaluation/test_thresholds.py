@@ -11,18 +11,18 @@ from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import align, lines_of
-from tokbench.evaluation.baseline import parse_holding, read_saved
-from tokbench.evaluation.candidates import Contestant
-from tokbench.evaluation.comparison import Comparison, compare_contestants
+from tokbench.evaluation.baseline import parse_policy, read_saved
+from tokbench.evaluation.candidates import Candidate
+from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.thresholds import (
     Checked,
     Finding,
-    Gate,
-    check_gates,
+    Threshold,
+    check_comparison,
     checked_document,
-    parse_gate,
     parse_number,
+    parse_threshold,
 )
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.render.junit import as_junit
@@ -39,8 +39,8 @@ TEXTS = [*documents_of("ab ab", "ba", group="x"), *documents_of("aaéb", group="
 
 def compared(*tokenizers: Toy, documents: Sequence[Document] = TEXTS) -> Comparison:
     alignment = align(lines_of(documents, {"en", "de"}))
-    return compare_contestants(
-        [Contestant(one) for one in tokenizers], documents, alignment=alignment, times=False
+    return compare_candidates(
+        [Candidate(one) for one in tokenizers], documents, alignment=alignment, times=False
     )
 
 
@@ -49,18 +49,20 @@ def saved(comparison: Comparison, *names: str) -> Any:
     return orjson.loads(orjson.dumps(comparison_document(comparison, metrics=chosen)))
 
 
-def passed(comparison: Comparison, *gates: Gate) -> list[bool]:
-    return [finding.passed for finding in check_gates(comparison, gates)]
+def passed(comparison: Comparison, *thresholds: Threshold) -> list[bool]:
+    return [finding.passed for finding in check_comparison(comparison, thresholds)]
 
 
 # --- how they are written ---------------------------------------------------------------------
 
 
 def test_gates_as_they_are_written() -> None:
-    assert parse_gate("bytes_per_token=3.5", bound="min") == Gate("bytes_per_token", None, "min", 3.5)
-    assert parse_gate("de:unk_rate = 1%", bound="max") == Gate("unk_rate", "de", "max", 0.01)
-    assert parse_gate("a:b:unk_rate=0", bound="max").group == "a:b"
-    assert parse_gate("premium=2", bound="max").metric == "premium"
+    assert parse_threshold("bytes_per_token=3.5", bound="min") == Threshold(
+        "bytes_per_token", None, "min", 3.5
+    )
+    assert parse_threshold("de:unk_rate = 1%", bound="max") == Threshold("unk_rate", "de", "max", 0.01)
+    assert parse_threshold("a:b:unk_rate=0", bound="max").group == "a:b"
+    assert parse_threshold("premium=2", bound="max").metric == "premium"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_gates_as_they_are_written() -> None:
 )
 def test_anything_else_is_an_error(text: str, message: str, hint: str) -> None:
     with pytest.raises(ConfigError) as error:
-        parse_gate(text, bound="min")
+        parse_threshold(text, bound="min")
     assert message in error.value.message
     assert hint in str(error.value.hint)
 
@@ -94,31 +96,32 @@ def test_the_limit_itself_is_allowed() -> None:
     comparison = compared(LETTERS)
     value = comparison.tokenizers[0].figures["bytes_per_token"].value
     assert value == 12 / 11
-    gates = [Gate("bytes_per_token", None, bound, value) for bound in ("min", "max")]  # type: ignore[arg-type]
-    assert passed(comparison, *gates) == [True, True]
-    assert passed(comparison, Gate("bytes_per_token", None, "min", value + 1e-12)) == [False]
-    assert passed(comparison, Gate("bytes_per_token", None, "max", value - 1e-12)) == [False]
+    thresholds = [Threshold("bytes_per_token", None, bound, value) for bound in ("min", "max")]  # type: ignore[arg-type]
+    assert passed(comparison, *thresholds) == [True, True]
+    assert passed(comparison, Threshold("bytes_per_token", None, "min", value + 1e-12)) == [False]
+    assert passed(comparison, Threshold("bytes_per_token", None, "max", value - 1e-12)) == [False]
 
 
-def test_every_tokenizer_is_held_to_every_gate() -> None:
+def test_every_tokenizer_is_held_to_every_threshold() -> None:
     comparison = compared(LETTERS, PAIRS)
-    found = check_gates(comparison, [Gate("bytes_per_token", "x", "min", 1.2)])
+    found = check_comparison(comparison, [Threshold("bytes_per_token", "x", "min", 1.2)])
     assert [(one.tokenizer, one.passed) for one in found] == [("letters", False), ("pairs", True)]
     assert [one.value for one in found] == [1, 7 / 5]
-    only = Gate("bytes_per_token", None, "min", 0, tokenizer="pairs")
-    assert [one.tokenizer for one in check_gates(comparison, [only])] == ["pairs"]
+    only = Threshold("bytes_per_token", None, "min", 0, tokenizer="pairs")
+    assert [one.tokenizer for one in check_comparison(comparison, [only])] == ["pairs"]
 
 
 def test_a_group_that_there_is_not_is_an_error() -> None:
     with pytest.raises(ConfigError, match="no group 'z'") as error:
-        check_gates(compared(LETTERS), [parse_gate("z:unk_rate=0", bound="max")])
+        check_comparison(compared(LETTERS), [parse_threshold("z:unk_rate=0", bound="max")])
     assert error.value.hint == "it has x, y"
 
 
 def test_a_figure_that_there_is_not_fails_with_the_reason() -> None:
     comparison = compared(LETTERS)
-    premium, lines = check_gates(
-        comparison, [parse_gate("premium=2", bound="max"), parse_gate("indentation_fidelity=0", bound="min")]
+    premium, lines = check_comparison(
+        comparison,
+        [parse_threshold("premium=2", bound="max"), parse_threshold("indentation_fidelity=0", bound="min")],
     )
     assert not premium.passed
     assert premium.value is None
@@ -135,11 +138,15 @@ def test_a_figure_that_there_is_not_fails_with_the_reason() -> None:
 def test_premiums_and_gini_are_figures_too() -> None:
     documents = parallel_documents(en=["ab"] * 5, de=["bba"] * 5)
     comparison = compared(Toy("a", "b", "\n"), documents=documents)
-    assert passed(comparison, *(parse_gate(text, bound="max") for text in ("premium=1.51", "gini=0.11"))) == [
+    assert passed(
+        comparison, *(parse_threshold(text, bound="max") for text in ("premium=1.51", "gini=0.11"))
+    ) == [
         True,
         True,
     ]
-    assert passed(comparison, *(parse_gate(text, bound="max") for text in ("premium=1.49", "gini=0.09"))) == [
+    assert passed(
+        comparison, *(parse_threshold(text, bound="max") for text in ("premium=1.49", "gini=0.09"))
+    ) == [
         False,
         False,
     ]
@@ -147,15 +154,15 @@ def test_premiums_and_gini_are_figures_too() -> None:
 
 def test_a_figure_that_falls_short_by_little_is_shown_to_do_so() -> None:
     limit = 12 / 11 + 1e-12
-    [finding] = check_gates(compared(LETTERS), [Gate("bytes_per_token", None, "min", limit)])
+    [finding] = check_comparison(compared(LETTERS), [Threshold("bytes_per_token", None, "min", limit)])
     assert finding.message == (f"letters bytes_per_token {12 / 11:.17f} (limit {limit:.17f}, --min)")
 
 
 # --- an older comparison ----------------------------------------------------------------------
 
 
-def older_gates(document: Any, *names: str, **holding: Sequence[str]) -> list[Gate]:
-    return list(read_saved(document).gates(names, parse_holding(**holding)))
+def older_thresholds(document: Any, *names: str, **policy: Sequence[str]) -> list[Threshold]:
+    return list(read_saved(document).thresholds(names, parse_policy(**policy)))
 
 
 PARALLEL = [
@@ -166,23 +173,25 @@ PARALLEL = [
 
 def test_the_same_again_passes_without_tolerance() -> None:
     comparison = compared(LETTERS, PAIRS, documents=PARALLEL)
-    gates = older_gates(saved(comparison), "letters", "pairs")
-    assert all(passed(comparison, *gates))
-    held = {gate.figure for gate in gates}
+    thresholds = older_thresholds(saved(comparison), "letters", "pairs")
+    assert all(passed(comparison, *thresholds))
+    held = {threshold.figure for threshold in thresholds}
     assert {"bytes_per_token", "unk_rate", "x:unk_rate", "de:bytes_per_token"} <= held
     assert {"premium", "de:premium", "gini"} <= held
     assert "en:premium" not in held  # the reference: always 1
-    assert not {gate.metric for gate in gates} & {
+    assert not {threshold.metric for threshold in thresholds} & {
         name for name, metric in METRICS.items() if metric.direction == "neither"
     }
-    assert {gate.bound for gate in gates if gate.metric in ("unk_rate", "premium", "gini")} == {"max"}
+    assert {
+        threshold.bound for threshold in thresholds if threshold.metric in ("unk_rate", "premium", "gini")
+    } == {"max"}
 
 
 def test_groups_premium_and_gini_fail_as_figures_on_all_text_do() -> None:
     better = compared(Toy("a", "b", "bb", " ", name="mine"), documents=PARALLEL)
     worse = compared(Toy("a", "b", " ", name="mine"), documents=PARALLEL)
-    found = check_gates(worse, older_gates(saved(better), "mine"))
-    failed = {finding.gate.figure for finding in found if not finding.passed}
+    found = check_comparison(worse, older_thresholds(saved(better), "mine"))
+    failed = {finding.threshold.figure for finding in found if not finding.passed}
     assert {"bytes_per_token", "de:bytes_per_token", "premium", "de:premium", "gini"} <= failed
     assert not {"en:bytes_per_token", "x:bytes_per_token"} & failed
 
@@ -196,24 +205,28 @@ def test_what_became_worse_fails_by_more_than_the_tolerance() -> None:
         / better.tokenizers[0].figures["bytes_per_token"].value
     )  # type: ignore[operator]
     for tolerance, expected in ((0, False), (share * 0.9, False), (share * 1.1, True)):
-        gates = older_gates(document, "pairs", only=["bytes_per_token"], tolerances=[f"{tolerance}"])
-        assert [gate.figure for gate in gates if gate.group is None] == ["bytes_per_token"]
-        assert passed(worse, gates[0]) == [expected]
-    assert all(passed(better, *older_gates(saved(worse, "bytes_per_token"), "pairs")))
+        thresholds = older_thresholds(
+            document, "pairs", only=["bytes_per_token"], tolerances=[f"{tolerance}"]
+        )
+        assert [threshold.figure for threshold in thresholds if threshold.group is None] == [
+            "bytes_per_token"
+        ]
+        assert passed(worse, thresholds[0]) == [expected]
+    assert all(passed(better, *older_thresholds(saved(worse, "bytes_per_token"), "pairs")))
 
 
 def test_a_line_tells_what_it_was_and_by_how_much_it_changed() -> None:
-    gate = Gate("bytes_per_token", None, "min", 2.590, was=2.590)
-    assert Finding(gate, "mine", 2.468, passed=False).message == (
+    threshold = Threshold("bytes_per_token", None, "min", 2.590, was=2.590)
+    assert Finding(threshold, "mine", 2.468, passed=False).message == (
         "mine bytes_per_token 2.468 (was 2.590, −4.7 %, limit 2.590)"
     )
-    share = Gate("unk_rate", "de", "max", 0.011, was=0.01)
+    share = Threshold("unk_rate", "de", "max", 0.011, was=0.01)
     assert Finding(share, "mine", 0.02, passed=False).message == (
         "mine de:unk_rate 2.00 % (was 1.00 %, +100.0 %, limit 1.10 %)"
     )
-    nothing = Gate("unk_rate", None, "max", 0.0, was=0.0)
+    nothing = Threshold("unk_rate", None, "max", 0.0, was=0.0)
     assert Finding(nothing, "mine", 0.02, passed=False).message == "mine unk_rate 2.00 % (was 0 %, limit 0 %)"
-    close = Gate("gini", None, "max", 0.1, was=0.1)
+    close = Threshold("gini", None, "max", 0.1, was=0.1)
     assert Finding(close, "mine", 0.1000004, passed=False).message == (
         "mine gini 0.100000400 (was 0.100000000, +0.0004 %, limit 0.100000000)"
     )
@@ -222,8 +235,8 @@ def test_a_line_tells_what_it_was_and_by_how_much_it_changed() -> None:
 def test_what_is_held_can_be_chosen() -> None:
     document = saved(compared(LETTERS, documents=PARALLEL))
 
-    def held(**holding: Sequence[str]) -> set[str]:
-        return {gate.figure for gate in older_gates(document, "letters", **holding)}
+    def held(**policy: Sequence[str]) -> set[str]:
+        return {threshold.figure for threshold in older_thresholds(document, "letters", **policy)}
 
     assert held(only=["gini"]) == {"gini"}
     assert held(only=["gini, premium"]) == {"gini", "premium", "de:premium"}
@@ -239,15 +252,15 @@ def test_what_is_held_can_be_chosen() -> None:
 def test_each_figure_has_its_tolerance() -> None:
     document = saved(compared(LETTERS, documents=PARALLEL))
     tolerances = ["50%", "bytes_per_token=10%", "x:bytes_per_token=0"]
-    gates = older_gates(document, "letters", tolerances=tolerances)
-    found = {gate.figure: gate.limit / gate.was for gate in gates if gate.was}
+    thresholds = older_thresholds(document, "letters", tolerances=tolerances)
+    found = {threshold.figure: threshold.limit / threshold.was for threshold in thresholds if threshold.was}
     assert found["premium"] == pytest.approx(1.5)
     assert found["bytes_per_token"] == found["de:bytes_per_token"] == pytest.approx(0.9)
     assert found["x:bytes_per_token"] == 1
 
 
 @pytest.mark.parametrize(
-    ("holding", "message"),
+    ("policy", "message"),
     [
         ({"only": ["unk_rates"]}, "no metric 'unk_rates'"),
         ({"only": ["average_rank"]}, "holds no figure 'average_rank'"),
@@ -260,22 +273,24 @@ def test_each_figure_has_its_tolerance() -> None:
         ({"tolerances": ["unk_rate=much"]}, "no number"),
     ],
 )
-def test_what_cannot_be_held_is_an_error(holding: dict[str, list[str]], message: str) -> None:
+def test_what_cannot_be_held_is_an_error(policy: dict[str, list[str]], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        older_gates(saved(compared(LETTERS)), "letters", **holding)
+        older_thresholds(saved(compared(LETTERS)), "letters", **policy)
 
 
 def test_a_tokenizer_of_another_name_is_held_to_the_only_one() -> None:
-    assert older_gates(saved(compared(PAIRS)), "new")
+    assert older_thresholds(saved(compared(PAIRS)), "new")
     with pytest.raises(ConfigError, match="no tokenizer 'new'") as error:
-        older_gates(saved(compared(PAIRS, LETTERS)), "new")
+        older_thresholds(saved(compared(PAIRS, LETTERS)), "new")
     assert error.value.hint == "it has pairs, letters"
 
 
-def test_a_figure_that_there_was_not_is_no_gate() -> None:
+def test_a_figure_that_there_was_not_is_no_threshold() -> None:
     document = saved(compared(LETTERS))
     assert document["tokenizers"][0]["metrics"]["indentation_fidelity"]["value"] is None
-    assert "indentation_fidelity" not in {gate.metric for gate in older_gates(document, "letters")}
+    assert "indentation_fidelity" not in {
+        threshold.metric for threshold in older_thresholds(document, "letters")
+    }
 
 
 LETTERS_ONLY = {"name": "letters", "metrics": {}}
@@ -308,15 +323,16 @@ LETTERS_ONLY = {"name": "letters", "metrics": {}}
 )
 def test_another_document_is_an_error(document: Any) -> None:
     with pytest.raises(ConfigError, match="the baseline is"):
-        older_gates(document, "letters")
+        older_thresholds(document, "letters")
 
 
 # --- for other programs -----------------------------------------------------------------------
 
 
 def test_json_tells_every_finding() -> None:
-    found = check_gates(
-        compared(LETTERS), [parse_gate("unk_rate=0", bound="max"), parse_gate("gini=1", bound="max")]
+    found = check_comparison(
+        compared(LETTERS),
+        [parse_threshold("unk_rate=0", bound="max"), parse_threshold("gini=1", bound="max")],
     )
     document = checked_document(Checked(found, "pooled", ("a note",)))
     assert document["schema"] == "tokbench.check/1"
@@ -327,8 +343,9 @@ def test_json_tells_every_finding() -> None:
 
 def test_junit_is_xml_whatever_the_names() -> None:
     odd = Toy("a", name='<&">\x00\u2028é')
-    found = check_gates(
-        compared(odd), [parse_gate("unk_rate=0", bound="max"), parse_gate("x:unk_rate=1", bound="max")]
+    found = check_comparison(
+        compared(odd),
+        [parse_threshold("unk_rate=0", bound="max"), parse_threshold("x:unk_rate=1", bound="max")],
     )
     suite = ET.fromstring(as_junit(found))  # it is our own
     assert suite.attrib["tests"] == "2"

@@ -13,15 +13,15 @@ from tokbench.core.interfaces import no_progress
 from tokbench.corpus import open_corpus
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation import training_process
-from tokbench.evaluation.candidates import train_contestants
-from tokbench.evaluation.holdout import Side, split_corpus
+from tokbench.evaluation.candidates import train_candidates
+from tokbench.evaluation.holdout import Side, hold_out
 from tokbench.evaluation.peak_memory import peak_bytes
 from tokbench.evaluation.training_process import trained_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.evaluation.holdout import Split
+    from tokbench.evaluation.holdout import Holdout
 
 LINES = "".join(
     f"the line {number} of {number * number % 97} words, which go on and on\n" for number in range(3000)
@@ -33,38 +33,38 @@ needs_proc = pytest.mark.skipif(
 
 
 @pytest.fixture
-def split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Split:
+def holdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holdout:
     """Of files that are named as one does, relative to the current folder."""
     monkeypatch.chdir(tmp_path)
     for name in ("parallel/x/de.txt", "parallel/x/en.txt", "code/c/a.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(LINES, encoding="utf-8")
-    return split_corpus(open_corpus("parallel/x/de.txt", "parallel/x/en.txt", "code"), seed=3)
+    return hold_out(open_corpus("parallel/x/de.txt", "parallel/x/en.txt", "code"), seed=3)
 
 
-def apart(split: Split, **config: Any) -> Any:
-    return trained_apart("bpe", split.training, config, sample=None, progress=no_progress)
+def apart(holdout: Holdout, **config: Any) -> Any:
+    return trained_apart("bpe", holdout.training, config, sample=None, progress=no_progress)
 
 
 @needs_proc
-def test_it_is_the_same_tokenizer(split: Split) -> None:
+def test_it_is_the_same_tokenizer(holdout: Holdout) -> None:
     [here], [there] = (
-        train_contestants(split, backends=("bpe",), baselines=(), vocab_size=400, memory=memory).contestants
+        train_candidates(holdout, backends=("bpe",), baselines=(), vocab_size=400, memory=memory).candidates
         for memory in (False, True)
     )
     assert here.training_peak_bytes is None
     assert there.training_peak_bytes is not None
     assert there.tokenizer.info == here.tokenizer.info
     assert there.tokenizer.encode(LINES[:5000]) == here.tokenizer.encode(LINES[:5000])
-    assert there.training_bytes == here.training_bytes == split.training_bytes
+    assert there.training_bytes == here.training_bytes == holdout.training_bytes
 
 
 @needs_proc
-def test_the_peak_is_that_of_the_training_whatever_this_process_did(split: Split) -> None:
+def test_the_peak_is_that_of_the_training_whatever_this_process_did(holdout: Holdout) -> None:
     """Of what it has freed, another training would take its memory, and the high-water mark would not move."""
     peaks = []
     for _ in range(2):
-        found = apart(split, vocab_size=400)
+        found = apart(holdout, vocab_size=400)
         peaks.append(found.peak_bytes)
         ballast = [bytes(1000) for _ in range(100_000)]
         del ballast
@@ -95,7 +95,7 @@ def test_the_peak_is_that_of_the_process_which_trains() -> None:
 
 @needs_proc
 def test_the_peak_of_a_library_is_that_of_its_process(
-    split: Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process in which the library trains takes 200 MB, whatever the text is: it is the larger by far."""
     monkeypatch.syspath_prepend(tmp_path / "first")
@@ -105,18 +105,18 @@ def test_the_peak_of_a_library_is_that_of_its_process(
         encoding="utf-8",
     )
     one = trained_apart(
-        "sentencepiece", split.training, {"vocab_size": 400}, sample=None, progress=no_progress
+        "sentencepiece", holdout.training, {"vocab_size": 400}, sample=None, progress=no_progress
     )
     assert one is not None
     assert 200_000_000 < one.peak_bytes < 400_000_000
 
 
 @needs_proc
-def test_its_errors_are_those_of_the_training(split: Split) -> None:
+def test_its_errors_are_those_of_the_training(holdout: Holdout) -> None:
     with pytest.raises((ConfigError, TrainingError), match="a vocabulary of 3 is too small") as error:
-        apart(split, vocab_size=3)
+        apart(holdout, vocab_size=3)
     with pytest.raises(type(error.value), match="a vocabulary of 3 is too small") as here:
-        train_contestants(split, backends=("bpe",), baselines=(), vocab_size=3)
+        train_candidates(holdout, backends=("bpe",), baselines=(), vocab_size=3)
     assert error.value.hint == here.value.hint
 
 
@@ -126,31 +126,31 @@ def test_its_errors_are_those_of_the_training(split: Split) -> None:
     [("kill -9 $$", "killed"), ("exit 1", None), ("cat > /dev/null; echo text; echo '[1]'", None)],
 )
 def test_a_process_that_ends_otherwise(
-    split: Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, expected: str | None
+    holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, expected: str | None
 ) -> None:
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     if expected is None:
-        assert apart(split, vocab_size=300) is None
+        assert apart(holdout, vocab_size=300) is None
     else:
         with pytest.raises(TrainingError, match=r"killed \(signal 9\)") as error:
-            apart(split, vocab_size=300)
+            apart(holdout, vocab_size=300)
         assert "--no-times" in str(error.value.hint)
 
 
-def test_where_no_peak_can_be_known_it_trains_here(split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_peak_can_be_known_it_trains_here(holdout: Holdout, monkeypatch: pytest.MonkeyPatch) -> None:
     assert trained_apart("bpe", ["text"], {}, sample=None, progress=no_progress) is None
     monkeypatch.setattr(training_process, "peak_bytes", lambda: None)
-    assert apart(split, vocab_size=300) is None
-    [one] = train_contestants(split, backends=("bpe",), baselines=(), vocab_size=300, memory=True).contestants
+    assert apart(holdout, vocab_size=300) is None
+    [one] = train_candidates(holdout, backends=("bpe",), baselines=(), vocab_size=300, memory=True).candidates
     assert one.training_peak_bytes is None
     assert one.tokenizer.info.vocab_size == 300
 
 
-def test_another_process_reads_the_same_text(split: Split) -> None:
-    assert isinstance(split.training, Side)
-    read = Side.of_document(json.loads(json.dumps(split.training.to_json())))
-    assert list(read.documents()) == list(split.training.documents())
+def test_another_process_reads_the_same_text(holdout: Holdout) -> None:
+    assert isinstance(holdout.training, Side)
+    read = Side.of_document(json.loads(json.dumps(holdout.training.to_json())))
+    assert list(read.documents()) == list(holdout.training.documents())
     assert {document.group for document in read.documents()} == {"x", "c"}

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from tokbench.backends.bpe import reference
-from tokbench.metrics.intermediate_tokens import scaffold_entries
+from tokbench.metrics.intermediate_tokens import intermediate_tokens
 
 
 def ids_under(pretokens: Counter[bytes], merges: list[reference.Merge]) -> Counter[int]:
@@ -22,18 +22,18 @@ def ids_under(pretokens: Counter[bytes], merges: list[reference.Merge]) -> Count
 def test_by_hand() -> None:
     """Base entries 0 and 1; the merges make 2 = 0 1 and 3 = 2 0; the text is 0, 3, 3."""
     frequencies, merges = np.array([1, 0, 0, 2]), [(0, 1), (2, 0)]
-    assert scaffold_entries(frequencies, merges).tolist() == [False, False, True, False]
+    assert intermediate_tokens(frequencies, merges).tolist() == [False, False, True, False]
 
 
 def test_without_merges_there_is_none() -> None:
-    assert scaffold_entries(np.array([4, 0]), []).tolist() == [False, False]
+    assert intermediate_tokens(np.array([4, 0]), []).tolist() == [False, False]
 
 
-def test_scaffolding_never_occurs_but_inside_what_does() -> None:
+def test_intermediate_tokens_never_occurs_but_inside_what_does() -> None:
     merges = reference.train(Counter({b"abcd": 9, b"xy": 2}), num_merges=4)
     pairs = [(merge.left, merge.right) for merge in merges]
     found = ids_under(Counter({b"abcd": 1}), merges)
     frequencies = np.array([found[id] for id in range(reference.NUM_BYTES + len(merges))])
     entries = reference.vocabulary(merges)
-    scaffold = {entries[id] for id in np.flatnonzero(scaffold_entries(frequencies, pairs))}
-    assert scaffold == {b"ab", b"cd"}
+    intermediate = {entries[id] for id in np.flatnonzero(intermediate_tokens(frequencies, pairs))}
+    assert intermediate == {b"ab", b"cd"}

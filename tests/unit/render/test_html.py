@@ -81,7 +81,7 @@ def comparison() -> Comparison:
 
 @pytest.fixture(scope="module")
 def samples(comparison: Comparison) -> tuple[Sample, ...]:
-    return draw_samples(Texts(TEXTS), [one.contestant.tokenizer for one in comparison.tokenizers])
+    return draw_samples(Texts(TEXTS), [one.candidate.tokenizer for one in comparison.tokenizers])
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +92,12 @@ def page(comparison: Comparison, samples: tuple[Sample, ...]) -> bytes:
 @pytest.fixture(scope="module")
 def hostile() -> bytes:
     """A page whose every name, group, place and line wants to be more than text."""
-    judged = named(*HOSTILE)
+    evaluated = named(*HOSTILE)
     texts = dict.fromkeys(HOSTILE, "\n".join(line.replace("\n", "") for line in HOSTILE) + "\n")
-    found = compared(judged, texts, parallel=HOSTILE)
+    found = compared(evaluated, texts, parallel=HOSTILE)
     return html_report(
         found,
-        draw_samples(Texts(texts), judged),
+        draw_samples(Texts(texts), evaluated),
         curve=Curve([(1, 2.0, HOSTILE[0]), (2, 3.0, HOSTILE[3])], 2),
     )
 
@@ -227,10 +227,10 @@ def test_rows_are_as_wide_as_their_table(comparison: Comparison) -> None:
         assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
-def test_verdict_and_notes_are_there(comparison: Comparison, page: bytes) -> None:
+def test_summary_and_notes_are_there(comparison: Comparison, page: bytes) -> None:
     found = Page(page)
     items = [item.strip() for item in found.texts["li"]]
-    assert items == list(comparison.verdict)
+    assert items == list(comparison.summary)
     without = html_report(compared(tokenizers(), TEXTS)).decode()
     assert "no premium of languages" in without
     assert "Tokens of each language" not in without
@@ -289,7 +289,7 @@ def test_the_viewer_has_every_token(comparison: Comparison, samples: tuple[Sampl
             tokens = [(look[0], start, stop) for look, start, stop in row if look[0] != UNCOVERED]
             assert tokens == [(token.id, *token.span) for token in sample.segmentations[number].tokens]
         for id, (pieces, times, rank) in document["tokenizers"][number]["entries"].items():
-            assert bytes.fromhex(pieces) == one.contestant.tokenizer.token_bytes(int(id))
+            assert bytes.fromhex(pieces) == one.candidate.tokenizer.token_bytes(int(id))
             assert times == frequencies[int(id)]
             assert rank == 1 + np.count_nonzero(frequencies > times)
 

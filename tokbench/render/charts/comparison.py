@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
     from tokbench.metrics.catalogue import Metric
 
 MOST_GROUPS = 60
@@ -160,7 +160,7 @@ def frequency_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec:
     )
 
 
-def token_lengths(one: Judged) -> NDArray[np.float64]:
+def token_lengths(one: EvaluatedTokenizer) -> NDArray[np.float64]:
     """float64[17], the share of a tokenizer's tokens by their bytes; the last place holds all longer ones."""
     lengths = one.evaluation.vocabulary.lengths
     counts = np.array(length_histogram(one.evaluation.frequencies, lengths, longest=LONGEST_TOKEN))
@@ -201,7 +201,7 @@ def _left_out(comparison: Comparison, groups: Sequence[str]) -> str:
     return f"; {', '.join(names)}: no dot where more than 1 % is unknown" if names else ""
 
 
-def _row(group: str, one: Judged, value: float) -> Spec:
+def _row(group: str, one: EvaluatedTokenizer, value: float) -> Spec:
     return {"group": visible(group), "tokenizer": visible(one.name), "value": value}
 
 
@@ -213,5 +213,5 @@ def _visible(names: Sequence[str]) -> list[str]:
     return [visible(name) for name in names]
 
 
-def _baseline(comparison: Comparison) -> Judged:
+def _baseline(comparison: Comparison) -> EvaluatedTokenizer:
     return next(one for one in comparison.tokenizers if one.name == comparison.baseline)

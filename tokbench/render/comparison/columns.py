@@ -25,7 +25,7 @@ from tokbench.render.glyphs import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
     from tokbench.metrics.catalogue import Metric
 
 HEADLINES = (
@@ -90,8 +90,8 @@ def comparison_columns(
         metrics: by default those that matter most.
         times: whether to tell what opening, training and encoding took.
     """
-    judged = comparison.tokenizers
-    sizes = [one.contestant.tokenizer.info.vocab_size for one in judged]
+    evaluated = comparison.tokenizers
+    sizes = [one.candidate.tokenizer.info.vocab_size for one in evaluated]
     yield FigureColumn(
         "entries",
         tuple(f"{size:,}" for size in sizes),
@@ -100,20 +100,22 @@ def comparison_columns(
     )
     for number, metric in enumerate(chosen_or_headlines(metrics)):
         # Of several the differences have one: those of the figures say little of which is better.
-        yield _metric_column(judged, metric, with_intervals=number == 0 and len(judged) == 1)
-        if number == 0 and len(judged) > 1:
+        yield _metric_column(evaluated, metric, with_intervals=number == 0 and len(evaluated) == 1)
+        if number == 0 and len(evaluated) > 1:
             yield _difference_column(comparison, metric)
-        if metric.name == _COMPRESSION and len(judged) > 1:
+        if metric.name == _COMPRESSION and len(evaluated) > 1:
             yield _relative_column(comparison)
-    for cost in cost_columns([one.cost for one in judged]):
+    for cost in cost_columns([one.cost for one in evaluated]):
         yield FigureColumn(cost.title, cost.cells, cost.values, meaning=cost.meaning, first="ascending")
     if times:
-        yield from _time_columns(judged)
+        yield from _time_columns(evaluated)
 
 
-def _metric_column(judged: Sequence[Judged], metric: Metric, *, with_intervals: bool) -> FigureColumn:
-    figures = [one.figures[metric.name] for one in judged]
-    best = best_of(judged, metric)
+def _metric_column(
+    evaluated: Sequence[EvaluatedTokenizer], metric: Metric, *, with_intervals: bool
+) -> FigureColumn:
+    figures = [one.figures[metric.name] for one in evaluated]
+    best = best_of(evaluated, metric)
     better = {"higher": "; more is better", "lower": "; less is better"}.get(metric.direction, "")
     return FigureColumn(
         metric.title,
@@ -124,7 +126,7 @@ def _metric_column(judged: Sequence[Judged], metric: Metric, *, with_intervals: 
         tuple(figure.value for figure in figures),
         meaning=f"{metric.name}: {metric.meaning}{better}",
         first="ascending" if metric.direction == "lower" else "descending",
-        best=None if best is None else [one.name for one in judged].index(best),
+        best=None if best is None else [one.name for one in evaluated].index(best),
         metric=metric,
     )
 
@@ -146,17 +148,17 @@ def _difference_column(comparison: Comparison, metric: Metric) -> FigureColumn:
 
 
 def _relative_column(comparison: Comparison) -> FigureColumn:
-    judged, baseline = comparison.tokenizers, comparison.baseline
+    evaluated, baseline = comparison.tokenizers, comparison.baseline
     return FigureColumn(
         "tokens",
-        tuple(_NONE if one.name == baseline else shown_relative(one) for one in judged),
-        tuple(one.relative_tokens for one in judged),
+        tuple(_NONE if one.name == baseline else shown_relative(one) for one in evaluated),
+        tuple(one.relative_tokens for one in evaluated),
         meaning=f"relative_tokens: tokens of all text over those of {visible(baseline)}",
         first="ascending",
     )
 
 
-def _time_columns(judged: Sequence[Judged]) -> Iterator[FigureColumn]:
+def _time_columns(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[FigureColumn]:
     """Those of the times that are known of some tokenizer."""
 
     def column(
@@ -170,29 +172,29 @@ def _time_columns(judged: Sequence[Judged]) -> Iterator[FigureColumn]:
             cells = tuple(_NONE if value is None else shown_as(value) for value in values)
             yield FigureColumn(title, cells, tuple(values), meaning=meaning, first=first)
 
-    contestants = [one.contestant for one in judged]
+    candidates = [one.candidate for one in evaluated]
     yield from column(
         "loading",
         "milliseconds to open it",
-        [one.loading_seconds for one in judged],
+        [one.loading_seconds for one in evaluated],
         lambda value: f"{value * 1e3:,.0f} ms",
     )
     yield from column(
         "training",
         "seconds to train",
-        [one.training_seconds for one in contestants],
+        [one.training_seconds for one in candidates],
         lambda value: f"{value:.1f} s",
     )
     yield from column(
         PEAK,
         "memory of a process that only trains",
-        [one.training_peak_bytes for one in contestants],
+        [one.training_peak_bytes for one in candidates],
         lambda value: f"{value / 1e6:,.0f} MB",
     )
     yield from column(
         "MB/s",
         "text encoded on one thread, median of several runs",
-        [None if one.throughput is None else one.throughput.median for one in judged],
+        [None if one.throughput is None else one.throughput.median for one in evaluated],
         lambda value: f"{value:.1f}",
         "descending",
     )
@@ -200,8 +202,8 @@ def _time_columns(judged: Sequence[Judged]) -> Iterator[FigureColumn]:
 
 def fairness_columns(comparison: Comparison) -> Iterator[FigureColumn]:
     """The largest premium and the Gini coefficient; nothing where no lines are aligned."""
-    judged = comparison.tokenizers
-    found = [one.fairness for one in judged]
+    evaluated = comparison.tokenizers
+    found = [one.fairness for one in evaluated]
     if any(one is None for one in found):
         return
     worst = [None if one is None else one.worst_language for one in found]
@@ -209,7 +211,7 @@ def fairness_columns(comparison: Comparison) -> Iterator[FigureColumn]:
         "max premium",
         tuple(
             _NONE if language is None else f"{shown_premium(one, language)} ({language})"
-            for one, language in zip(judged, worst, strict=True)
+            for one, language in zip(evaluated, worst, strict=True)
         ),
         tuple(None if one is None else one.max_premium for one in found),
         meaning="max_premium: the tokens of the dearest language over those of the reference",
@@ -217,7 +219,7 @@ def fairness_columns(comparison: Comparison) -> Iterator[FigureColumn]:
     )
     yield FigureColumn(
         "Gini",
-        tuple(shown_gini(one) for one in judged),
+        tuple(shown_gini(one) for one in evaluated),
         tuple(None if one is None else one.gini for one in found),
         meaning="gini: how unequal the languages are",
         first="ascending",

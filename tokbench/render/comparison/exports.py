@@ -24,7 +24,7 @@ from tokbench.render.comparison.terminal import notes_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
     from tokbench.metrics.catalogue import Metric
     from tokbench.render.cells import Table
 
@@ -100,7 +100,7 @@ def csv_rows(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> Ite
         yield from _csv_costs(one)
 
 
-def _csv_costs(one: Judged) -> Iterator[list[object]]:
+def _csv_costs(one: EvaluatedTokenizer) -> Iterator[list[object]]:
     """What is known of its costs: of all text, then of each group."""
     for column in cost_columns([one.cost]):
         yield [one.name, "", column.name, *_csv_figure(Figure(column.values[0]))]
@@ -109,7 +109,7 @@ def _csv_costs(one: Judged) -> Iterator[list[object]]:
             yield [one.name, group, column.name, *_csv_figure(Figure(column.values[0]))]
 
 
-def _csv_fairness(one: Judged) -> Iterator[list[object]]:
+def _csv_fairness(one: EvaluatedTokenizer) -> Iterator[list[object]]:
     """Premiums and the Gini coefficient: figures without a difference."""
     if one.fairness is None:
         return
@@ -159,7 +159,7 @@ def _notes(comparison: Comparison, metrics: Sequence[Metric] | None) -> Iterator
     yield from legend_lines(comparison, columns, mark=BEST)
     if comparison.fairness_gap is not None and len(comparison.tokenizers[0].groups) > 1:
         yield f"no premium of languages: {comparison.fairness_gap}"
-    yield from (*comparison.verdict, *comparison.mix_verdict)
+    yield from (*comparison.summary, *comparison.mix_summary)
     yield from notes_of(comparison)
 
 

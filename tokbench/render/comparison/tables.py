@@ -73,14 +73,14 @@ def tokenizers_table(comparison: Comparison, columns: Sequence[FigureColumn], *,
 
 def groups_table(comparison: Comparison, metric: Metric) -> Table:
     """A row for each group: its size, and a metric of each tokenizer."""
-    judged = comparison.tokenizers
-    sizes = judged[0].evaluation.groups
+    evaluated = comparison.tokenizers
+    sizes = evaluated[0].evaluation.groups
     return Table(
         caption=f"{metric.title} by group",
         columns=(
             Column("group", first="ascending"),
             Column("bytes", "UTF-8 bytes of its text"),
-            *(Column(visible(one.name), first=_first(metric)) for one in judged),
+            *(Column(visible(one.name), first=_first(metric)) for one in evaluated),
         ),
         rows=tuple(
             (
@@ -88,10 +88,10 @@ def groups_table(comparison: Comparison, metric: Metric) -> Table:
                 count_cell(sizes[group]["bytes"]),
                 *(
                     Cell(shown_figure(figure, metric), figure.value)
-                    for figure in (one.groups[group][metric.name] for one in judged)
+                    for figure in (one.groups[group][metric.name] for one in evaluated)
                 ),
             )
-            for group in judged[0].groups
+            for group in evaluated[0].groups
         ),
     )
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.evaluation.comparison import Comparison, Judged, Setting
+    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer, TrainingSetup
     from tokbench.metrics.catalogue import Metric
     from tokbench.render.comparison.columns import FigureColumn
 
@@ -41,7 +41,7 @@ _PEAK_MEANS = (
 def render_comparison(
     comparison: Comparison, *, metrics: Sequence[Metric] | None = None, console: Console
 ) -> None:
-    """The figures of all tokenizers, the groups, and the verdict.
+    """The figures of all tokenizers, the groups, and the summary.
 
     Args:
         comparison: what was found.
@@ -49,8 +49,8 @@ def render_comparison(
         console: as wide as the terminal; columns that do not fit go into a table below.
     """
     columns = list(comparison_columns(comparison, metrics=metrics, times=metrics is None))
-    if comparison.setting is not None:
-        console.print(Text(_setting(comparison.setting), style="dim"))
+    if comparison.training_setup is not None:
+        console.print(Text(_training_setup(comparison.training_setup), style="dim"))
     names = [Text(visible(one.name), style="bold") for one in comparison.tokenizers]
     print_panes("", names, [_column(column) for column in columns], console=console)
     _print_lines(_legend(comparison, columns), console=console, style="dim")
@@ -62,7 +62,7 @@ def render_comparison(
         console.print(Text(mix_title(comparison)))
         print_panes("", names, mixed, console=console)
     console.print()
-    _print_lines((*comparison.verdict, *comparison.mix_verdict), console=console)
+    _print_lines((*comparison.summary, *comparison.mix_summary), console=console)
     _print_lines(notes_of(comparison), console=console, style="yellow")
 
 
@@ -92,16 +92,16 @@ def _legend(comparison: Comparison, columns: Sequence[FigureColumn]) -> Iterator
 
 
 def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -> None:
-    judged = comparison.tokenizers
-    if len(judged[0].groups) < 2:
+    evaluated = comparison.tokenizers
+    if len(evaluated[0].groups) < 2:
         return
-    premiums = [one.fairness for one in judged]
+    premiums = [one.fairness for one in evaluated]
     if all(found is not None for found in premiums):
         _print_premiums(comparison, console=console)
     elif comparison.fairness_gap:
         console.print(Text(f"no premium of languages: {comparison.fairness_gap}", style="dim"))
     languages = {group for found in premiums if found is not None for group in found.premiums}
-    groups = [group for group in judged[0].groups if group not in languages]
+    groups = [group for group in evaluated[0].groups if group not in languages]
     if groups:
         _print_values(comparison, metric, groups, console=console)
 
@@ -148,28 +148,28 @@ def _bars(values: Sequence[float | None]) -> Column:
     return Column("", cells, justify="left")
 
 
-def _premium(one: Judged, language: str) -> Text:
+def _premium(one: EvaluatedTokenizer, language: str) -> Text:
     premium = shown_premium(one, language)
     return Text(premium, style="dim" if LOSSY in premium else "")
 
 
-def _baseline(comparison: Comparison) -> Judged:
+def _baseline(comparison: Comparison) -> EvaluatedTokenizer:
     return next(one for one in comparison.tokenizers if one.name == comparison.baseline)
 
 
 # --- words ----------------------------------------------------------------------------------------
 
 
-def _setting(setting: Setting) -> str:
+def _training_setup(training_setup: TrainingSetup) -> str:
     return (
-        f"trained on {setting.training_bytes:,} bytes ({setting.num_training:,} {setting.unit}), "
-        f"{setting.vocab_size:,} entries each; judged on what was held out{_shares(setting)}"
+        f"trained on {training_setup.training_bytes:,} bytes ({training_setup.num_training:,} {training_setup.unit}), "
+        f"{training_setup.vocab_size:,} entries each; evaluated on what was held out{_shares(training_setup)}"
     )
 
 
-def _shares(setting: Setting) -> str:
+def _shares(training_setup: TrainingSetup) -> str:
     """How much of each group was held out: the least and the most, where anything was."""
-    held = sorted(share for share in setting.shares.values() if share)
+    held = sorted(share for share in training_setup.shares.values() if share)
     if not held:
         return ""
     least, most = f"{held[0] * 100:.1f}", f"{held[-1] * 100:.1f}"
@@ -179,12 +179,12 @@ def _shares(setting: Setting) -> str:
 def notes_of(comparison: Comparison) -> Iterator[str]:
     """What the reader of the figures has to know."""
     yield from comparison.provenance.warnings
-    if comparison.setting is not None:
-        yield from gaps_of(comparison.setting.shares)
-        for reason in comparison.setting.left_out.values():
+    if comparison.training_setup is not None:
+        yield from gaps_of(comparison.training_setup.shares)
+        for reason in comparison.training_setup.left_out.values():
             yield f"left out: {reason}"
     for one in comparison.tokenizers:
-        for note in one.contestant.notes:
+        for note in one.candidate.notes:
             yield f"note: {one.name} {note}"
 
 

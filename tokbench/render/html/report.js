@@ -156,7 +156,7 @@
     const [bytes, times, rank] = token.entry;
     const often = times
       ? `rank ${rank.toLocaleString("en")} by frequency (${times.toLocaleString("en")} in the text)`
-      : "not in the text that was judged";
+      : "not in the text that was evaluated";
     const known = [`id ${token.id}`, `bytes ${bytes || "none"}`, often];
     if (token.kind in KINDS) known.push(KINDS[token.kind]);
     known.push(token.absent ? "covers no text" : place);

@@ -73,7 +73,7 @@ class Curve:
         knee: where the curve bends, or None.
         recommended: the size that is recommended, or None.
         title: of the page; empty leaves it to the comparison.
-        subtitle: what was trained, and on what it was judged.
+        subtitle: what was trained, and on what it was evaluated.
         sentences: what it comes to.
         legend: what figures and marks mean.
         tables: the sizes, and the groups at some of them.
@@ -189,14 +189,14 @@ def html_report(
 def _heading(comparison: Comparison, curve: Curve | None) -> str:
     if curve is not None and curve.title:
         return curve.title
-    return "Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer judged"
+    return "Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer evaluated"
 
 
 def _gaps(comparison: Comparison, curve: Curve | None) -> list[str]:
     """What is held out of some groups that is no tenth, where the sentences of a sweep do not tell."""
-    if comparison.setting is None or (curve is not None and curve.sentences):
+    if comparison.training_setup is None or (curve is not None and curve.sentences):
         return []
-    return list(gaps_of(comparison.setting.shares))
+    return list(gaps_of(comparison.training_setup.shares))
 
 
 def _part(name: str) -> str:

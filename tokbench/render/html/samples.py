@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.core.tokens import Segmentation, Span, Token
-    from tokbench.evaluation.comparison import Comparison, Judged
+    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
     from tokbench.evaluation.samples import Sample
     from tokbench.render.glyphs import Glyph
 
@@ -96,8 +96,8 @@ def _label(text: str) -> str:
 class _Viewer:
     """One tokenizer: what its tokens look like, gathered while the samples go by."""
 
-    def __init__(self, judged: Judged) -> None:
-        self._judged = judged
+    def __init__(self, evaluated: EvaluatedTokenizer) -> None:
+        self._evaluated = evaluated
         self._looks: dict[Look, int] = {}
         self._pieces: dict[int, bytes] = {}
 
@@ -110,11 +110,11 @@ class _Viewer:
         return row
 
     def to_json(self) -> dict[str, Any]:
-        info, frequencies = self._judged.contestant.tokenizer.info, self._judged.evaluation.frequencies
+        info, frequencies = self._evaluated.candidate.tokenizer.info, self._evaluated.evaluation.frequencies
         ids = sorted(self._pieces)
         ranks = _ranks(frequencies, ids)
         return {
-            "name": visible(self._judged.name),
+            "name": visible(self._evaluated.name),
             "about": visible(f"{info.backend}, {info.vocab_size:,} entries"),
             "is_baseline": info.backend in BASELINES,
             "entries": {

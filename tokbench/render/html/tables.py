@@ -52,7 +52,7 @@ def provenance_table(comparison: Comparison) -> Table:
         rows=tuple(
             (
                 name_cell(one.name),
-                name_cell(one.contestant.tokenizer.info.backend),
+                name_cell(one.candidate.tokenizer.info.backend),
                 name_cell(found.versions[one.name]),
                 name_cell(found.vocabularies[one.name]),
             )

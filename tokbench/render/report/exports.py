@@ -91,13 +91,13 @@ def _notes(report: Report, metrics: Sequence[Metric] | None) -> Iterator[str]:
     yield heading_of(report)
     if report.comparison.interval_gap is not None:
         yield report.comparison.interval_gap
-    if len(report.judged.groups) > 1:
+    if len(report.evaluated.groups) > 1:
         yield names_of([metric_named(name) for name in GROUP_FIGURES] if metrics is None else metrics)
         yield premiums_of(report)
     model = model_of(report.cost.model)
     if model is not None:
         yield model
-    yield from report.comparison.verdict
+    yield from report.comparison.summary
     yield from notes_of(report.comparison)
 
 
@@ -109,12 +109,12 @@ def report_csv(report: Report, *, metrics: Sequence[Metric] | None = None) -> by
     writer.writerows(csv_rows(report.comparison, metrics=metrics))
     empty = [None] * (len(CSV_COLUMNS) - 4)
     for group, name, value in _depth(report):
-        writer.writerow([report.judged.name, group, name, value, *empty])
+        writer.writerow([report.evaluated.name, group, name, value, *empty])
     return text.getvalue().encode()
 
 
 def _depth(report: Report) -> Iterator[tuple[str, str, float | None]]:
-    """What it is of, what it is, and the value: for spending the kind, for words the word and so on."""
+    """What it is of, what it is, and the value: for vocabulary usage the kind, for words the word and so on."""
     yield from _vocabulary(report)
     yield from _text(report)
     cost = report.cost
@@ -124,13 +124,13 @@ def _depth(report: Report) -> Iterator[tuple[str, str, float | None]]:
 
 
 def _vocabulary(report: Report) -> Iterator[tuple[str, str, float | None]]:
-    for spent in report.spending:
-        yield spent.kind, "spending.entries", spent.entries
-        yield spent.kind, "spending.used", spent.used
-        yield spent.kind, "spending.tokens", spent.tokens
+    for spent in report.vocabulary_usage:
+        yield spent.kind, "vocabulary_usage.entries", spent.entries
+        yield spent.kind, "vocabulary_usage.used", spent.used
+        yield spent.kind, "vocabulary_usage.tokens", spent.tokens
     yield "", "entries.unused", report.unused
-    if report.scaffold is not None:
-        yield "", "entries.scaffold", report.scaffold
+    if report.intermediate_tokens is not None:
+        yield "", "intermediate_tokens", report.intermediate_tokens
     for place, frequency in enumerate(report.deciles or ()):
         yield str(place), "entries.decile", frequency
     for label, uses in (("most_used", report.most_used), ("least_used", report.least_used)):
@@ -139,7 +139,7 @@ def _vocabulary(report: Report) -> Iterator[tuple[str, str, float | None]]:
 
 
 def _text(report: Report) -> Iterator[tuple[str, str, float | None]]:
-    for group, words in report.judged.evaluation.worst_words.items():
+    for group, words in report.evaluated.evaluation.worst_words.items():
         for word, tokens, _ in words:
             yield f"{group}: {spelled_text(word)}", "words.tokens", tokens
     for length, count in enumerate(report.lengths):
@@ -148,7 +148,7 @@ def _text(report: Report) -> Iterator[tuple[str, str, float | None]]:
     for one in report.numbers:
         yield one.label, "numbers.numbers", one.numbers
         yield one.label, "numbers.tokens", one.tokens
-    for failure in report.judged.evaluation.failures:
+    for failure in report.evaluated.evaluation.failures:
         yield failure.source, "failures.byte", failure.offset
     for rewriting in report.robustness:
         yield rewriting.rewriting, "robustness.lines", rewriting.lines
@@ -169,7 +169,7 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
     """
     compared = comparison_document(report.comparison, metrics=metrics)
     return {
-        **{key: value for key, value in compared.items() if key not in ("baseline", "tokenizers", "verdict")},
+        **{key: value for key, value in compared.items() if key not in ("baseline", "tokenizers", "summary")},
         "schema": "tokbench.report/1",
         "tokenizer": compared["tokenizers"][0],
         "most_used": [_use(use) for use in report.most_used],
@@ -177,11 +177,11 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
         "unused": report.unused,
         "deciles": report.deciles,
         "lengths": report.lengths,
-        "spending": [
+        "vocabulary_usage": [
             {"kind": one.kind, "entries": one.entries, "used": one.used, "tokens": one.tokens}
-            for one in report.spending
+            for one in report.vocabulary_usage
         ],
-        "scaffold": report.scaffold,
+        "intermediate_tokens": report.intermediate_tokens,
         "numbers": [
             {
                 "digits": one.digits,
@@ -196,7 +196,7 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
                 {"word": word.decode(errors="replace"), "tokens": tokens, "occurrences": count}
                 for word, tokens, count in words
             ]
-            for group, words in report.judged.evaluation.worst_words.items()
+            for group, words in report.evaluated.evaluation.worst_words.items()
         },
         "robustness": [
             {

@@ -33,28 +33,28 @@ WORDS_SHOWN = 3
 
 def heading_of(report: Report) -> str:
     """The tokenizer, what runs it, and the text."""
-    info, comparison = report.judged.contestant.tokenizer.info, report.comparison
+    info, comparison = report.evaluated.candidate.tokenizer.info, report.comparison
     return (
-        f"{visible(report.judged.name)}: {info.backend}, {info.vocab_size:,} entries, runs on {info.kernel}; "
+        f"{visible(report.evaluated.name)}: {info.backend}, {info.vocab_size:,} entries, runs on {info.kernel}; "
         f"{counted(comparison.documents, 'document')}, {comparison.num_bytes:,} bytes"
     )
 
 
 def premiums_of(report: Report) -> str:
     """How evenly languages are served, or why that is not known."""
-    fairness = report.judged.fairness
+    fairness = report.evaluated.fairness
     if fairness is None:
         return f"no premium of languages: {report.comparison.fairness_gap}"
     return (
         f"dearest: {fairness.worst_language}, {fairness.max_premium or 0:.2f} times {fairness.reference} "
-        f"on {fairness.complete_lines:,} aligned lines; Gini {shown_gini(report.judged)}"
+        f"on {fairness.complete_lines:,} aligned lines; Gini {shown_gini(report.evaluated)}"
     )
 
 
 def report_tables(report: Report, *, metrics: Sequence[Metric] | None = None) -> Iterator[Table]:
     """Every section that has something to say: figures and groups, then `depth_tables`."""
     yield _figures(report, list(METRICS.values()) if metrics is None else metrics)
-    if len(report.judged.groups) > 1:
+    if len(report.evaluated.groups) > 1:
         yield _groups(report, [metric_named(name) for name in GROUP_FIGURES] if metrics is None else metrics)
     yield from depth_tables(report)
 
@@ -76,7 +76,7 @@ def depth_tables(report: Report) -> Iterator[Table]:
 
 
 def _figures(report: Report, metrics: Sequence[Metric]) -> Table:
-    figures = report.judged.figures
+    figures = report.evaluated.figures
     return Table(
         caption="Figures on all text",
         columns=(
@@ -99,12 +99,12 @@ def _figures(report: Report, metrics: Sequence[Metric]) -> Table:
 
 
 def _groups(report: Report, metrics: Sequence[Metric]) -> Table:
-    judged, fairness = report.judged, report.judged.fairness
+    evaluated, fairness = report.evaluated, report.evaluated.fairness
     aligned = set() if fairness is None else set(fairness.premiums)
     headline = METRICS["bytes_per_token"]
     groups = (
-        *in_order(judged, aligned, headline),
-        *in_order(judged, set(judged.groups) - aligned, headline),
+        *in_order(evaluated, aligned, headline),
+        *in_order(evaluated, set(evaluated.groups) - aligned, headline),
     )
     premiums = {} if fairness is None else fairness.premiums
     over = (
@@ -122,11 +122,11 @@ def _groups(report: Report, metrics: Sequence[Metric]) -> Table:
         rows=tuple(
             (
                 name_cell(group),
-                *(Cell(shown_premium(judged, group), premiums.get(group)) for _ in over),
+                *(Cell(shown_premium(evaluated, group), premiums.get(group)) for _ in over),
                 *(
                     Cell(shown(value, metric), value)
                     for metric in metrics
-                    for value in (judged.groups[group][metric.name].value,)
+                    for value in (evaluated.groups[group][metric.name].value,)
                 ),
             )
             for group in groups
@@ -140,7 +140,7 @@ def _words(report: Report) -> Table:
         columns=(Column("group", first="ascending"), Column("word"), Column("tokens"), Column("occurrences")),
         rows=tuple(
             (name_cell(group), name_cell(spelled_text(word)), count_cell(tokens), count_cell(occurrences))
-            for group, words in report.judged.evaluation.worst_words.items()
+            for group, words in report.evaluated.evaluation.worst_words.items()
             for word, tokens, occurrences in words[:WORDS_SHOWN]
         ),
     )
@@ -152,7 +152,7 @@ def _spending(report: Report) -> Table:
         columns=(Column("kind", first="ascending"), Column("entries"), Column("used"), Column("tokens")),
         rows=tuple(
             (name_cell(one.kind), count_cell(one.entries), count_cell(one.used), count_cell(one.tokens))
-            for one in report.spending
+            for one in report.vocabulary_usage
         ),
     )
 
@@ -163,9 +163,12 @@ def _use(report: Report) -> Table:
         ("most used", _uses(report.most_used)),
         ("least used", _uses(report.least_used)),
     ]
-    if report.scaffold is not None:
+    if report.intermediate_tokens is not None:
         rows.append(
-            ("scaffolding", f"{report.scaffold:,} entries occur only inside larger ones on this text")
+            (
+                "intermediate",
+                f"{report.intermediate_tokens:,} entries occur only inside larger ones on this text",
+            )
         )
     if report.deciles is not None:
         rows.append(("deciles", "  ".join(f"{frequency:,}" for frequency in report.deciles)))
@@ -226,7 +229,7 @@ def _failures(report: Report) -> Table:
                     for text in (one.expected, one.found)
                 ),
             )
-            for one in report.judged.evaluation.failures
+            for one in report.evaluated.evaluation.failures
         ),
     )
 

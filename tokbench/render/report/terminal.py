@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.evaluation.comparison import Judged
+    from tokbench.evaluation.comparison import EvaluatedTokenizer
     from tokbench.evaluation.report import Report, Use
     from tokbench.metrics.catalogue import Metric
 
@@ -46,19 +46,19 @@ def render_reports(
 
 def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, console: Console) -> None:
     """All sections, those without anything to say left out; of the figures, those of `metrics` alone."""
-    judged, comparison = report.judged, report.comparison
+    evaluated, comparison = report.evaluated, report.comparison
     console.print(Text(heading_of(report), style="bold"))
     for warning in comparison.provenance.warnings:
         console.print(Text(visible(warning), style="yellow"))
     if comparison.interval_gap is not None:
         console.print(Text(comparison.interval_gap, style="dim"))
-    _figures(judged, metrics=METRICS.values() if metrics is None else metrics, console=console)
+    _figures(evaluated, metrics=METRICS.values() if metrics is None else metrics, console=console)
     _groups(report, metrics=metrics or [metric_named(name) for name in GROUP_FIGURES], console=console)
-    _words(judged, console=console)
+    _words(evaluated, console=console)
     _vocabulary(report, console=console)
     _lengths(report, console=console)
     _numbers(report, console=console)
-    _failures(judged, console=console)
+    _failures(evaluated, console=console)
     _robustness(report, console=console)
     _cost(report, console=console)
 
@@ -68,20 +68,20 @@ def _title(text: str, *, console: Console) -> None:
     console.print(Text(text, style="bold underline"))
 
 
-def _figures(judged: Judged, *, metrics: Iterable[Metric], console: Console) -> None:
+def _figures(evaluated: EvaluatedTokenizer, *, metrics: Iterable[Metric], console: Console) -> None:
     chosen = tuple(metrics)
     for theme, title in _THEMES.items():
         rows = [
             metric
             for metric in chosen
-            if metric.theme == theme and judged.figures[metric.name].value is not None
+            if metric.theme == theme and evaluated.figures[metric.name].value is not None
         ]
         if not rows:
             continue
         _title(title, console=console)
         table = grid("label", "label", "label", "text")
         for metric in rows:
-            figure = judged.figures[metric.name]
+            figure = evaluated.figures[metric.name]
             table.add_row(
                 Text(metric.title),
                 Text(shown(figure.value, metric), justify="right"),
@@ -92,34 +92,34 @@ def _figures(judged: Judged, *, metrics: Iterable[Metric], console: Console) -> 
 
 
 def _groups(report: Report, *, metrics: Sequence[Metric], console: Console) -> None:
-    judged = report.judged
-    fairness = judged.fairness
-    if len(judged.groups) < 2:
+    evaluated = report.evaluated
+    fairness = evaluated.fairness
+    if len(evaluated.groups) < 2:
         return
     _title("Groups", console=console)
     aligned = set() if fairness is None else set(fairness.premiums)
     headline = METRICS["bytes_per_token"]
     groups = [
-        *in_order(judged, aligned, headline),
-        *in_order(judged, set(judged.groups) - aligned, headline),
+        *in_order(evaluated, aligned, headline),
+        *in_order(evaluated, set(evaluated.groups) - aligned, headline),
     ]
     columns = [
         Column(
             metric.title,
-            tuple(Text(shown(judged.groups[group][metric.name].value, metric)) for group in groups),
+            tuple(Text(shown(evaluated.groups[group][metric.name].value, metric)) for group in groups),
         )
         for metric in metrics
     ]
     if fairness is not None:
-        cells = tuple(Text(shown_premium(judged, group)) for group in groups)
+        cells = tuple(Text(shown_premium(evaluated, group)) for group in groups)
         columns.insert(0, Column(f"over {visible(fairness.reference)}", cells))
     print_panes("", [Text(visible(group)) for group in groups], columns, console=console)
     console.print(Text(names_of(metrics), style="dim"))
     console.print(Text(premiums_of(report)), style=None if fairness is not None else "dim")
 
 
-def _words(judged: Judged, *, console: Console) -> None:
-    found = {group: words for group, words in judged.evaluation.worst_words.items() if words}
+def _words(evaluated: EvaluatedTokenizer, *, console: Console) -> None:
+    found = {group: words for group, words in evaluated.evaluation.worst_words.items() if words}
     if not found:
         return
     _title("Words that fall apart", console=console)
@@ -136,8 +136,8 @@ def _words(judged: Judged, *, console: Console) -> None:
 def _vocabulary(report: Report, *, console: Console) -> None:
     _title("What the vocabulary is spent on", console=console)
     table = plain_table("", ("entries", "right"), ("used", "right"), ("tokens", "right"), "")
-    most = max((one.entries for one in report.spending), default=0)
-    for one in report.spending:
+    most = max((one.entries for one in report.vocabulary_usage), default=0)
+    for one in report.vocabulary_usage:
         table.add_row(
             Text(one.kind),
             f"{one.entries:,}",
@@ -150,10 +150,10 @@ def _vocabulary(report: Report, *, console: Console) -> None:
     lines.add_row(Text("most used", style="dim"), _uses(report.most_used))
     lines.add_row(Text("least used", style="dim"), _uses(report.least_used))
     lines.add_row(Text("unused", style="dim"), Text(f"{report.unused:,} entries that text can reach"))
-    if report.scaffold is not None:
+    if report.intermediate_tokens is not None:
         lines.add_row(
-            Text("scaffolding", style="dim"),
-            Text(f"{report.scaffold:,} entries occur only inside larger ones on this text"),
+            Text("intermediate", style="dim"),
+            Text(f"{report.intermediate_tokens:,} entries occur only inside larger ones on this text"),
         )
     if report.deciles is not None:
         lines.add_row(
@@ -194,11 +194,11 @@ def _numbers(report: Report, *, console: Console) -> None:
     print_table(table, console=console)
 
 
-def _failures(judged: Judged, *, console: Console) -> None:
-    if not judged.evaluation.failures:
+def _failures(evaluated: EvaluatedTokenizer, *, console: Console) -> None:
+    if not evaluated.evaluation.failures:
         return
     _title("Documents that do not decode to themselves, the first ones", console=console)
-    for failure in judged.evaluation.failures:
+    for failure in evaluated.evaluation.failures:
         console.print(Text(f"{visible(failure.source)}, byte {failure.offset:,}", style="yellow"))
         table = grid("label", "text")
         for label, text in (("text", failure.expected), ("decoded", failure.found)):

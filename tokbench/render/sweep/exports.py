@@ -79,7 +79,7 @@ def sweep_document(sweep: Sweep) -> dict[str, Any]:
         "missing": list(sweep.missing),
         "interval_gap": sweep.interval_gap,
         "group_interval_gaps": dict(sweep.group_interval_gaps),
-        "mix": None if sweep.mix is None else mix_document(sweep.mix, sweep.mix_verdict),
+        "mix": None if sweep.mix is None else mix_document(sweep.mix, sweep.mix_summary),
     }
 
 

@@ -43,11 +43,11 @@ class SweepColumn:
 
 
 def subtitle_of(sweep: Sweep) -> str:
-    """What was trained, and on what it was judged."""
+    """What was trained, and on what it was evaluated."""
     runs = "one training" if sweep.trainings == 1 else f"{sweep.trainings} trainings"
     return (
         f"{sweep.backend}: {runs} on {sweep.training_bytes:,} bytes, "
-        f"judged on {sweep.num_bytes:,} held-out bytes in {sweep.parts}"
+        f"evaluated on {sweep.num_bytes:,} held-out bytes in {sweep.parts}"
     )
 
 
@@ -221,7 +221,7 @@ def sizes_by_group(sweep: Sweep) -> Table | None:
 def sentences_of(sweep: Sweep) -> Iterator[str]:
     """What the sweep comes to."""
     yield f"recommended: {recommendation_of(sweep)}"
-    yield from sweep.mix_verdict
+    yield from sweep.mix_summary
     yield from problems_of(sweep)
 
 

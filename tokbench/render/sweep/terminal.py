@@ -56,7 +56,7 @@ def render_sweep(sweep: Sweep, *, console: Console) -> None:
     _print_groups(sweep, console=console)
     console.print()
     console.print(Text.assemble(("recommended: ", "bold"), recommendation_of(sweep)))
-    for sentence in sweep.mix_verdict:
+    for sentence in sweep.mix_summary:
         console.print(Text(visible(sentence)))
     for problem in problems_of(sweep):
         console.print(Text(problem, style="yellow"))
