@@ -226,3 +226,17 @@ def test_a_line_of_100_mb(process, trained, tmp_path):
         process("train", "line.txt", "--vocab-size", "500", "--json").good().json["bytes"]
         == data["total"]["bytes"]
     )
+
+
+def test_tables_for_documents(run, trained, files):
+    asked = ["count", "-t", trained, "a.txt", "b.txt"]
+    data = run(*asked, "--json").good().json
+    head, rule, first, second, total, _, note = run(*asked, "--markdown").good().lines
+    assert head == "| text | tokens | bytes | characters | bytes/token |"
+    assert rule == "| --- | ---: | ---: | ---: | ---: |"
+    assert [line.split(" | ")[1] for line in (first, second)] == [
+        f"{one['tokens']:,}" for one in data["files"]
+    ]
+    assert total.startswith(f"| total | {data['total']['tokens']:,} |")
+    assert note == r"by mine \(1,024 entries\)"
+    assert r"\begin{tabular}{lrrrr}" in run(*asked, "--latex").good().lines

@@ -1,61 +1,84 @@
-"""What `tokbench count` finds: a table, CSV, JSON."""
+"""What `tokbench count` finds: a table, and the forms that other programs read."""
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import visible
-from tokbench.render.layout import plain_table, print_table
+from tokbench.render.table import Column, Table, count_column, text_cell, value_column
+from tokbench.render.terminal import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
-    from tokbench.workbench.count import Count, CountResult
+    from tokbench.render.exports import Forms
+    from tokbench.workbench.count import CountResult
 
 _CSV_COLUMNS = ("tokenizer", "source", "tokens", "bytes", "characters", "bytes_per_token")
 
 
 def render_count(results: Sequence[CountResult], *, console: Console) -> None:
     """A line a text, and the total where there are several; a column of tokens for each tokenizer."""
+    write_table(count_table(results), console=console)
+    console.print(Text(_tokenizers(results), style="dim"))
+
+
+def count_forms(results: Sequence[CountResult]) -> Forms:
+    """The same in the forms that other programs read; CSV has no totals, which a sum gives."""
+    return result_forms(
+        json=lambda: count_document(results),
+        csv=lambda: _csv_rows(results),
+        parts=lambda: (count_table(results), _tokenizers(results)),
+    )
+
+
+def count_table(results: Sequence[CountResult]) -> Table:
+    """A row for each text, and the total where there are several."""
+    texts = results[0].counts
+    totals = [result.total for result in results] if len(texts) > 1 else []
+    by_tokenizer = [[*result.counts, *totals[place:][:1]] for place, result in enumerate(results)]
+    first = by_tokenizer[0]
     names = ["tokens"] if len(results) == 1 else [visible(result.info.name) for result in results]
-    ratio = ["bytes/token"] if len(results) == 1 else []
-    table = plain_table("", *((name, "right") for name in [*names, "bytes", "characters", *ratio]))
-    for row in zip(*(result.counts for result in results), strict=True):
-        table.add_row(Text(visible(row[0].source)), *_cells(row))
-    if len(results[0].counts) > 1:
-        table.add_section()
-        table.add_row(Text("total", style="bold"), *_cells([result.total for result in results]))
-    print_table(table, console=console)
-    by = ", ".join(f"{result.info.name} ({result.info.vocab_size:,} entries)" for result in results)
-    console.print(Text(visible(f"by {by}"), style="dim"))
+    columns = [
+        Column(
+            "text",
+            (
+                *(text_cell(count.source) for count in texts),
+                *(text_cell(total.source, style="bold") for total in totals[:1]),
+            ),
+            first="ascending",
+            align="left",
+            is_long=True,
+        ),
+        *(
+            count_column(name, [count.tokens for count in counts])
+            for name, counts in zip(names, by_tokenizer, strict=True)
+        ),
+        count_column("bytes", [count.num_bytes for count in first]),
+        count_column("characters", [count.characters for count in first]),
+    ]
+    if len(results) == 1:
+        ratios = [count.bytes_per_token for count in first]
+        columns.append(value_column("bytes/token", ratios, lambda ratio: f"{ratio:.3f}"))
+    return Table("", tuple(columns), sections=frozenset([len(texts)] if totals else []))
 
 
-def _cells(counts: Sequence[Count]) -> Iterator[str]:
-    """The numbers of a text: its tokens by each tokenizer, and its lengths; with one tokenizer their ratio."""
-    yield from (f"{count.tokens:,}" for count in counts)
-    yield f"{counts[0].num_bytes:,}"
-    yield f"{counts[0].characters:,}"
-    if len(counts) == 1:
-        ratio = counts[0].bytes_per_token
-        yield "–" if ratio is None else f"{ratio:.3f}"
+def _tokenizers(results: Sequence[CountResult]) -> str:
+    names = ", ".join(f"{result.info.name} ({result.info.vocab_size:,} entries)" for result in results)
+    return visible(f"by {names}")
 
 
-def count_csv(results: Sequence[CountResult]) -> str:
-    """A line for each tokenizer and text, under a head; without totals, which a sum gives."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_CSV_COLUMNS)
+def _csv_rows(results: Sequence[CountResult]) -> Iterator[Sequence[object]]:
+    yield _CSV_COLUMNS
     for result in results:
         for count in result.counts:
             numbers = (count.tokens, count.num_bytes, count.characters, count.bytes_per_token)
-            writer.writerow([result.info.name, count.source, *numbers])
-    return text.getvalue()
+            yield (result.info.name, count.source, *numbers)
 
 
 def count_document(results: Sequence[CountResult]) -> dict[str, Any]:

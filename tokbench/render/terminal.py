@@ -1,0 +1,148 @@
+"""Tables as all of ours look on a terminal, and how they are printed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from rich import box
+from rich.cells import cell_len
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from tokbench.render.table import BEST, Cell, Column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import Console
+
+    from tokbench.render.table import Table
+
+_NARROWEST_TEXT = 12
+"""Columns that a text is folded in at least."""
+_BETWEEN_COLUMNS = 3
+_BAR_WIDTH = 24
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) -> None:
+    """A table with heads: the columns as far as they fit beside the first one, the others in tables below.
+
+    Args:
+        table: its details are left out, and its bars where there is no room for them.
+        bar_width: columns of the longest bar.
+        console: where it goes.
+    """
+    labels, *columns = _shown(table)
+    labels = replace(labels, title=table.corner)
+    used = _width(labels) + 1
+    *panes, last = _panes(columns, first=used, width=console.width)
+    if table.bars:
+        bars = _bars(table.bars, width=bar_width)
+        used += sum(_width(column) + _BETWEEN_COLUMNS for column in (*last, bars))
+        last = [*last, bars] if used <= console.width else last
+    for pane in (*panes, last):
+        lines = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        for column in (labels, *pane):
+            folds = column.is_long or column is labels
+            lines.add_column(column.title, justify=column.align, no_wrap=not folds, overflow="fold")
+        for number, row in enumerate(zip(*map(_texts, (labels, *pane)), strict=True)):
+            if number in table.sections:
+                lines.add_section()
+            lines.add_row(*row)
+        print_table(lines, console=console)
+
+
+def write_grid(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) -> None:
+    """A table without heads."""
+    columns = [*_shown(table), *([_bars(table.bars, width=bar_width)] if table.bars else [])]
+    lines = grid()
+    for column in columns:
+        lines.add_column(justify=column.align, no_wrap=not column.is_long, overflow="fold")
+    for row in zip(*map(_texts, columns), strict=True):
+        lines.add_row(*row)
+    print_table(lines, console=console)
+
+
+def grid(*columns: Literal["label", "text"]) -> RichTable:
+    """Columns without lines between them; labels do not fold."""
+    table = RichTable.grid(padding=(0, 2))
+    for column in columns:
+        table.add_column(no_wrap=column == "label", overflow="fold")
+    return table
+
+
+def print_rows(rows: Iterable[tuple[str, Text]], *, console: Console) -> None:
+    """Labels with what belongs to them, one below another."""
+    table = grid("label", "text")
+    for label, value in rows:
+        table.add_row(Text(label, style="dim"), value)
+    print_table(table, console=console)
+
+
+def print_table(table: RichTable, *, console: Console) -> None:
+    """Print a table without the spaces that fill up its last column.
+
+    What does not fold is shown whole, though the table be wider than the terminal.
+    """
+    for column in table.columns:
+        widths = [cell_len(str(cell)) for cell in (column.header, *column.cells)]
+        column.min_width = max(widths) if column.no_wrap else min(max(widths), _NARROWEST_TEXT)
+    needed = sum((column.min_width or 0) + _BETWEEN_COLUMNS for column in table.columns) - 1
+    options = console.options.update(width=max(console.width, needed))
+    for segments in console.render_lines(table, options, pad=False):
+        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+
+
+def bar(value: float | None, longest: float, *, width: int) -> str:
+    """A bar of eighths of a column.
+
+    >>> bar(1.0, 2.0, width=4), bar(None, 2.0, width=4)
+    ('██  ', '    ')
+    """
+    if value is None or longest <= 0:
+        return " " * width
+    eighths = round(value / longest * width * 8)
+    whole, rest = divmod(min(eighths, width * 8), 8)
+    return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def _shown(table: Table) -> list[Column]:
+    return [column for column in table.columns if not column.is_detail]
+
+
+def _panes(columns: Sequence[Column], *, first: int, width: int) -> Iterator[list[Column]]:
+    pane: list[Column] = []
+    used = first
+    for column in columns:
+        needed = _BETWEEN_COLUMNS + _width(column)
+        if pane and used + needed > width:
+            yield pane
+            pane, used = [], first
+        pane.append(column)
+        used += needed
+    yield pane
+
+
+def _width(column: Column) -> int:
+    """What a column takes at least, without the space beside it."""
+    width = max(cell_len(text.plain) for text in (Text(column.title), *_texts(column)))
+    return min(width, _NARROWEST_TEXT) if column.is_long else width
+
+
+def _texts(column: Column) -> Iterator[Text]:
+    """Its cells; where the best is marked, the others have a space in the place of the mark."""
+    for cell in column.cells:
+        if column.has_best and cell.best:
+            yield Text(f"{cell.text}{BEST}", style="bold green")
+        else:
+            yield Text(f"{cell.text} " if column.has_best else cell.text, style=cell.style)
+
+
+def _bars(values: Sequence[float | None], *, width: int) -> Column:
+    longest = max((value for value in values if value is not None), default=0.0)
+    cells = tuple(Cell(bar(value, longest, width=width), style="cyan") for value in values)
+    return Column("", cells, align="left")
