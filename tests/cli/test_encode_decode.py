@@ -115,7 +115,7 @@ def test_text_and_file_say_what_an_argument_is(run, trained, tmp_path):
     assert ids("--text", "-", stdin=b"unread") == tokenizer.encode("-")
     assert ids("--text", "a/b.txt") == tokenizer.encode("a/b.txt")
     assert ids("What? [x] 3.14 e.g.") == tokenizer.encode("What? [x] 3.14 e.g.")
-    run("encode", "--text", "--file", "word").refused(2, "--text and --file")
+    run("encode", "--text", "--file", "word").refused(2, "--text / --file", "more than once")
     run("encode", "--file", "no such").refused(1, "no such does not exist")
 
 
@@ -268,24 +268,17 @@ def test_several_tokenizers_have_a_line_each_for_each_text(run, trained):
     assert [" ".join(map(str, one["ids"])) for one in documents] == [rows[0][1], rows[1][1]]
 
 
-def test_shards_are_of_one_tokenizer(run, trained, tmp_path):
-    (tmp_path / "a.txt").write_text("text", encoding="utf-8")
-    several = ["encode", "-t", trained, "-t", "default", "a.txt", "--out", "shards"]
-    run(*several).refused(2, "one tokenizer")
-    assert not (tmp_path / "shards").exists()
-
-
 def test_several_text_fields_are_joined_and_shards_remember_them(run, trained, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": "one", "b": "two"}\n{"b": "three"}\n', encoding="utf-8")
     fields = ["--text-field", "a", "--text-field", "b"]
     expected = run("encode", "--text", "-t", trained, "one\n\ntwo", "three").good().stdout
     assert run("encode", "a.jsonl", "-t", trained, *fields).good().stdout == expected
-    run("encode", "a.jsonl", "-t", trained, *fields, "--out", "shards").good()
-    assert run("decode", "shards", "-t", trained, "--json").documents == [
+    run("shards", "write", "a.jsonl", "-t", trained, *fields, "--out", "shards").good()
+    assert run("shards", "read", "shards", "-t", trained, "--json").documents == [
         {"text": "one\n\ntwo"},
         {"text": "three"},
     ]
-    assert "good" in run("verify", "shards", "a.jsonl", "-t", trained).good().stdout
+    assert "good" in run("shards", "verify", "shards", "a.jsonl", "-t", trained).good().stdout
 
 
 def test_a_damaged_file_that_is_passed_over_is_told(run, tmp_path):

@@ -7,16 +7,14 @@ import re
 import shutil
 
 import pytest
-from typer.main import get_command
+from support.commands import COMMANDS
 
 import tokbench
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
-from tokbench.cli.app import app
 from tokbench.config import load_preset, preset_names
 from tokbench.files.bundled import bundled_files
 from tokbench.registry import backend_names
 
-COMMANDS = list(get_command(app).commands)
 GROUP = ["group", "kind", "title", "files", "documents", "bytes", "characters", "lines", "licence"]
 
 
@@ -227,12 +225,14 @@ def test_the_doctor_says_which_kernel_runs(process):
 def test_help_everywhere(run, command, flag, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERMINAL_WIDTH", "80")
-    done = run(*filter(None, [command]), flag).good()
+    done = run(*(command or "").split(), flag).good()
     assert "Usage:" in done.lines[0]
     assert done.stderr == ""
     assert max(map(len, done.lines)) <= 80
     if command is None:
-        assert all(re.search(rf"^  {name}  +\w", done.stdout, re.MULTILINE) for name in COMMANDS)
+        assert all(
+            re.search(rf"^  {name}  +\w", done.stdout, re.MULTILINE) for name in COMMANDS if " " not in name
+        )
     else:
         assert f"  tokbench {command}" in done.stdout
 

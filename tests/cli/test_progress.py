@@ -193,7 +193,7 @@ def test_shards_of_files_tell_how_much_there_is(run, trained, tmp_path, name):
     rows = [f"line {number} of some text" for number in range(60_000)]
     records(tmp_path / name, rows)
     done = run(
-        "encode", name, "-t", trained, "--documents", "lines", "--out", "s", "--progress", "json"
+        "shards", "write", name, "-t", trained, "--documents", "lines", "--out", "s", "--progress", "json"
     ).good()
     told = phases_of(done)["encoding"]
     size = (tmp_path / name).stat().st_size

@@ -1,4 +1,4 @@
-"""`encode --out`, `decode` of a folder, `verify`, and `decode -` that writes while it reads."""
+"""`shards write`, `shards read`, `shards verify`, and `decode -` that writes while it reads."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ def corpus(tmp_path):
 
 
 @pytest.fixture
-def encode(run, trained, corpus):
-    """Encode the corpus, its lines as documents."""
+def write(run, trained, corpus):
+    """Write shards of the corpus, its lines as documents."""
 
-    def encode(*options, paths=("corpus",), out="shards"):
+    def write(*options, paths=("corpus",), out="shards"):
         common = ["-t", trained, "--documents", "lines", "--text-field", "body"]
-        return run("encode", *paths, *common, "--out", out, *options)
+        return run("shards", "write", *paths, *common, "--out", out, *options)
 
-    return encode
+    return write
 
 
 def ids_of(folder):
     return [ids.tolist() for ids in tokbench.open_shards(folder)]
 
 
-# --- encode --out -----------------------------------------------------------------------------
+# --- shards write -----------------------------------------------------------------------------
 
 
-def test_files_become_shards(encode, run, trained, special_ids, tmp_path):
-    done = encode("--append-eos").good()
+def test_files_become_shards(write, run, trained, special_ids, tmp_path):
+    done = write("--append-eos").good()
     assert done.lines[0] == f"documents   5, {sum(len(line.encode()) for line in LINES)} bytes"
     assert f"{EOS} behind each document" in done.lines[1]
     assert done.lines[2] == "shards      1 of uint16, .npy"
@@ -59,80 +59,84 @@ def test_files_become_shards(encode, run, trained, special_ids, tmp_path):
     assert array.tolist() == [id for ids in wanted for id in ids]
 
 
-def test_the_json_tells_what_was_written(encode, special_ids):
-    told = encode("--append-eos", "--eos", "<|pad|>", "--json", "--shard-tokens", "30").good().json
-    assert told["schema"] == "tokbench.encode-shards/1"
+def test_the_json_tells_what_was_written(write, special_ids):
+    told = write("--append-eos", "--eos", "<|pad|>", "--json", "--shard-tokens", "30").good().json
+    assert told["schema"] == "tokbench.shards-write/1"
     assert (told["format"], told["dtype"], told["documents"]) == ("npy", "uint16", 5)
     assert told["eos"] == {"text": "<|pad|>", "id": special_ids["<|pad|>"]}
     assert told["shards"] > 1
     assert told["seconds"] > 0
 
 
-def test_every_option_does_something(encode, run, trained, special_ids, tmp_path):
-    encode("--format", "bin", "--dtype", "uint32", "--threads", "1").good()
+def test_every_option_does_something(write, run, trained, special_ids, tmp_path):
+    write("--format", "bin", "--dtype", "uint32", "--threads", "1").good()
     tokens = tokbench.open_shards(tmp_path / "shards").tokens
     assert (tmp_path / "shards" / "shard-00000.bin").stat().st_size == 4 * tokens
-    encode("--special", "encode", "--force").good()
+    write("--special", "encode", "--force").good()
     assert special_ids[EOS] in ids_of(tmp_path / "shards")[3]
-    encode("--special", "raise", "--force").refused(1, EOS, "--special text")
-    run("encode", "corpus/a.txt", "-t", trained, "--out", "whole").good()
+    write("--special", "raise", "--force").refused(1, EOS, "--special text")
+    run("shards", "write", "corpus/a.txt", "-t", trained, "--out", "whole").good()
     assert len(ids_of(tmp_path / "whole")) == 1
     (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
-    run("encode", "bad.txt", "-t", trained, "--out", "bad").refused(1, "not UTF-8")
-    done = run("encode", "bad.txt", "-t", trained, "--out", "bad", "--errors", "replace", "--resume").refused(
-        1, "--errors was strict, and is replace"
-    )
-    done = run("encode", "bad.txt", "-t", trained, "--out", "bad", "--errors", "replace", "--force").good()
+    run("shards", "write", "bad.txt", "-t", trained, "--out", "bad").refused(1, "not UTF-8")
+    done = run(
+        "shards", "write", "bad.txt", "-t", trained, "--out", "bad", "--errors", "replace", "--resume"
+    ).refused(1, "--errors was strict, and is replace")
+    done = run(
+        "shards", "write", "bad.txt", "-t", trained, "--out", "bad", "--errors", "replace", "--force"
+    ).good()
     assert done.stderr == "note: 1 byte that is not UTF-8 was replaced by U+FFFD\n"
-    progress = encode("--force", "--progress", "json").good()
+    progress = write("--force", "--progress", "json").good()
     assert {json.loads(line)["phase"] for line in progress.stderr.splitlines()} == {"reading", "encoding"}
 
 
 def test_standard_input_is_a_corpus_too(run, trained, tmp_path):
-    run("encode", "-", "-t", trained, "--out", "shards", "--documents", "lines", stdin=b"a b\n\nc\n").good()
-    assert run("decode", "shards", "-t", trained).good().stdout == "a b\nc\n"
+    run(
+        "shards", "write", "-", "-t", trained, "--out", "shards", "--documents", "lines", stdin=b"a b\n\nc\n"
+    ).good()
+    assert run("shards", "read", "shards", "-t", trained).good().stdout == "a b\nc\n"
 
 
-def test_an_unknown_end_of_text_is_refused(encode, tmp_path):
-    encode("--append-eos", "--eos", "</s>").refused(2, "no special token '</s>'", EOS)
-    encode("--eos", EOS).refused(2, "add --append-eos")
-    encode("--append-eos", "--eos", "").refused(2, "--eos is empty")
+def test_an_unknown_end_of_text_is_refused(write, tmp_path):
+    write("--append-eos", "--eos", "</s>").refused(2, "no special token '</s>'", EOS)
+    write("--eos", EOS).refused(2, "--eos needs --append-eos")
+    write("--append-eos", "--eos", "").refused(2, "--eos is empty")
     assert not (tmp_path / "shards").exists()
 
 
-def test_what_contradicts_itself_is_refused(encode, run, corpus, tmp_path):
-    encode(paths=["some text"]).refused(
-        2, "'some text' names no file or folder", "without it a text is encoded"
-    )
-    encode(paths=["missing.txt"]).refused(1, "missing.txt does not exist")
-    for option in (["--dropout", "0.1"], ["--seed", "1"], ["--text"]):
-        encode(*option).refused(2, f"{option[0]} and --out")
-    for option in (
-        ["--format", "bin"], ["--dtype", "uint32"], ["--append-eos"], ["--eos", "x"], ["--shard-tokens", "9"],
-        ["--documents", "lines"], ["--threads", "2"], ["--resume"], ["--force"], ["--color", "never"],
-    ):  # fmt: skip
-        run("encode", "a text", *option).refused(2, f"{option[0]} is for shards", "--out FOLDER")
-    encode("--shard-tokens", "0").refused(2, "'0' is no number of tokens")
-    encode("--resume", "--force").refused(2, "--resume or --force")
+def test_what_contradicts_itself_is_refused(write, run, corpus, tmp_path):
+    write(paths=["missing.txt"]).refused(1, "missing.txt does not exist")
+    write("--shard-tokens", "0").refused(2, "'0' is no number of tokens")
+    write("--resume", "--force").refused(2, "--resume or --force")
     (tmp_path / "file").touch()
-    encode(out="file").refused(1, "file is a file")
+    write(out="file").refused(1, "file is a file")
 
 
-def test_what_is_there_stays(encode, tmp_path):
-    encode().good()
-    encode().refused(1, "shards exists", "--force")
-    encode("--resume").good()
-    encode("--resume", "--append-eos").refused(1, "cannot be resumed", "ends documents")
-    encode("--force", "--append-eos").good()
+def test_what_is_there_stays(write, tmp_path):
+    write().good()
+    write().refused(1, "shards exists", "--force")
+    write("--resume").good()
+    write("--resume", "--append-eos").refused(1, "cannot be resumed", "ends documents")
+    write("--force", "--append-eos").good()
     (tmp_path / "shards" / "notes.md").touch()
-    encode("--force").refused(1, "notes.md", "another folder")
+    write("--force").refused(1, "notes.md", "another folder")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
 def test_ctrl_c_says_how_to_go_on(start, run, trained, tmp_path):
     lines = "\n".join(f"{number} and some words {number * 7}" for number in range(300_000))
     (tmp_path / "lines.txt").write_text(lines, encoding="utf-8")
-    arguments = ["encode", "lines.txt", "-t", trained, "--documents", "lines", "--shard-tokens", "500000"]
+    arguments = [
+        "shards",
+        "write",
+        "lines.txt",
+        "-t",
+        trained,
+        "--documents",
+        "lines",
+        "--shard-tokens",
+        "500000",
+    ]
     with start(*arguments, "--out", "shards", "--progress", "json", folder=tmp_path) as running:
         for line in running.stderr:
             if b'"encoding"' in line:
@@ -143,46 +147,46 @@ def test_ctrl_c_says_how_to_go_on(start, run, trained, tmp_path):
         out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (130, b""), err
     assert err.decode().endswith("error: interrupted\nhint:  --resume goes on behind the last whole shard\n")
-    run("verify", "shards").refused(1, "no finished shards", "--resume")
+    run("shards", "verify", "shards").refused(1, "no finished shards", "--resume")
     run(*arguments, "--out", "shards", "--resume").good()
     run(*arguments, "--out", "whole").good()
     files = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
     assert {path.name: path.read_bytes() for path in (tmp_path / "shards").iterdir()} == files
 
 
-# --- decode -----------------------------------------------------------------------------------
+# --- shards read -----------------------------------------------------------------------------------
 
 
-def test_documents_come_back(encode, run, trained):
-    encode("--append-eos", "--shard-tokens", "30").good()
-    assert run("decode", "shards", "-t", trained).good().lines == LINES
-    documents = run("decode", "shards", "-t", trained, "--json").good().documents
+def test_documents_come_back(write, run, trained):
+    write("--append-eos", "--shard-tokens", "30").good()
+    assert run("shards", "read", "shards", "-t", trained).good().lines == LINES
+    documents = run("shards", "read", "shards", "-t", trained, "--json").good().documents
     assert documents == [{"text": line} for line in LINES]
-    assert run("decode", "shards", "-t", trained, "--document", "1").good().lines == LINES[1:2]
-    assert run("decode", "shards", "-t", trained, "--document", "3:99").good().lines == LINES[3:]
+    assert run("shards", "read", "shards", "-t", trained, "--document", "1").good().lines == LINES[1:2]
+    assert run("shards", "read", "shards", "-t", trained, "--document", "3:99").good().lines == LINES[3:]
     for wrong in ("5", "2:2", "-1", "x", "1:"):
-        run("decode", "shards", "-t", trained, f"--document={wrong}").refused(2, "--document")
+        run("shards", "read", "shards", "-t", trained, f"--document={wrong}").refused(2, "--document")
 
 
-def test_what_json_gives_is_encoded_again_to_the_same(encode, run, trained, tmp_path):
-    encode().good()
-    (tmp_path / "again.jsonl").write_bytes(run("decode", "shards", "-t", trained, "--json").good().out)
-    run("encode", "again.jsonl", "-t", trained, "--out", "again").good()
+def test_what_json_gives_is_encoded_again_to_the_same(write, run, trained, tmp_path):
+    write().good()
+    (tmp_path / "again.jsonl").write_bytes(
+        run("shards", "read", "shards", "-t", trained, "--json").good().out
+    )
+    run("shards", "write", "again.jsonl", "-t", trained, "--out", "again").good()
     assert ids_of(tmp_path / "again") == ids_of(tmp_path / "shards")
 
 
-def test_another_tokenizer_is_refused(encode, run):
-    encode().good()
-    run("decode", "shards").refused(2, "made by 'mine' (1,024 entries)", "-t")
+def test_another_tokenizer_is_refused(write, run):
+    write().good()
+    run("shards", "read", "shards").refused(2, "made by 'mine' (1,024 entries)", "-t")
 
 
-def test_decode_of_folders_that_cannot_be(encode, run, tmp_path, trained):
-    encode().good()
-    run("decode", "corpus", "-t", trained).refused(1, "no finished shards", "encode PATH --out")
-    run("decode", "shards", "72", "-t", trained).refused(2, "a folder of its own")
-    run("decode", "72", "--document", "1", "-t", trained).refused(2, "--document chooses from shards")
+def test_folders_without_shards_are_not_read(write, run, tmp_path, trained):
+    write().good()
+    run("shards", "read", "corpus", "-t", trained).refused(1, "no finished shards", "shards write PATH --out")
     (tmp_path / "shards" / "index.json").write_bytes(b"{}")
-    run("decode", "shards", "-t", trained).refused(1, "index.json", "tokbench.shards/1")
+    run("shards", "read", "shards", "-t", trained).refused(1, "index.json", "tokbench.shards/1")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="waits for a pipe")
@@ -222,35 +226,35 @@ def test_json_from_stdin_is_decoded_whatever_its_lines(run, trained):
     )
 
 
-# --- verify -----------------------------------------------------------------------------------
+# --- shards verify ---------------------------------------------------------------------------------
 
 
-def test_verify_says_what_is_good(encode, run, trained):
-    encode("--append-eos").good()
-    told = run("verify", "shards").good()
+def test_verify_says_what_is_good(write, run, trained):
+    write("--append-eos").good()
+    told = run("shards", "verify", "shards").good()
     assert told.lines[0].startswith("shards: good (1 shard, 5 documents, ")
-    told = run("verify", "shards", "corpus", "-t", trained, "--json", "--threads", "1").good().json
-    assert (told["schema"], told["passed"], told["compared"]) == ("tokbench.verify/1", True, 5)
-    told = run("verify", "shards", "corpus", "-t", trained, "--sample", "2", "--json").good().json
+    told = run("shards", "verify", "shards", "corpus", "-t", trained, "--json", "--threads", "1").good().json
+    assert (told["schema"], told["passed"], told["compared"]) == ("tokbench.shards-verify/1", True, 5)
+    told = run("shards", "verify", "shards", "corpus", "-t", trained, "--sample", "2", "--json").good().json
     assert told["compared"] == 2
-    run("verify", "shards", "corpus").refused(2, "name the tokenizer with -t")
-    run("verify", "shards", "--sample", "2", "-t", trained).refused(2, "--sample")
+    run("shards", "verify", "shards", "corpus").refused(2, "name the tokenizer with -t")
+    run("shards", "verify", "shards", "--sample", "2", "-t", trained).refused(2, "--sample")
 
 
-def test_verify_says_what_is_wrong(encode, run, trained, tmp_path):
-    encode().good()
-    done = run("verify", "shards", "-t", "default")
+def test_verify_says_what_is_wrong(write, run, trained, tmp_path):
+    write().good()
+    done = run("shards", "verify", "shards", "-t", "default")
     assert (done.code, done.lines[0]) == (
         3, "wrong: the tokenizer 'default' is not the one that made the shards: its entries are others"
     )  # fmt: skip
     path = tmp_path / "shards" / "shard-00000.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
-    done = run("verify", "shards", "--color", "never")
+    done = run("shards", "verify", "shards", "--color", "never")
     assert done.code == 3
     assert done.lines[0].startswith("wrong: shard-00000.npy was changed: its sha256 is ")
     assert "wrong (1 shard, " in done.lines[-1]
-    assert run("verify", "shards", "--json").json["passed"] is False
+    assert run("shards", "verify", "shards", "--json").json["passed"] is False
     path.unlink()
-    assert run("verify", "shards").code == 3
-    run("verify", "corpus").refused(1, "no finished shards")
-    run("verify", "missing").refused(1, "no finished shards")
+    assert run("shards", "verify", "shards").code == 3
+    run("shards", "verify", "corpus").refused(1, "no finished shards")
+    run("shards", "verify", "missing").refused(1, "no finished shards")

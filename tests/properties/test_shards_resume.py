@@ -159,7 +159,7 @@ def test_killed_at_random_moments(folder: Path, tmp_path: Path) -> None:
     for number in range(6):
         lines = [str(source.random()) * source.randrange(1, 9) for _ in range(40_000)]
         (tmp_path / "corpus" / f"{number}.txt").write_text("\n".join(lines), encoding="utf-8")
-    arguments = ["encode", "corpus", "-t", str(folder / "tokenizer"), "--documents", "lines"]
+    arguments = ["shards", "write", "corpus", "-t", str(folder / "tokenizer"), "--documents", "lines"]
     options = ["--append-eos", "--shard-tokens", "400000"]
 
     def run(out: str, *more: str) -> subprocess.Popen[bytes]:

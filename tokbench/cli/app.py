@@ -52,7 +52,27 @@ app = typer.Typer(
 )
 
 
-def _add(name: str, command: Callable[..., None], *, summary: str, examples: Sequence[str]) -> None:
+shards_app = typer.Typer(
+    name="shards",
+    cls=PlainGroup,
+    help="Write, verify and read shards: a corpus as token ids in files that NumPy maps.",
+    short_help="Write, verify and read shards of token ids.",
+    epilog="\b\nExamples:\n  tokbench shards write corpora/ -t mine --out ids\n  tokbench shards verify ids",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings=app.info.context_settings,
+)
+app.add_typer(shards_app)
+
+
+def _add(
+    name: str,
+    command: Callable[..., None],
+    *,
+    summary: str,
+    examples: Sequence[str],
+    group: typer.Typer = app,
+) -> None:
     lines = "\n".join(f"  tokbench {example}" for example in examples)
 
     @wraps(command)
@@ -61,7 +81,7 @@ def _add(name: str, command: Callable[..., None], *, summary: str, examples: Seq
             command(*args, **options)
             sys.stdout.flush()
 
-    app.command(name, cls=Command, short_help=summary, epilog=f"\b\nExamples:\n{lines}")(guarded)
+    group.command(name, cls=Command, short_help=summary, epilog=f"\b\nExamples:\n{lines}")(guarded)
 
 
 @contextmanager
@@ -107,30 +127,45 @@ _add(
 _add(
     "encode",
     commands.encode,
-    summary="Turn text into ids, or files into shards.",
+    summary="Encode text as token ids.",
     examples=[
         'encode "Hello, world!"',
         "encode notes.txt -t mine --json",
         "encode - < notes.txt | tokbench decode -",
-        "encode 'data/*.jsonl.zst' -t mine --out shards",
-        "encode 'data/*.jsonl.zst' -t mine --out shards --resume",
     ],
 )
 _add(
     "decode",
     commands.decode,
-    summary="Turn ids, or shards of them, back into text.",
+    summary="Decode token ids to text.",
     examples=[
         "decode 72 101 108 -t mine",
         "decode - --errors strict < ids.txt",
-        "decode shards -t mine --json --document 0:100",
+    ],
+)
+_add(
+    "write",
+    shards.write,
+    group=shards_app,
+    summary="Encode files into shards.",
+    examples=[
+        "shards write 'data/*.jsonl.zst' -t mine --out ids --append-eos",
+        "shards write 'data/*.jsonl.zst' -t mine --out ids --resume",
     ],
 )
 _add(
     "verify",
     shards.verify,
+    group=shards_app,
     summary="Check shards, alone or against their corpus.",
-    examples=["verify shards", "verify shards 'data/*.jsonl.zst' -t mine --sample 1000"],
+    examples=["shards verify ids", "shards verify ids 'data/*.jsonl.zst' -t mine --sample 1000"],
+)
+_add(
+    "read",
+    shards.read,
+    group=shards_app,
+    summary="Decode the documents of shards.",
+    examples=["shards read ids -t mine --document 0:3", "shards read ids -t mine --json"],
 )
 _add(
     "count",

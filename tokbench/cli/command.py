@@ -50,11 +50,14 @@ class Command(PlainCommand):
 
 
 def _refuse_repeated(context: Any, order: list[Any]) -> None:
-    """Raise wrong usage for the first option that stands twice; a flag may, as it says the same again."""
+    """Raise wrong usage for the first option that stands twice; a flag may, unless it has an opposite."""
     times = Counter(id(parameter) for parameter in order)
     for parameter in order:
-        takes_one = parameter.param_type_name == "option" and not (parameter.multiple or parameter.is_flag)
-        if takes_one and times[id(parameter)] > 1:
+        if times[id(parameter)] > 1 and parameter.param_type_name == "option" and _takes_one(parameter):
             raise typer.BadParameter(
                 "it is given more than once, and takes one value", ctx=context, param=parameter
             )
+
+
+def _takes_one(option: Any) -> bool:
+    return not (option.multiple or (option.is_flag and not option.secondary_opts))

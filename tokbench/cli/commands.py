@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli import shards
 from tokbench.cli.id_lists import write_as_it_comes
 from tokbench.cli.opening import DEFAULT, TextOpeningChoices
 from tokbench.cli.option_groups import taking_groups
@@ -17,6 +16,7 @@ from tokbench.cli.options import (
     ColorChoice,
     ColorOption,
     DecodeErrors,
+    DecodeErrorsOption,
     DropoutOption,
     JsonFlag,
     ProgressChoice,
@@ -26,7 +26,7 @@ from tokbench.cli.options import (
     TokenizerOption,
     TokenizersOption,
 )
-from tokbench.cli.texts import STDIN, TextChoices, TextsArgument
+from tokbench.cli.texts import TextChoices, TextsArgument
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ class Layout(StrEnum):
 
 @taking_groups
 def encode(
-    context: typer.Context,
     *,
     inputs: TextsArgument = None,
     tokenizer: TokenizersOption = None,
@@ -54,39 +53,18 @@ def encode(
     dropout: DropoutOption = None,
     seed: SeedOption = None,
     reading: TextChoices,
-    out: shards.OutOption = None,
-    making: shards.ShardChoices,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Turn text into ids: a line for each text; `--json` adds the pieces and their byte spans.
 
     Several tokenizers have a line each for each text, which begins with the tokenizer's name and a tab.
-
-    With --out, files become shards: documents one behind another in files that numpy maps as they are, with
-    an index and a file of offsets beside each. What was interrupted goes on with --resume, to the same bytes.
     """
     from tokbench.render.console import print_json
     from tokbench.render.progress import showing_progress
     from tokbench.workbench.encode import encode_ids, encode_texts
 
-    shards.refuse_contradictions(context, makes_shards=out is not None)
-    if out is not None:
-        shards.refuse_several(tokenizer)
     opened = opening.open_all(tokenizer, progress=progress)
-    if out is not None:
-        making.encode_files(
-            opened[0],
-            inputs or [STDIN],
-            out,
-            reading=reading,
-            special=special,
-            json=json,
-            color=color,
-            progress=progress,
-        )
-        return
     sampling = _sampling(dropout, seed)
     with showing_progress(_beside_output(progress).value) as report:
         for item in reading.read(inputs, progress=report):
@@ -104,33 +82,23 @@ def decode(
     *,
     ids: Annotated[
         list[str],
-        typer.Argument(
-            metavar="IDS", help="Ids, or - for what `encode` writes, from stdin; or a folder of shards."
-        ),
+        typer.Argument(metavar="IDS", help="Ids, or - for what `encode` writes, from stdin."),
     ],
     tokenizer: TokenizerOption = DEFAULT,
     opening: TextOpeningChoices,
-    errors: Annotated[
-        DecodeErrors, typer.Option(help="Bytes that are no whole characters: U+FFFD, or an error.")
-    ] = DecodeErrors.REPLACE,
-    document: shards.DocumentOption = None,
+    errors: DecodeErrorsOption = DecodeErrors.REPLACE,
     json: JsonFlag = False,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Turn ids back into text: plain numbers, or the JSON that `encode --json` prints.
 
-    Ids from stdin are shown as their lines come. Documents of shards stand on lines of their own: a line end
-    is put behind each that has none. `--json` gives each as {"text": …}, exactly, which `encode` reads again.
+    Ids from stdin are decoded line by line, as they come.
     """
     from tokbench.cli.id_lists import read_ids
     from tokbench.render.console import print_json
     from tokbench.workbench.decode import decode_ids
 
     opened = opening.open(tokenizer, progress=progress)
-    if (folder := shards.folder_of(ids)) is not None:
-        shards.decode_documents(opened, folder, document=document, errors=errors.value, json=json)
-        return
-    shards.refuse_documents(document)
     if "-" in ids and not json:
         write_as_it_comes(opened, ids, errors=errors.value)
         return

@@ -123,8 +123,10 @@ MaxDocumentOption = Annotated[
     ),
 ]
 MAX_DOCUMENT = "256MiB"
-TextFlag = Annotated[bool, typer.Option("--text", help="Take every argument as the text itself.")]
-FileFlag = Annotated[bool, typer.Option("--file", help="Take every argument as a file or folder.")]
+TextOrFileFlag = Annotated[
+    bool | None,
+    typer.Option("--text/--file", help="Take every argument as the text itself, or as a file or folder."),
+]
 DropoutOption = Annotated[
     float | None,
     typer.Option(
@@ -133,6 +135,9 @@ DropoutOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int | None, typer.Option(help="Chooses the segmentation of --dropout; by default 0.")]
+DecodeErrorsOption = Annotated[
+    DecodeErrors, typer.Option(help="Bytes that are not whole characters: U+FFFD, or an error.")
+]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 ColorOption = Annotated[
     ColorChoice, typer.Option(help="Colour: auto is on a terminal, unless NO_COLOR is set.")
@@ -147,11 +152,11 @@ __all__ = [
     "ColorChoice",
     "ColorOption",
     "DecodeErrors",
+    "DecodeErrorsOption",
     "DropoutOption",
     "EngineChoice",
     "ErrorPolicy",
     "ErrorsOption",
-    "FileFlag",
     "JsonFlag",
     "MaxDocumentOption",
     "ProgressChoice",
@@ -159,7 +164,7 @@ __all__ = [
     "SeedOption",
     "SpecialOption",
     "TextFieldOption",
-    "TextFlag",
+    "TextOrFileFlag",
     "TokenizerOption",
     "TokenizersOption",
 ]

@@ -1,12 +1,10 @@
-"""What the commands do with shards: `encode --out`, `decode` of a folder, and `verify`."""
+"""The commands that write, verify and read shards: files of token ids that NumPy maps."""
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import time
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,28 +12,33 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpora import DocumentUnit, chosen_corpus
+from tokbench.cli.corpora import DocumentsOption, DocumentUnit, chosen_corpus
 from tokbench.cli.numbers import tokens_option
-from tokbench.cli.opening import TextOpeningChoices
+from tokbench.cli.opening import DEFAULT, TextOpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
+    MAX_DOCUMENT,
     ColorChoice,
     ColorOption,
+    DecodeErrors,
+    DecodeErrorsOption,
+    ErrorPolicy,
+    ErrorsOption,
     JsonFlag,
+    MaxDocumentOption,
     ProgressChoice,
     ProgressOption,
+    SpecialOption,
+    TextFieldOption,
+    TokenizerOption,
 )
-from tokbench.cli.texts import TextChoices, tell_problems
+from tokbench.cli.texts import tell_problems
+from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tokbench.core.interfaces import Tokenizer
-    from tokbench.core.tokens import SpecialPolicy
-    from tokbench.corpus import Corpus
     from tokbench.shards.reading import Shards
 
-SHARD_TOKENS = 100_000_000
+_SHARD_TOKENS = 100_000_000
 _FAILED = 3
 _RANGE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,18}))?")
 
@@ -55,231 +58,122 @@ class TokenType(StrEnum):
     uint32 = "uint32"
 
 
-OutOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="Write shards into a folder; the arguments are files and folders."),
-]
-FormatOption = Annotated[
-    ShardFormat, typer.Option(help="Of shards: .npy for numpy.load, or the bare little-endian ids.")
-]
-DtypeOption = Annotated[
-    TokenType, typer.Option(help="Of ids in shards: auto is uint16 where every id is below 65,536.")
-]
-AppendEosFlag = Annotated[
-    bool,
-    typer.Option("--append-eos", help="End each document in shards with the tokenizer's end of text."),
-]
-EosOption = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help="The special token for --append-eos, where another is meant."),
-]
-ShardTokensOption = Annotated[
-    int,
-    tokens_option(
-        help="The most tokens of a shard, as 100_000_000 or 100M; a longer document has one for itself."
-    ),
-]
-DocumentsOption = Annotated[DocumentUnit, typer.Option(help="What a text file falls into, with --out.")]
-ThreadsOption = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Threads, with --out; never changes the result. By default all."),
-]
-ResumeFlag = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Go on with the shards that an interrupted run left in --out: they are read and checked first, and "
-        "the corpus must have the same files, wherever they are now.",
-    ),
-]
-ForceFlag = Annotated[bool, typer.Option("--force", help="Replace the shards in --out.")]
-DocumentOption = Annotated[
-    str | None,
-    typer.Option(metavar="N[:M]", help="Of shards: this document alone, or those from N to before M."),
-]
-
-_FOR_SHARDS = (
-    *("format", "dtype", "append_eos", "eos", "shard_tokens", "documents", "threads", "resume", "force"),
-    "color",
-)
-_FOR_TEXTS = ("dropout", "seed", "text")
+FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of shards.")]
 
 
-@dataclass(frozen=True, slots=True)
-class ShardChoices:
-    """What shards are made of, and how they are written."""
+@taking_groups
+def write(
+    *,
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH", help="Files, folders, patterns, or - for stdin.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write.")],
+    tokenizer: TokenizerOption = DEFAULT,
+    opening: TextOpeningChoices,
+    special: SpecialOption = SpecialPolicy.TEXT,
+    documents: DocumentsOption = DocumentUnit.file,
+    text_field: TextFieldOption = None,
+    errors: ErrorsOption = ErrorPolicy.STRICT,
+    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
+    append_eos: Annotated[
+        bool, typer.Option("--append-eos", help="End each document with the tokenizer's end-of-text token.")
+    ] = False,
+    eos: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The special token that --append-eos appends.")
+    ] = None,
+    format: Annotated[
+        ShardFormat, typer.Option(help="npy for numpy.load, or bin for bare little-endian ids.")
+    ] = ShardFormat.npy,
+    dtype: Annotated[
+        TokenType, typer.Option(help="The type of ids: auto is uint16 if every id is below 65,536.")
+    ] = TokenType.auto,
+    shard_tokens: Annotated[
+        int,
+        tokens_option(
+            help="The maximum tokens per shard, as 100_000_000 or 100M; a longer document gets a shard of its own."
+        ),
+    ] = _SHARD_TOKENS,
+    threads: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Threads; never changes the result. By default all."),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue an interrupted run in --out: finished shards are verified first, and the corpus must "
+            "have the same files, under any path.",
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the shards in --out.")] = False,
+    json: JsonFlag = False,
+    color: ColorOption = ColorChoice.auto,
+    progress: ProgressOption = ProgressChoice.bar,
+) -> None:
+    """Encode files into shards of token ids that NumPy maps.
 
-    format: FormatOption = ShardFormat.npy
-    dtype: DtypeOption = TokenType.auto
-    append_eos: AppendEosFlag = False
-    eos: EosOption = None
-    shard_tokens: ShardTokensOption = SHARD_TOKENS
-    documents: DocumentsOption = DocumentUnit.file
-    threads: ThreadsOption = None
-    resume: ResumeFlag = False
-    force: ForceFlag = False
+    Documents stand one behind another and are never divided; an index and document offsets are written beside
+    them. An interrupted run continues with --resume, to the same bytes.
+    """
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.progress import showing_progress
+    from tokbench.render.shards import render_shards
+    from tokbench.shards.results import ShardsResult
+    from tokbench.shards.writing import write_shards
 
-    def encode_files(
-        self,
-        tokenizer: Tokenizer,
-        paths: Sequence[str],
-        out: Path,
-        *,
-        reading: TextChoices,
-        special: SpecialPolicy,
-        json: bool,
-        color: ColorChoice,
-        progress: ProgressChoice,
-    ) -> None:
-        """Write shards and tell what was written. Raises as `tokbench.write_shards`."""
-        from tokbench.render.console import make_console, print_json
-        from tokbench.render.progress import showing_progress
-        from tokbench.render.shards import render_shards
-        from tokbench.shards.results import ShardsResult
-        from tokbench.shards.writing import write_shards
-
-        started = time.perf_counter()
-        with showing_progress(progress.value) as report:
-            report("reading", 0, None, "files")
-            corpus = self._corpus(paths, reading)
-            written = write_shards(
-                tokenizer,
-                corpus,
-                out,
-                format=self.format.value,
-                dtype=self.dtype.value,
-                eos=chosen_eos(append_eos=self.append_eos, eos=self.eos),
-                shard_tokens=self.shard_tokens,
-                special=special,
-                threads=self.threads,
-                resume=self.resume,
-                overwrite=self.force,
-                progress=report,
-            )
-        seconds = time.perf_counter() - started
-        tell_problems(corpus)
-        result = ShardsResult(info=tokenizer.info, folder=out, index=written.index.to_json(), seconds=seconds)
-        if json:
-            print_json(result.to_json())
-        else:
-            render_shards(result, console=make_console(color=color.value))
-
-    def _corpus(self, paths: Sequence[str], reading: TextChoices) -> Corpus:
-        """The corpus of some paths. Raises `CorpusError`, `ConfigError` for an argument that is a text."""
-        from tokbench.corpus.inputs import is_text
-        from tokbench.errors import ConfigError
-
-        for path in paths:
-            if is_text(path):
-                raise ConfigError(
-                    f"{path[:40]!r} names no file or folder",
-                    hint="--out writes the shards of files; without it a text is encoded",
-                )
-        return chosen_corpus(
-            list(paths),
-            documents=self.documents,
-            text_field=reading.text_field,
-            errors=reading.errors,
-            max_document_bytes=reading.max_document_bytes,
+    end = _end_of_documents(append_eos=append_eos, eos=eos)
+    opened = opening.open(tokenizer, progress=progress)
+    started = time.perf_counter()
+    with showing_progress(progress.value) as report:
+        report("reading", 0, None, "files")
+        corpus = chosen_corpus(
+            paths,
+            documents=documents,
+            text_field=text_field,
+            errors=errors,
+            max_document_bytes=max_document_bytes,
         )
-
-
-def refuse_several(tokenizers: list[str] | None) -> None:
-    """Raise `ConfigError` where --out is given with more than one tokenizer."""
-    from tokbench.errors import ConfigError
-
-    if tokenizers and len(tokenizers) > 1:
-        raise ConfigError(
-            "shards are those of one tokenizer", hint="run it once for each, with another --out"
+        written = write_shards(
+            opened,
+            corpus,
+            out,
+            format=format.value,
+            dtype=dtype.value,
+            eos=end,
+            shard_tokens=shard_tokens,
+            special=special,
+            threads=threads,
+            resume=resume,
+            overwrite=force,
+            progress=report,
         )
+    seconds = time.perf_counter() - started
+    tell_problems(corpus)
+    result = ShardsResult(info=opened.info, folder=out, index=written.index.to_json(), seconds=seconds)
+    if json:
+        print_json(result.to_json())
+    else:
+        render_shards(result, console=make_console(color=color.value))
 
 
-def refuse_contradictions(context: typer.Context, *, makes_shards: bool) -> None:
-    """Raise `ConfigError` for an option that would do nothing."""
-    from tokbench.errors import ConfigError
-
-    for name in _FOR_TEXTS if makes_shards else _FOR_SHARDS:
-        source = context.get_parameter_source(name)
-        if source is None or source.name == "DEFAULT":
-            continue
-        option = f"--{name.replace('_', '-')}"
-        if makes_shards:
-            raise ConfigError(f"{option} and --out cannot both be meant", hint=f"leave out {option}")
-        raise ConfigError(f"{option} is for shards", hint="--out FOLDER writes them")
-
-
-def chosen_eos(*, append_eos: bool, eos: str | None) -> str | bool | None:
+def _end_of_documents(*, append_eos: bool, eos: str | None) -> str | bool | None:
     """What --append-eos and --eos say together. Raises `ConfigError`."""
     from tokbench.errors import ConfigError
 
     if eos is not None and not append_eos:
-        raise ConfigError("--eos says what --append-eos appends", hint="add --append-eos, or leave it out")
+        raise ConfigError("--eos needs --append-eos", hint="add --append-eos, or leave out --eos")
     if eos == "":
         raise ConfigError("--eos is empty", hint="name one of the tokenizer's special tokens")
     return eos or append_eos
 
 
-def folder_of(arguments: Sequence[str]) -> Path | None:
-    """The folder that `decode` is given instead of ids. Raises `ConfigError` for more beside it."""
-    from tokbench.errors import ConfigError
-
-    # Unlike Path's, this is False and no error for ids that no path could be as long as.
-    folders = [argument for argument in arguments if argument and os.path.isdir(argument)]  # noqa: PTH112
-    if folders and len(arguments) > 1:
-        raise ConfigError(f"{folders[0]} is a folder of its own", hint="give one folder of shards, or ids")
-    return Path(folders[0]) if folders else None
-
-
-def refuse_documents(document: str | None) -> None:
-    """Raise `ConfigError` where --document is given with ids."""
-    from tokbench.errors import ConfigError
-
-    if document is not None:
-        raise ConfigError("--document chooses from shards", hint="name their folder instead of ids")
-
-
-def decode_documents(
-    tokenizer: Tokenizer, folder: Path, *, document: str | None, errors: str, json: bool
-) -> None:
-    """Write the documents of shards. Raises `ConfigError` for another tokenizer than theirs."""
-    from tokbench.render.console import print_json
-    from tokbench.shards.reading import open_shards
-
-    shards = open_shards(folder)
-    shards.check_tokenizer(tokenizer)
-    for number in _numbers(document, shards):
-        text = shards.text(number, tokenizer, errors=errors)
-        if json:
-            print_json({"text": text})
-        else:
-            sys.stdout.buffer.write(text.encode() + (b"" if text.endswith("\n") else b"\n"))
-    sys.stdout.buffer.flush()
-
-
-def _numbers(document: str | None, shards: Shards) -> range:
-    from tokbench.errors import ConfigError
-
-    if document is None:
-        return range(len(shards))
-    match = _RANGE.fullmatch(document)
-    if match is None:
-        raise ConfigError(f"--document {document!r} is no number", hint="as --document 7, or 10:20")
-    first = int(match[1])
-    numbers = range(first, first + 1 if match[2] is None else min(int(match[2]), len(shards)))
-    if first >= len(shards) or not numbers:
-        raise ConfigError(
-            f"--document {document} is none of the {len(shards):,} documents", hint="they count from 0"
-        )
-    return numbers
-
-
 @taking_groups
 def verify(
     *,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of shards.")],
+    folder: FolderArgument,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH", help="The corpus, to be encoded anew and compared; needs -t."),
+        typer.Argument(metavar="PATH", help="The corpus: encode it again and compare the ids; needs -t."),
     ] = None,
     tokenizer: Annotated[
         str | None,
@@ -288,13 +182,13 @@ def verify(
             "--tokenizer",
             autocompletion=completion.tokenizers,
             metavar="NAME",
-            help="Check that this one made them.",
+            help="Check that this tokenizer made the shards.",
         ),
     ] = None,
     opening: TextOpeningChoices,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Compare so many documents, evenly spread, instead of all."),
+        typer.Option(metavar="N", help="Compare N evenly spaced documents instead of all."),
     ] = None,
     threads: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Threads for encoding. By default all.")
@@ -303,9 +197,9 @@ def verify(
     color: ColorOption = ColorChoice.auto,
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
-    """Check shards: files against sha256 and sizes, ids, offsets, ends of documents; exit code 3 if wrong.
+    """Check shards against their index: checksums, sizes, ids, offsets, end tokens. Exit code 3 on failure.
 
-    The corpus is read as the index says it was. Nothing is changed.
+    A corpus is read with the options recorded in the index. Nothing is changed.
     """
     from tokbench.render.console import make_console, print_json
     from tokbench.render.progress import showing_progress
@@ -329,3 +223,55 @@ def verify(
         render_verify(result, console=make_console(color=color.value))
     if not result.passed:
         raise typer.Exit(_FAILED)
+
+
+@taking_groups
+def read(
+    *,
+    folder: FolderArgument,
+    tokenizer: TokenizerOption = DEFAULT,
+    opening: TextOpeningChoices,
+    document: Annotated[
+        str | None,
+        typer.Option(metavar="N[:M]", help="Read document N alone, or documents N to M-1; counted from 0."),
+    ] = None,
+    errors: DecodeErrorsOption = DecodeErrors.REPLACE,
+    json: JsonFlag = False,
+    progress: ProgressOption = ProgressChoice.bar,
+) -> None:
+    """Decode the documents of shards, each on lines of its own.
+
+    A line end is added to a document that has none. `--json` prints each exactly, as {"text": …}, which
+    `encode` and `shards write` read again.
+    """
+    from tokbench.render.console import print_json
+    from tokbench.shards.reading import open_shards
+
+    opened = opening.open(tokenizer, progress=progress)
+    shards = open_shards(folder)
+    shards.check_tokenizer(opened)
+    for number in _numbers(document, shards):
+        text = shards.text(number, opened, errors=errors.value)
+        if json:
+            print_json({"text": text})
+        else:
+            sys.stdout.buffer.write(text.encode() + (b"" if text.endswith("\n") else b"\n"))
+    sys.stdout.buffer.flush()
+
+
+def _numbers(document: str | None, shards: Shards) -> range:
+    """The documents of --document. Raises `ConfigError`."""
+    from tokbench.errors import ConfigError
+
+    if document is None:
+        return range(len(shards))
+    match = _RANGE.fullmatch(document)
+    if match is None:
+        raise ConfigError(f"--document {document!r} is not a number", hint="write it as 7, or 10:20")
+    first = int(match[1])
+    numbers = range(first, first + 1 if match[2] is None else min(int(match[2]), len(shards)))
+    if first >= len(shards) or not numbers:
+        raise ConfigError(
+            f"--document {document} is out of range", hint=f"there are {len(shards):,} documents, from 0"
+        )
+    return numbers

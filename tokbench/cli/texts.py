@@ -13,10 +13,9 @@ from tokbench.cli.options import (
     TEXT_FIELD,
     ErrorPolicy,
     ErrorsOption,
-    FileFlag,
     MaxDocumentOption,
     TextFieldOption,
-    TextFlag,
+    TextOrFileFlag,
     parse_bytes,
 )
 
@@ -42,8 +41,7 @@ TextsArgument = Annotated[
 class TextChoices:
     """How a command takes its arguments for texts, and reads those of files."""
 
-    text: TextFlag = False
-    file: FileFlag = False
+    text: TextOrFileFlag = None
     text_field: TextFieldOption = None
     errors: ErrorsOption = ErrorPolicy.STRICT
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
@@ -52,15 +50,12 @@ class TextChoices:
         """The texts of arguments, or of stdin without any; raises as `tokbench.corpus.inputs.read_inputs`."""
         from tokbench.core.interfaces import no_progress
         from tokbench.corpus.inputs import read_inputs
-        from tokbench.errors import ConfigError
 
-        if self.text and self.file:
-            raise ConfigError("--text and --file cannot both be meant", hint="give one of them, or neither")
         if not arguments and sys.stdin is not None and sys.stdin.isatty():
             print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)
         return read_inputs(
             arguments or [STDIN],
-            kind="text" if self.text and arguments else "file" if self.file else "auto",
+            kind="text" if self.text and arguments else "file" if self.text is False else "auto",
             text_field=self.text_field or TEXT_FIELD,
             errors=self.errors.value,
             max_document_bytes=parse_bytes(self.max_document_bytes, option="--max-document-bytes"),

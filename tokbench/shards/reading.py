@@ -70,7 +70,7 @@ def read_index(folder: Path) -> ShardIndex:
     try:
         return parse_index(read_regular(path, limit=MAX_INDEX_BYTES), path=path)
     except FileNotFoundError:
-        hint = "`tokbench encode PATH --out FOLDER` makes them; --resume goes on with what was interrupted"
+        hint = "`tokbench shards write PATH --out DIR` writes them; --resume continues an interrupted run"
         raise StoreError(f"{folder} holds no finished shards: it has no {INDEX_NAME}", hint=hint) from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error

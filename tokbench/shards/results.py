@@ -34,7 +34,7 @@ class ShardsResult:
         """As `--json` prints it."""
         index = self.index
         return {
-            "schema": "tokbench.encode-shards/1",
+            "schema": "tokbench.shards-write/1",
             **tokenizer_fields(self.info),
             "folder": str(self.folder),
             "format": index["format"],
@@ -73,7 +73,7 @@ class VerifyResult:
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
         return {
-            "schema": "tokbench.verify/1",
+            "schema": "tokbench.shards-verify/1",
             "folder": str(self.folder),
             "passed": self.passed,
             "shards": self.shards,
