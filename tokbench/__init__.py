@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Corpus": "tokbench.corpus",
     "Document": "tokbench.corpus",
-    "Encoded": "tokbench.core.interfaces",
+    "Encoded": "tokbench.core.encoded",
     "Segmentation": "tokbench.core.tokens",
     "Shards": "tokbench.shards.reading",
     "Span": "tokbench.core.tokens",
@@ -45,7 +45,8 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from tokbench.core.interfaces import Encoded, Tokenizer, TokenizerInfo
+    from tokbench.core.encoded import Encoded
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.core.streaming import StreamingDecoder
     from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
     from tokbench.corpus import Corpus, Document, bundled_corpus, open_corpus

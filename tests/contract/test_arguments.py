@@ -12,7 +12,7 @@ from support.toys import Toy
 
 from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
-from tokbench.core.interfaces import SupportsCounts, SupportsScores, SupportsTemplate
+from tokbench.core.capabilities import SupportsCounts, SupportsTemplate
 from tokbench.core.token_arrays import encode_spans
 from tokbench.errors import ConfigError, DecodeError, StoreError, TextError, TokbenchError, UnknownIdError
 from tokbench.formats.tokbin import TokbinFile
@@ -124,7 +124,7 @@ def refuse_what_are_no_ids(tokenizer: Any) -> None:
         assert call([]) == call(np.array([]))
     for given in ("a", None, 1.5, [72]):
         assert_refused(DecodeError, "an id is a whole number, and this is", tokenizer.token_bytes, given)
-        if isinstance(tokenizer, SupportsScores):
+        if hasattr(tokenizer, "score"):
             assert_refused(DecodeError, "an id is a whole number", tokenizer.score, given)
     for given in ("the", None, 3):
         assert_refused(TextError, "a piece is bytes, and this is", tokenizer.token_id, given)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.subjects import sample_texts, texts_with_specials
 
-from tokbench.core.interfaces import SupportsCounts
+from tokbench.core.capabilities import SupportsCounts
 from tokbench.core.token_arrays import KIND_NUMBERS, encode_spans
 from tokbench.core.tokens import SpecialPolicy
 

@@ -22,7 +22,7 @@ from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.trainer import train
 from tokbench.backends.wordpiece.words import count_words
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 

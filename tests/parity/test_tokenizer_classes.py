@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.texts import texts
 
 import tokbench
-from tokbench.core.interfaces import SupportsTemplate
+from tokbench.core.capabilities import SupportsTemplate
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.tokenizer_classes import known_class

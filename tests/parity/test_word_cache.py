@@ -19,7 +19,7 @@ from support.subjects import Subject
 from support.texts import bundled_texts, texts
 
 import tokbench
-from tokbench.core.interfaces import Encoded
+from tokbench.core.encoded import Encoded
 from tokbench.errors import TextError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
@@ -28,7 +28,7 @@ from tokbench.libraries.word_cache.cut_points import CUTS, document_cut, model_c
 from tokbench.libraries.word_cache.joined_words import Lines, SpacedWords
 
 if TYPE_CHECKING:
-    from tokbench.core.interfaces import EncodedSpans
+    from tokbench.core.encoded import EncodedSpans
 
 CUT = {"bpe", "bpe as llama", "bpe without prefix"}
 """The SentencePiece models of VARIANTS that are cut."""

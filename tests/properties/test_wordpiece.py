@@ -15,7 +15,7 @@ from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.trainer import train
 from tokbench.backends.wordpiece.words import _Splitter, count_words
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 
 if TYPE_CHECKING:
     from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from support import huggingface
 from support.model_folders import put
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.corpus import open_corpus
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.lint.catalogue import rule_named

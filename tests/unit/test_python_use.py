@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tokbench
-from tokbench.core.interfaces import Encoded, TokenizerInfo
+from tokbench.core.encoded import Encoded
+from tokbench.core.interfaces import TokenizerInfo
 from tokbench.errors import ConfigError, CorpusError, DecodeError, StoreError, TokbenchError
 from tokbench.registry import backend_names
 

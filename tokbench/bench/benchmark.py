@@ -14,7 +14,7 @@ from tokbench.bench.machine import processors, this_machine
 from tokbench.bench.memory import peak_of, write_texts
 from tokbench.bench.results import PARTS, Bench, Entry, Figure, LeftOut
 from tokbench.bench.timing import Spread, ratios
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokbench.bench.measurements import Rounds
     from tokbench.bench.peers import Peer
     from tokbench.bench.sample import Sample
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
 
 
 def run_bench(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokbench.cli.options import ProgressChoice
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.corpus.inputs import TextInput
 
@@ -48,7 +48,7 @@ class TextChoices:
 
     def read(self, arguments: list[str] | None, *, progress: Progress | None = None) -> Iterator[TextInput]:
         """The texts of arguments, or of stdin without any; raises as `tokbench.corpus.inputs.read_inputs`."""
-        from tokbench.core.interfaces import no_progress
+        from tokbench.core.progress import no_progress
         from tokbench.corpus.inputs import read_inputs
 
         if not arguments and sys.stdin is not None and sys.stdin.isatty():
@@ -67,7 +67,7 @@ class TextChoices:
         self, arguments: list[str] | None, *, progress: ProgressChoice
     ) -> Iterator[TextInput]:
         """The same; progress is shown while a text is read, and nothing of it once the text is there."""
-        from tokbench.core.interfaces import no_progress
+        from tokbench.core.progress import no_progress
         from tokbench.render.progress import showing_progress
 
         report = no_progress

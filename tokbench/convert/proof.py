@@ -15,7 +15,7 @@ from tokbench.convert.disagreement import Disagreement, failure_of
 from tokbench.convert.proof_inputs import InputCall, compare_inputs, input_texts
 from tokbench.convert.proof_texts import DOMAIN, corpus_texts, generated_texts, special_texts
 from tokbench.convert.shrinking import shrink
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError, UnknownIdError
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tokbench.convert.disagreement import Outcome
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
 
 _REPORT_EVERY = 1000
 

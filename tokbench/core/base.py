@@ -14,7 +14,8 @@ from operator import index
 from typing import TYPE_CHECKING
 
 from tokbench.core.argument_types import ChecksArguments, not_a_text
-from tokbench.core.interfaces import Decoding, Encoded
+from tokbench.core.capabilities import Decoding
+from tokbench.core.encoded import Encoded
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, DecodeError, TextError, UnknownIdError
@@ -170,7 +171,7 @@ class BaseTokenizer(PlainUse, ABC):
 
 
 class TakesTemplate(ABC):
-    """What a tokenizer has that knows what a model gets; see `tokbench.core.interfaces.SupportsTemplate`."""
+    """What a tokenizer has that knows what a model gets; see `tokbench.core.capabilities.SupportsTemplate`."""
 
     @abstractmethod
     def model_input(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokbench.core.capabilities import SupportsTemplate
 from tokbench.core.descriptions import PostProcessing, TemplatePart
-from tokbench.core.interfaces import SupportsTemplate
 from tokbench.core.tokens import ModelInput, SpecialPolicy
 from tokbench.errors import TextError
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from tokbench.core.interfaces import SupportsSampling
+from tokbench.core.capabilities import SupportsSampling
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError
 

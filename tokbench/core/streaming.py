@@ -6,7 +6,7 @@ import codecs
 from typing import TYPE_CHECKING
 
 from tokbench.core.argument_types import whole_ids
-from tokbench.core.interfaces import Decoding, TellsDecoding
+from tokbench.core.capabilities import Decoding, TellsDecoding
 from tokbench.core.plurals import counted
 from tokbench.errors import DecodeError, UnknownIdError
 

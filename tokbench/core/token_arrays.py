@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from tokbench.core.argument_types import texts_of
-from tokbench.core.interfaces import Encoded, EncodedSpans, SupportsSpans
+from tokbench.core.capabilities import SupportsSpans
+from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.tokens import TokenKind
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, TypeVar, get_args
 
-from tokbench.core.interfaces import ByteSource, TextIdentity
+from tokbench.core.documents import ByteSource, TextIdentity
 from tokbench.core.near_names import meant
 from tokbench.core.plurals import counted, shortened
 from tokbench.corpus.bytes import BLOCK_BYTES, looks_binary, read_blocks, require_zstd

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from tokbench.core.interfaces import TextIdentity
+from tokbench.core.documents import TextIdentity
 from tokbench.corpus.hash_sample import Smallest, share_of
 from tokbench.errors import TextError
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus, ErrorPolicy
 
 InputKind = Literal["auto", "text", "file"]

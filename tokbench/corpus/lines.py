@@ -7,7 +7,7 @@ from operator import mul
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from tokbench.core.interfaces import LineIdentity
+from tokbench.core.documents import LineIdentity
 from tokbench.corpus.hash_sample import Smallest, share_of
 
 if TYPE_CHECKING:

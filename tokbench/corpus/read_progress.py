@@ -6,12 +6,12 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
-from tokbench.core.interfaces import files_read
+from tokbench.core.progress import files_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
 
 _SECONDS_BETWEEN_REPORTS = 0.1
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tokbench.core.interfaces import files_read
+from tokbench.core.progress import files_read
 from tokbench.evaluation.drawn_units import aligned_unit
 
 if TYPE_CHECKING:

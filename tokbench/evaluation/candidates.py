@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.interfaces import AdvisesTrainingSize, files_read, no_progress
+from tokbench.core.capabilities import AdvisesTrainingSize
+from tokbench.core.progress import files_read, no_progress
 from tokbench.errors import TrainingError
 from tokbench.evaluation.training_process import trained_apart
 from tokbench.registry import get_backend
@@ -15,7 +16,8 @@ from tokbench.registry import get_backend
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.evaluation.holdout import Holdout
 
 BACKENDS = ("bpe", "sentencepiece", "wordpiece", "unigram")

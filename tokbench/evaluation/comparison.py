@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.interfaces import KnowsLoadingTime, no_progress
+from tokbench.core.capabilities import KnowsLoadingTime
 from tokbench.core.near_names import meant
 from tokbench.core.plurals import counted
+from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, AlignedLines
@@ -28,7 +29,8 @@ from tokbench.metrics.ratios import ratio
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Document
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment

@@ -7,14 +7,14 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tokbench.core.interfaces import files_read, known_bytes
+from tokbench.core.progress import files_read, known_bytes
 from tokbench.corpus import Fingerprint
 from tokbench.corpus.lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.core.interfaces import LineIdentity, TextIdentity
+    from tokbench.core.documents import LineIdentity, TextIdentity
     from tokbench.corpus import Document
 
 _BEGINNING_CHARACTERS = 1 << 20

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.interfaces import no_progress, reading_of
+from tokbench.core.progress import no_progress, reading_of
 from tokbench.core.token_arrays import PieceTable, TiledSpans, encode_spans
 from tokbench.errors import TextError
 from tokbench.evaluation.counting_workers import Batch, CountingWorker, count_on_workers
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.interfaces import Encoded, EncodedSpans, Progress, Tokenizer, TokenizerInfo
+    from tokbench.core.encoded import Encoded, EncodedSpans
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Document
     from tokbench.evaluation.drawn_units import UnitKind
     from tokbench.evaluation.fidelity import Failure

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.interfaces import Decoding, Encoded, EncodedSpans, TellsDecoding
+from tokbench.core.capabilities import Decoding, TellsDecoding
+from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.evaluation.fidelity import all_kept, fidelity_of
 from tokbench.evaluation.losses import CAUSES, error_count

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.interfaces import Encoded, Tokenizer
+    from tokbench.core.encoded import Encoded
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.corpus import Document
 
 FAILURES_KEPT = 5

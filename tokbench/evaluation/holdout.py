@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
 from tokbench.corpus.read_progress import watched
 from tokbench.errors import CorpusError
@@ -19,7 +19,7 @@ from tokbench.evaluation.sentences import listed, percent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Document
 
 _EVEN = (0.08, 0.12)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.corpus.read_progress import watched
 from tokbench.evaluation.alignment import lines_of
 from tokbench.evaluation.line_blocks import block_size, blocks_in, blocks_of
@@ -18,7 +18,7 @@ from tokbench.evaluation.line_blocks import block_size, blocks_in, blocks_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus, Document
 
 HELD_OUT = 10

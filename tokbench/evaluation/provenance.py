@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
-from tokbench.core.interfaces import KnowsTrainingText
+from tokbench.core.capabilities import KnowsTrainingText
 from tokbench.corpus.fingerprint import overlap
 from tokbench.corpus.lines import line_overlap
 from tokbench.evaluation.sentences import percent
@@ -16,7 +16,8 @@ from tokbench.evaluation.sentences import percent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.core.interfaces import TextIdentity, Tokenizer
+    from tokbench.core.documents import TextIdentity
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.evaluation.candidates import Candidate
     from tokbench.evaluation.corpus_scan import CorpusScan
     from tokbench.metrics.vocabulary import Vocabulary

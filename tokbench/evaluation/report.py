@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.interfaces import no_progress
 from tokbench.core.plurals import counted
+from tokbench.core.progress import no_progress
 from tokbench.evaluation.robustness import Robustness, robustness_of
 from tokbench.evaluation.sweep import nested_merges
 from tokbench.evaluation.vocabulary_usage import VocabularyPart, vocabulary_usage_of
@@ -19,7 +19,8 @@ from tokbench.metrics.intermediate_tokens import intermediate_tokens
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
     from tokbench.evaluation.corpus_scan import CorpusScan
     from tokbench.evaluation.costs import Cost

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, NestsVocabularies
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import Aggregate
 from tokbench.evaluation.alignment import AlignedLines
@@ -25,7 +25,8 @@ from tokbench.registry import get_backend
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.holdout import Holdout

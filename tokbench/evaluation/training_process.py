@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import IO
 
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import tiktoken
 
-    from tokbench.core.interfaces import EncodedSpans
+    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.token_arrays import PieceTable
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.lint.findings import Outcome
 from tokbench.lint.rules import DoesNotApplyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
     from tokbench.lint.rules import Rule
     from tokbench.lint.target import LintTarget
 

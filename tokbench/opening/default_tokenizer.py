@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench import __version__
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 
 if TYPE_CHECKING:
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
 
 DEFAULT_NAME = "default"
 DEFAULT_BACKEND = "bpe"

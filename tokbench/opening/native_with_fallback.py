@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.kernel import Kernel
     from tokbench.core.descriptions import ByteLevelBpe
-    from tokbench.core.interfaces import Encoded, EncodedSpans
+    from tokbench.core.encoded import Encoded, EncodedSpans
     from tokbench.core.tokens import Token
     from tokbench.opening.unicode_agreement import UnicodeAgreement
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench.core.base import PlainUse, TakesTemplate, decoded
+from tokbench.core.capabilities import Decoding, TellsDecoding
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
-from tokbench.core.interfaces import Decoding, TellsDecoding, TokenizerInfo
+from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.post_processing import input_of
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ModelFormatError, TokbenchError, UnknownIdError
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokbench.core.descriptions import Description
-    from tokbench.core.interfaces import Encoded, EncodedSpans, Tokenizer
+    from tokbench.core.encoded import Encoded, EncodedSpans
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import ModelInput, Segmentation
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 

@@ -8,12 +8,12 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
 
 ProgressChoice = Literal["bar", "json", "none"]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
     from tokbench.shards.plan import Plan
 
 JOURNAL_NAME = "journal.jsonl"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import MOST_DOCUMENT_BYTES, Problems, open_corpus
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus, DocumentUnit, ErrorPolicy
     from tokbench.shards.layout import ShardIndex
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import Problems
 from tokbench.corpus.arguments import corpus_of
@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.interfaces import Encoded, Progress, Tokenizer
+    from tokbench.core.encoded import Encoded
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.corpus.files import CorpusFile
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.base import BaseTokenizer
-from tokbench.core.interfaces import LineIdentity, TextIdentity
+from tokbench.core.documents import LineIdentity, TextIdentity
 from tokbench.errors import CorpusError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens

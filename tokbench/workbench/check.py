@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.corpus.arguments import corpus_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.baseline import RegressionPolicy, other_text_error
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.baseline import SavedComparison
     from tokbench.evaluation.thresholds import Threshold

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.corpus.arguments import corpus_of
 from tokbench.corpus.groups import folder_groups
 from tokbench.corpus.read_progress import watched
@@ -23,7 +23,8 @@ from tokbench.evaluation.mix import mix_among
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment

@@ -19,9 +19,9 @@ from tokbench.convert.post_processing import as_document, post_processing_of
 from tokbench.convert.proof import ProofError, ProofResult, peer_of, prove
 from tokbench.convert.target import target_named
 from tokbench.core.descriptions import DescribesItself
-from tokbench.core.interfaces import no_progress
 from tokbench.core.near_names import meant
 from tokbench.core.post_processing import NOTHING
+from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError, ConversionError, StoreError, TokbenchError
 from tokbench.files.atomic_file import write_file
 from tokbench.files.atomic_folder import write_folder
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from tokbench.convert.conversion import Product
     from tokbench.convert.target import Target
     from tokbench.core.descriptions import PostProcessing
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
 
 __all__ = ["ConvertResult", "compare", "convert"]
 

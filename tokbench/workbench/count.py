@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.interfaces import SupportsCounts
+from tokbench.core.capabilities import SupportsCounts
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 

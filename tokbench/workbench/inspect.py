@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig, config_of, token_id
 from tokbench.workbench.open import find_and_open
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tokbench.core.interfaces import Progress, Tokenizer, TokenizerInfo
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
+    from tokbench.core.progress import Progress
     from tokbench.opening.request import Opened
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named
 from tokbench.lint.findings import Severity
 from tokbench.lint.run import run_rules
@@ -16,7 +16,8 @@ from tokbench.workbench.open import find_and_open
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.core.interfaces import Progress, TokenizerInfo
+    from tokbench.core.interfaces import TokenizerInfo
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.lint.findings import Finding, Outcome
     from tokbench.lint.rules import Rule

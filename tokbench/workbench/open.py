@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench import store
-from tokbench.core.interfaces import (
-    KnowsLoadingTime,
-    no_progress,
-)
+from tokbench.core.capabilities import KnowsLoadingTime
+from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError, StoreError
 from tokbench.opening.default_tokenizer import DEFAULT_NAME, default_directory, default_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tokbench.core.interfaces import Progress, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.opening.request import Opened, OpenRequest
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import whole_number
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.corpus.arguments import corpus_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.candidates import Candidate
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.sweep import Sweep

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.core.interfaces import RecordsTraining, TrainingRecord, no_progress
+from tokbench.core.capabilities import RecordsTraining
+from tokbench.core.interfaces import TrainingRecord
+from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.errors import ConfigError
 from tokbench.workbench.open import TOKENIZERS
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from tokbench.core.interfaces import Backend, Progress, Tokenizer, TokenizerInfo
+    from tokbench.core.interfaces import Backend, Tokenizer, TokenizerInfo
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
 
 

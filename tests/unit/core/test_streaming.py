@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench import StreamingDecoder
-from tokbench.core.interfaces import Decoding
+from tokbench.core.capabilities import Decoding
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ import tokbench
 from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.core.base import BaseTokenizer
-from tokbench.core.interfaces import EncodedSpans, SupportsSpans, TokenizerInfo
+from tokbench.core.capabilities import SupportsSpans
+from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, divided, encode_spans, segmented
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.errors import TextError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import Tokenizer
 
 AWKWARD = " ▁a\u0301é한ﬁ½…\t\nthe <sep>ab</s>⁇€\u200b\u3000\0"

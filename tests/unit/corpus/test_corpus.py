@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tokbench.core.interfaces import ByteDocuments, ByteSource
+from tokbench.core.documents import ByteDocuments, ByteSource
 from tokbench.corpus import Corpus, CorpusFile, Document, LeftOut, Problems, open_corpus
 from tokbench.corpus import bytes as corpus_bytes
 from tokbench.errors import BackendUnavailableError, ConfigError, CorpusError

@@ -11,7 +11,7 @@ from tokbench.corpus.fingerprint import Fingerprint, overlap
 from tokbench.errors import TextError
 
 if TYPE_CHECKING:
-    from tokbench.core.interfaces import TextIdentity
+    from tokbench.core.documents import TextIdentity
 
 
 def fingerprint(texts) -> str:

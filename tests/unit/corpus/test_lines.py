@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from tokbench.core.interfaces import LineIdentity
+    from tokbench.core.documents import LineIdentity
 
 HARD = "one\r\n\n  two words é\t\n\u3000\n\u00a0 \n\x1c\nthree\u00a0\n\n\nfour 漢字\n \nthe end, without a line end"
 

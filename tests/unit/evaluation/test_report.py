@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from support.toys import Toy
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.robustness import robustness_of

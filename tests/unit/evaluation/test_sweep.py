@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation.holdout import Holdout, hold_out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tokbench.core.interfaces import no_progress
+from tokbench.core.progress import no_progress
 from tokbench.corpus import open_corpus
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation import training_process

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from tokbench import store
-from tokbench.core.interfaces import Encoded, TokenizerInfo
+from tokbench.core.encoded import Encoded
+from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ModelFormatError, SelfTestError, StoreError, TextError
 from tokbench.store import (

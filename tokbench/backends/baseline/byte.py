@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tokbench import store
 from tokbench.core.base import utf8
-from tokbench.core.interfaces import Encoded, TokenizerInfo, no_progress
+from tokbench.core.encoded import Encoded
+from tokbench.core.interfaces import TokenizerInfo
+from tokbench.core.progress import no_progress
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.tokens import Span, Token, TokenKind
 from tokbench.errors import ModelFormatError
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.descriptions import ByteLevelBpe
-    from tokbench.core.interfaces import EncodedSpans, Progress
+    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.progress import Progress
 
 _NUM_BYTES = 256
 _RETRAIN = "the folder is damaged: restore it, or train again"

@@ -18,15 +18,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tokbench import store
 from tokbench.core.base import utf8
-from tokbench.core.interfaces import (
-    ByteDocuments,
-    Encoded,
-    EncodedSpans,
-    TokenizerInfo,
-    TrainingRecord,
-    no_progress,
-    reading_of,
-)
+from tokbench.core.documents import ByteDocuments
+from tokbench.core.encoded import Encoded, EncodedSpans
+from tokbench.core.interfaces import TokenizerInfo, TrainingRecord
+from tokbench.core.progress import no_progress, reading_of
 from tokbench.core.special_tokens import SpecialTokenFinder, check_special_tokens
 from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, TrainingError
@@ -36,7 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.core.interfaces import Progress, TextIdentity
+    from tokbench.core.documents import TextIdentity
+    from tokbench.core.progress import Progress
 
 UNKNOWN = "[UNK]"
 VOCABULARY_NAME = "vocabulary.json"

@@ -13,7 +13,9 @@ from tokbench.backends.bpe.normalization import NfcAlignment, normalize
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split_patterns import SplitPattern, split, split_offsets
 from tokbench.core.base import TakesTemplate, utf8
-from tokbench.core.interfaces import Decoding, Encoded, TokenizerInfo
+from tokbench.core.capabilities import Decoding
+from tokbench.core.encoded import Encoded
+from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.post_processing import NOTHING, model_input
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.token_table import MergeTable, TokenTable
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.kernel import Decoder, Encoder, Kernel
     from tokbench.backends.bpe.reference import Merge
     from tokbench.core.descriptions import ByteLevelBpe
-    from tokbench.core.interfaces import EncodedSpans, TextIdentity, TrainingRecord
+    from tokbench.core.documents import TextIdentity
+    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.token_arrays import PieceTable
     from tokbench.core.tokens import ModelInput
 

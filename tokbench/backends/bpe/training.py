@@ -16,7 +16,9 @@ from tokbench.backends.bpe.saved import config_as_saved
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.base import utf8
-from tokbench.core.interfaces import ByteDocuments, TrainingRecord, files_read, reading_of, total_for
+from tokbench.core.documents import ByteDocuments
+from tokbench.core.interfaces import TrainingRecord
+from tokbench.core.progress import files_read, reading_of, total_for
 from tokbench.errors import CorpusError, TrainingError
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.kernel import CountProgress, PretokenCounter
     from tokbench.backends.bpe.split_patterns import SplitPattern
-    from tokbench.core.interfaces import ByteSource, Progress
+    from tokbench.core.documents import ByteSource
+    from tokbench.core.progress import Progress
 
 _BATCH_CHARACTERS = 1 << 20
 _DEFAULT_SIZES = [1 << power for power in range(9, 17)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tokbench.core.interfaces import Progress, no_progress
+from tokbench.core.progress import Progress, no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
-    from tokbench.core.interfaces import TextIdentity, TrainingRecord
+    from tokbench.core.documents import TextIdentity
+    from tokbench.core.interfaces import TrainingRecord
 
 DOCUMENT_NAME = "tokenizer.json"
 

@@ -10,7 +10,8 @@ from tokbench.backends.wordpiece import reference
 from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_document
 from tokbench.backends.wordpiece.trainer import train as join_pieces
 from tokbench.backends.wordpiece.words import count_words
-from tokbench.core.interfaces import ByteDocuments, TrainingRecord
+from tokbench.core.documents import ByteDocuments
+from tokbench.core.interfaces import TrainingRecord
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.backends.wordpiece.words import WordCounts
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
 
 _WORDS_FOR_AN_ENTRY = 8
 _DEFAULT_SIZES = [1 << power for power in range(9, 16)]

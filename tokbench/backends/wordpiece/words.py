@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.base import utf8
-from tokbench.core.interfaces import reading_of
+from tokbench.core.progress import reading_of
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import TrainingError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
 
 _MOST_STRETCHES = 1 << 20
 _SECONDS_BETWEEN_REPORTS = 0.1

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.interfaces import Encoded
+    from tokbench.core.encoded import Encoded
     from tokbench.core.token_arrays import PieceTable
 
 

@@ -19,8 +19,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.base import TakesTemplate, utf8
+from tokbench.core.capabilities import Decoding
 from tokbench.core.descriptions import HuggingFaceModel
-from tokbench.core.interfaces import Decoding, Encoded, EncodedSpans, TokenizerInfo
+from tokbench.core.encoded import Encoded, EncodedSpans
+from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.special_tokens import check_policy
 from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable
 from tokbench.core.tokens import ModelInput, Segmentation, SpecialPolicy, Token, TokenKind

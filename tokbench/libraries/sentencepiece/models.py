@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.base import utf8
-from tokbench.core.interfaces import ScoredSegmentation
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import Segmentation
 from tokbench.errors import ConfigError
@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.descriptions import PostProcessing
-    from tokbench.core.interfaces import TextIdentity, TrainingRecord
+    from tokbench.core.documents import TextIdentity
+    from tokbench.core.interfaces import TrainingRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSegmentation:
+    """One way to segment a text, and how good it is: a log probability, or what stands for one."""
+
+    segmentation: Segmentation
+    score: float
 
 
 def open_model(

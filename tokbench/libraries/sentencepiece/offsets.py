@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.interfaces import EncodedSpans
+from tokbench.core.encoded import EncodedSpans
 from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable, offsets_of, tiled_spans
 from tokbench.core.tokens import TokenKind
 from tokbench.formats.sentencepiece.model import PieceType, iter_user_defined, piece_bytes
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sentencepiece import SentencePieceProcessor
 
-    from tokbench.core.interfaces import Encoded
+    from tokbench.core.encoded import Encoded
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
 _IN_NO_TEXT = b"\xff"

@@ -28,7 +28,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.core.base import TakesTemplate, utf8
-from tokbench.core.interfaces import Decoding, Encoded, TokenizerInfo
+from tokbench.core.capabilities import Decoding
+from tokbench.core.encoded import Encoded
+from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.post_processing import NOTHING, model_input
 from tokbench.core.token_arrays import offsets_of, segmented
 from tokbench.core.tokens import ModelInput, SpecialPolicy, Token, TokenKind
@@ -53,7 +55,9 @@ if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
     from tokbench.core.descriptions import PostProcessing, SentencePieceModel
-    from tokbench.core.interfaces import EncodedSpans, TextIdentity, TrainingRecord
+    from tokbench.core.documents import TextIdentity
+    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.interfaces import TrainingRecord
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.denormalizer import Denormalizer
     from tokbench.libraries.sentencepiece.offsets import SpanFinder

@@ -18,8 +18,10 @@ import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
-from tokbench.core.interfaces import ByteDocuments, TrainingRecord, reading_of
+from tokbench.core.documents import ByteDocuments
+from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.plurals import was_or_were
+from tokbench.core.progress import reading_of
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece.model import ModelType, PieceType, parse_model
 from tokbench.formats.sentencepiece.unigram_scores import with_rounded_scores
@@ -33,7 +35,7 @@ from tokbench.libraries.sentencepiece.worker import FAILED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.config import SentencePieceConfig
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer

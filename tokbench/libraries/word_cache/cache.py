@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.core.base import utf8
-from tokbench.core.interfaces import Encoded, EncodedSpans
+from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.token_arrays import offsets_of, range_indices
 from tokbench.libraries.word_cache.word_numbers import new_numbering
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.interfaces import Encoded
+from tokbench.core.encoded import Encoded
 from tokbench.core.token_arrays import offsets_of, range_indices
 from tokbench.formats.sentencepiece.model import SPACE
 

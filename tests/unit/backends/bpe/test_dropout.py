@@ -21,7 +21,7 @@ from tokbench.backends.bpe.dropout import merge_with_dropout
 from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.cli.app import app
-from tokbench.core.interfaces import SupportsSampling
+from tokbench.core.capabilities import SupportsSampling
 from tokbench.core.sampling import Sampling, sample_segmentation
 from tokbench.core.tokens import SpecialPolicy, TokenKind
 from tokbench.corpus.inputs import read_inputs

@@ -13,7 +13,8 @@ from support.texts import bundled_texts
 from tokbench.backends.bpe import BpeBackend, reference
 from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.training import default_vocab_size
-from tokbench.core.interfaces import ByteDocuments, ByteSource, TextIdentity, no_progress
+from tokbench.core.documents import ByteDocuments, ByteSource, TextIdentity
+from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError, CorpusError, TextError, TrainingError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.kernel import Kernel
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
-    from tokbench.core.interfaces import Progress
+    from tokbench.core.progress import Progress
 
 TEXTS = ["the cat sat on the mat\n", "the hat that the cat had", "", "<e>that hat<e>"]
 

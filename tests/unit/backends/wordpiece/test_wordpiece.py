@@ -17,7 +17,8 @@ from tokbench.backends.wordpiece.trainer import train
 from tokbench.backends.wordpiece.training import default_num_learned
 from tokbench.backends.wordpiece.words import count_words
 from tokbench.config import load_preset
-from tokbench.core.interfaces import SupportsTemplate, no_progress
+from tokbench.core.capabilities import SupportsTemplate
+from tokbench.core.progress import no_progress
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, TextError, TrainingError
 from tokbench.workbench.train import train as train_by_name

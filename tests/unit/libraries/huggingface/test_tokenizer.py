@@ -23,8 +23,8 @@ from support.huggingface import (
 )
 from support.texts import texts
 
+from tokbench.core.capabilities import SupportsTemplate
 from tokbench.core.descriptions import HuggingFaceModel
-from tokbench.core.interfaces import SupportsTemplate
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
 from tokbench.libraries.huggingface.decoding import JoinedPieces, joined_pieces

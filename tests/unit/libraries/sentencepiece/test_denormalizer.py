@@ -15,7 +15,7 @@ from support.texts import texts
 
 import tokbench
 from tokbench import StreamingDecoder
-from tokbench.core.interfaces import Decoding
+from tokbench.core.capabilities import Decoding
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
 from tokbench.libraries.sentencepiece.models import open_model

@@ -12,8 +12,8 @@ import sentencepiece
 from support.sentencepiece_models import VARIANTS, scored, unknown, variant, written
 from support.texts import bundled_texts
 
+from tokbench.core.capabilities import SupportsSampling
 from tokbench.core.descriptions import DescribesItself, SentencePieceModel
-from tokbench.core.interfaces import SupportsNBest, SupportsSampling, SupportsScores
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, SpecialTokenError, TextError, UnknownIdError
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
@@ -182,11 +182,8 @@ def test_capabilities_are_those_of_the_algorithm() -> None:
     assert isinstance(unigram, UnigramTokenizer)
     for tokenizer in (bpe, unigram):
         assert isinstance(tokenizer, SupportsSampling)
-        assert isinstance(tokenizer, SupportsScores)
         assert isinstance(tokenizer, DescribesItself)
         assert tokenizer.description() == SentencePieceModel(tokenizer.proto, {"<s>": 1, "</s>": 2})
-    assert isinstance(unigram, SupportsNBest)
-    assert not isinstance(bpe, SupportsNBest)
 
 
 def test_models_of_words_and_characters_are_opened_too() -> None:

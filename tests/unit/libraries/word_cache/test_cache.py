@@ -19,7 +19,7 @@ from tokbench.libraries.word_cache.cache import WordCache
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.core.interfaces import EncodedSpans
+    from tokbench.core.encoded import EncodedSpans
 
 TOY = Toy("a", "ab", "é", " b")
 CUT = "white space"

@@ -1,0 +1,130 @@
+"""Capabilities: optional Protocols that a tokenizer or a backend may implement, and callers ask for by isinstance."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from tokbench.core.tokens import ModelInput, SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokbench.core.documents import TextIdentity
+    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.interfaces import TrainingRecord
+
+
+class Decoding(Enum):
+    """What the text of an entry depends on, besides itself."""
+
+    JOINED = "joined"
+    """On nothing: the bytes of ids are those of each, joined."""
+    FROM_LEFT = "from left"
+    """On whether a text begins with it, or does so but for what gives no text, also behind a special token; and
+    on the entry before. What follows only adds to the text."""
+    WHOLE = "whole"
+    """On anything."""
+
+
+@runtime_checkable
+class TellsDecoding(Protocol):
+    """A tokenizer that says how its text may be decoded in pieces; of others nothing is known."""
+
+    @property
+    def decoding(self) -> Decoding:
+        """What the text of an entry depends on."""
+
+
+@runtime_checkable
+class SupportsSpans(Protocol):
+    """A tokenizer that places the tokens of many texts faster than it segments them.
+
+    `tokbench.core.token_arrays.encode_spans` asks any tokenizer.
+    """
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts in arrays: the ids, spans and kinds that `segment` gives."""
+
+
+@runtime_checkable
+class SupportsCounts(Protocol):
+    """A tokenizer that counts the tokens of texts faster than it encodes them."""
+
+    def count_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> NDArray[np.int64]:
+        """How many ids `encode_batch` would give for each text: int64[len(texts)]."""
+
+
+@runtime_checkable
+class SupportsSampling(Protocol):
+    """A tokenizer that can segment at random, for regularisation."""
+
+    def sample(
+        self, text: str, *, seed: int, alpha: float | None = None, nbest_size: int | None = None
+    ) -> list[int]:
+        """The ids of one random segmentation; the same for the same arguments.
+
+        `alpha` is how far it may stray: for Unigram the smoothing of Kudo 2018 (smaller is wilder),
+        for BPE the dropout probability of Provilkov et al. 2020 (larger is wilder). None takes 0.1.
+        """
+
+
+@runtime_checkable
+class SupportsTemplate(Protocol):
+    """A tokenizer that knows what a model wants around its texts, and how long they may be."""
+
+    def with_template(
+        self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
+    ) -> list[int]:
+        """The ids of one text, or of two, with the template's special tokens, as [CLS] … [SEP] … [SEP]."""
+
+    def model_input(
+        self,
+        text: str,
+        pair: str | None = None,
+        *,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = True,
+        limits: bool = True,
+    ) -> ModelInput:
+        """The same with type ids, and cut and filled up as the file asks; without `template` or `limits`, not so."""
+
+
+@runtime_checkable
+class RecordsTraining(Protocol):
+    """A tokenizer that still knows how it was trained."""
+
+    @property
+    def training(self) -> TrainingRecord | None:
+        """What the training saw and did; None for one that was opened."""
+
+
+@runtime_checkable
+class KnowsTrainingText(Protocol):
+    """A tokenizer that can tell which text it was trained on."""
+
+    @property
+    def training_text(self) -> TextIdentity | None:
+        """Which documents that text is made of; None where it is not known."""
+
+
+@runtime_checkable
+class KnowsLoadingTime(Protocol):
+    """A tokenizer that can tell how long it took to open it."""
+
+    loading_seconds: float | None
+    """Wall seconds, of which the first tokenizer's include the import of its library; None if trained here."""
+
+
+@runtime_checkable
+class AdvisesTrainingSize(Protocol):
+    """A backend that takes long enough to train for comparisons to give it a sample of a large text."""
+
+    @property
+    def advised_bytes(self) -> int:
+        """The most UTF-8 bytes to train on while somebody waits: about a minute's work."""
