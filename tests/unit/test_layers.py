@@ -6,6 +6,7 @@ Imports for type checkers alone are left out: a type may be named from anywhere.
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,9 @@ ORDER = [
     "libraries", "backends", "opening", "evaluation", "shards", "convert", "lint",
     "workbench", "bench", "render", "cli",
 ]  # fmt: skip
+
+LATE = {("tokbench.backends.bpe.tokenizer", "tokbench.backends.bpe.saved")}
+"""Imports when a function is called, of a module that imports the importer: a tokenizer saves itself."""
 
 RENDER_IMPORTS = {"core", "errors", "evaluation", "metrics", "workbench"}
 
@@ -98,6 +102,21 @@ def test_a_part_imports_from_those_before_it(part: str) -> None:
     allowed = {*ORDER[: ORDER.index(part) + 1], "__version__"}
     wrong = [found for found in OURS if found.part == part and part_of(found.imported) not in allowed]
     assert wrong == []
+
+
+def test_modules_do_not_import_one_another_in_circles() -> None:
+    """Not even in functions, but for what is listed; types may be named from anywhere."""
+    modules = {module_name(path) for path in SOURCES}
+
+    def module_of(imported: str) -> str:
+        return imported if imported in modules else module_of(imported.rpartition(".")[0])
+
+    needs: dict[str, set[str]] = {name: set() for name in modules}
+    for found in OURS:
+        pair = (found.importer, module_of(found.imported))
+        if pair not in LATE and len(set(pair)) == 2:
+            needs[pair[0]].add(pair[1])
+    TopologicalSorter(needs).prepare()  # raises `CycleError`, which names a circle
 
 
 def test_only_the_command_line_imports_typer() -> None:

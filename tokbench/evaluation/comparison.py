@@ -16,6 +16,7 @@ from tokbench.evaluation.alignment import NO_TRANSLATIONS, AlignedLines
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.costs import cost_of
 from tokbench.evaluation.counting_pass import evaluate
+from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
 from tokbench.evaluation.fairness import fairness_of, reference_of
 from tokbench.evaluation.figures import figures_of, group_figures_of, relative_tokens_of
 from tokbench.evaluation.mix import Alternative, cheapest, mixed, mixed_beside
@@ -35,56 +36,9 @@ if TYPE_CHECKING:
     from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.candidates import Candidate
-    from tokbench.evaluation.costs import Cost
     from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.evaluation.fairness import Fairness
-    from tokbench.evaluation.figures import Figure
-    from tokbench.evaluation.mix import Mix, Mixed
-    from tokbench.evaluation.throughput import Throughput
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluatedTokenizer:
-    """One tokenizer and all that is known of it.
-
-    Attributes:
-        name: unique among those compared.
-        candidate: the tokenizer, and how it came about.
-        evaluation: what was counted.
-        aggregate: its metrics in every resample.
-        figures: metric → figure on all text.
-        groups: group → metric → figure on its text.
-        fairness: on aligned lines; None where there are none.
-        throughput: of encoding; None where it was not measured.
-        loading_seconds: that opening it took; None where nobody knows.
-        relative: its tokens over those of the baseline on the same text.
-        cost: for the model that was described.
-        mixed: the mix that was asked for; None where none was.
-    """
-
-    name: str
-    candidate: Candidate
-    evaluation: Evaluation
-    aggregate: Aggregate
-    figures: Mapping[str, Figure]
-    groups: Mapping[str, Mapping[str, Figure]]
-    fairness: Fairness | None
-    throughput: Throughput | None
-    loading_seconds: float | None
-    relative: Figure
-    cost: Cost
-    mixed: Mixed | None = None
-
-    @property
-    def relative_tokens(self) -> float | None:
-        """Its tokens over those of the baseline on the same text; None where that has none."""
-        return self.relative.value
-
-    @property
-    def keeps_text(self) -> bool:
-        """Whether every document decodes to itself, however documents become one figure."""
-        total = self.evaluation.total
-        return total["roundtrips"] == total["documents"]
+    from tokbench.evaluation.mix import Mix
 
 
 @dataclass(frozen=True, slots=True)

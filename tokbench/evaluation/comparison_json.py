@@ -11,7 +11,8 @@ from tokbench.metrics.catalogue import METRICS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.mix import Mix

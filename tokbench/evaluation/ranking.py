@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tokbench.evaluation.comparison import EvaluatedTokenizer
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.metrics.catalogue import Metric
 
 _ONE_BYTE_SCRIPTS = 1.05

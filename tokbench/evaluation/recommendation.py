@@ -16,7 +16,7 @@ from tokbench.metrics.cost import flops_per_byte, layers_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.evaluation.sweep import SweepPoint
+    from tokbench.evaluation.sweep_point import SweepPoint
     from tokbench.metrics.cost import Model
 
 KNEE = 0.05

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
-    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
+    from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.corpus_scan import CorpusScan
     from tokbench.evaluation.costs import Cost
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.metrics.tally import Tally
 
 _USED_SHOWN = 20

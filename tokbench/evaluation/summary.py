@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tokbench.evaluation.aggregation import Aggregate
-    from tokbench.evaluation.comparison import EvaluatedTokenizer
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.losses import Cause
     from tokbench.metrics.catalogue import Metric

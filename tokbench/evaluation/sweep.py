@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, NestsVocabularies
@@ -13,10 +13,11 @@ from tokbench.evaluation.alignment import AlignedLines
 from tokbench.evaluation.costs import cost_of
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import figures_of, group_figures_of
-from tokbench.evaluation.mix import Alternative, cheapest, inverted, mixed, mixed_beside
+from tokbench.evaluation.mix import Alternative, cheapest, mixed, mixed_beside
 from tokbench.evaluation.recommendation import knee_of, recommend
 from tokbench.evaluation.sentences import counted_parts
 from tokbench.evaluation.summary import group_interval_gaps, interval_gap
+from tokbench.evaluation.sweep_point import SweepPoint
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
 from tokbench.metrics.ratios import ratio
@@ -27,10 +28,8 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
-    from tokbench.evaluation.costs import Cost
-    from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.holdout import Holdout
-    from tokbench.evaluation.mix import Mix, Mixed
+    from tokbench.evaluation.mix import Mix
     from tokbench.evaluation.recommendation import Recommendation
     from tokbench.metrics.bootstrap import Resampled
 
@@ -38,45 +37,6 @@ _BASE = 256
 SWEPT = ("bytes_per_token", "character_coverage", "unk_rate", "character_error_rate")
 """The figures of each size."""
 _COMPRESSION = METRICS["bytes_per_token"]
-
-
-@dataclass(frozen=True, slots=True)
-class SweepPoint:
-    """One vocabulary size on the held-out text.
-
-    Attributes:
-        vocab_size: entries, special tokens included.
-        tokens: what the text becomes.
-        bytes_per_token: its UTF-8 bytes over them.
-        groups: group → the same of its text, its difference the one to the size before.
-        is_filled: whether the text was enough for as many entries as were asked for.
-        keeps_text: whether every document decodes to itself.
-        figures: metric → figure on all text, its difference the one to the size before.
-        cost: for the model that was described.
-        mixed: the mix that was asked for, its difference the one to the size before; None where none was.
-    """
-
-    vocab_size: int
-    tokens: int
-    bytes_per_token: float | None
-    groups: Mapping[str, Figure]
-    is_filled: bool = True
-    keeps_text: bool = True
-    figures: Mapping[str, Figure] = field(default_factory=dict)
-    cost: Cost | None = None
-    mixed: Mixed | None = None
-
-    @property
-    def compression(self) -> float | None:
-        """Bytes per token that sizes are chosen by: of the mix where there is one, else of all text."""
-        return self.bytes_per_token if self.mixed is None else ratio(1, self.mixed.tokens_per_byte.value or 0)
-
-    @property
-    def gain(self) -> Figure | None:
-        """The same with its interval, and its difference to the size before."""
-        if self.mixed is None:
-            return self.figures.get("bytes_per_token")
-        return inverted(self.mixed.tokens_per_byte)
 
 
 @dataclass(frozen=True, slots=True)

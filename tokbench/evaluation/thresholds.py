@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokbench.evaluation.aggregation import Aggregation
-    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
 
 Bound = Literal["min", "max"]
 PREMIUM, GINI = "premium", "gini"

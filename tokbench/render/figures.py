@@ -11,7 +11,8 @@ from tokbench.render.glyphs import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.figures import Figure
     from tokbench.metrics.bootstrap import Interval
     from tokbench.metrics.catalogue import Metric

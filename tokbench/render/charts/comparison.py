@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.metrics.catalogue import Metric
 
 MOST_GROUPS = 60

@@ -25,7 +25,8 @@ from tokbench.render.glyphs import visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.metrics.catalogue import Metric
 
 HEADLINES = (

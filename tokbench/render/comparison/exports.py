@@ -24,7 +24,8 @@ from tokbench.render.comparison.terminal import notes_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.metrics.catalogue import Metric
     from tokbench.render.cells import Table
 

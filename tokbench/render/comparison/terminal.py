@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer, TrainingSetup
+    from tokbench.evaluation.comparison import Comparison, TrainingSetup
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.metrics.catalogue import Metric
     from tokbench.render.comparison.columns import FigureColumn
 

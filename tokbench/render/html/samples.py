@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.core.tokens import Segmentation, Span, Token
-    from tokbench.evaluation.comparison import Comparison, EvaluatedTokenizer
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.samples import Sample
     from tokbench.render.glyphs import Glyph
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.evaluation.comparison import EvaluatedTokenizer
+    from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.report import Report, Use
     from tokbench.metrics.catalogue import Metric
 

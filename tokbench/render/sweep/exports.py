@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tokbench.evaluation.figures import Figure
-    from tokbench.evaluation.sweep import Sweep, SweepPoint
+    from tokbench.evaluation.sweep import Sweep
+    from tokbench.evaluation.sweep_point import SweepPoint
     from tokbench.render.cells import Table
     from tokbench.render.comparison.exports import Form
 

@@ -18,7 +18,8 @@ from tokbench.render.glyphs import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.evaluation.sweep import Sweep, SweepPoint
+    from tokbench.evaluation.sweep import Sweep
+    from tokbench.evaluation.sweep_point import SweepPoint
     from tokbench.metrics.catalogue import Metric
 
 _GROUPS_DRAWN = 7

@@ -1,0 +1,55 @@
+"""One vocabulary size of a sweep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tokbench.evaluation.mix import inverted
+from tokbench.metrics.ratios import ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.evaluation.costs import Cost
+    from tokbench.evaluation.figures import Figure
+    from tokbench.evaluation.mix import Mixed
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """One vocabulary size on the held-out text.
+
+    Attributes:
+        vocab_size: entries, special tokens included.
+        tokens: what the text becomes.
+        bytes_per_token: its UTF-8 bytes over them.
+        groups: group → the same of its text, its difference the one to the size before.
+        is_filled: whether the text was enough for as many entries as were asked for.
+        keeps_text: whether every document decodes to itself.
+        figures: metric → figure on all text, its difference the one to the size before.
+        cost: for the model that was described.
+        mixed: the mix that was asked for, its difference the one to the size before; None where none was.
+    """
+
+    vocab_size: int
+    tokens: int
+    bytes_per_token: float | None
+    groups: Mapping[str, Figure]
+    is_filled: bool = True
+    keeps_text: bool = True
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    cost: Cost | None = None
+    mixed: Mixed | None = None
+
+    @property
+    def compression(self) -> float | None:
+        """Bytes per token that sizes are chosen by: of the mix where there is one, else of all text."""
+        return self.bytes_per_token if self.mixed is None else ratio(1, self.mixed.tokens_per_byte.value or 0)
+
+    @property
+    def gain(self) -> Figure | None:
+        """The same with its interval, and its difference to the size before."""
+        if self.mixed is None:
+            return self.figures.get("bytes_per_token")
+        return inverted(self.mixed.tokens_per_byte)
