@@ -1,0 +1,360 @@
+"""A corpus: documents that are read from files each time they are asked for."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b, sha256
+from typing import TYPE_CHECKING, TypeVar
+
+from tokbench.core.documents import ByteSource, TextIdentity
+from tokbench.core.plurals import counted
+from tokbench.corpus.byte_sources import packed
+from tokbench.corpus.bytes import read_blocks
+from tokbench.corpus.code import is_code_file, is_code_name
+from tokbench.corpus.document import Document
+from tokbench.corpus.document_limits import Bound, bounded_blocks
+from tokbench.corpus.files import CorpusFile, LeftOut, unreadable
+from tokbench.corpus.fingerprint import Fingerprint
+from tokbench.corpus.groups import file_group, group_field, is_translation, no_group
+from tokbench.corpus.lines import Lines
+from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records
+from tokbench.corpus.scripts import script_of
+from tokbench.corpus.text import (
+    Problems,
+    Utf8Stream,
+    decoded,
+    line_batches,
+    mark_length,
+    text_documents,
+    utf8_stream,
+)
+from tokbench.errors import ConfigError, CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tokbench.corpus.options import CorpusOptions
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One side of a split: a document is held out whose keyed hash is below the threshold."""
+
+    key: bytes
+    threshold: int
+    held_out: bool
+
+    def has(self, text: str) -> bool:
+        digest = blake2b(text.encode(), digest_size=8, key=self.key).digest()
+        return (int.from_bytes(digest, "big") < self.threshold) == self.held_out
+
+
+@dataclass(slots=True, eq=False)
+class Corpus:
+    """Documents that are read from files each time they are asked for, never all in memory.
+
+    Every way of reading ends with a `CorpusError` where there was no document at all. Standard
+    input and pipes can be read once.
+
+    Attributes:
+        files: the files it reads, sorted by name.
+        options: how it reads them.
+        left_out: what the named folders hold besides.
+        problems: what the latest reading went on in spite of.
+        place: how far the file that was read last has been read, in bytes on the disk: for progress.
+        on_block: called for each block of a file that is read: for progress within a long document.
+    """
+
+    files: tuple[CorpusFile, ...]
+    options: CorpusOptions = field(kw_only=True)
+    left_out: LeftOut = field(kw_only=True)
+    problems: Problems = field(default_factory=Problems, init=False)
+    place: int = field(default=0, init=False)
+    on_block: Callable[[], None] | None = field(default=None, init=False, repr=False)
+    _bytes_before: int = field(default=0, init=False, repr=False)
+    _sides: tuple[_Side, ...] = field(default=(), kw_only=True, repr=False)
+    _streams_read: set[str] = field(default_factory=set, kw_only=True, repr=False)
+
+    def __repr__(self) -> str:
+        """Short: its files, how large they are, and which part of them it is."""
+        first, *others = self.files
+        names = f"{first.name} and {len(others):,} more" if others else first.name
+        part = (
+            ""
+            if not self._sides
+            else "held-out part of a "
+            if self._sides[-1].held_out
+            else "training part of a "
+        )
+        return f"<{part}corpus of {counted(len(self.files), 'file')}, {counted(self.num_bytes, 'byte')}: {names}>"
+
+    @property
+    def num_bytes(self) -> int:
+        """The size of its files on disk, of both sides of a split together."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def text_bytes(self) -> int | None:
+        """About how much text it has, where that is known before it is read: of plain text files, not of parts."""
+        is_plain = all(
+            file.kind == "text" and file.compression is None and not file.stream for file in self.files
+        )
+        return self.num_bytes if is_plain and not self._sides else None
+
+    @property
+    def files_read(self) -> tuple[int, int] | None:
+        """How far the latest reading is: bytes on the disk that are read, and of all files; None with a stream."""
+        if any(file.stream for file in self.files):
+            return None
+        return min(self._bytes_before + self.place, self.num_bytes), self.num_bytes
+
+    def __iter__(self) -> Iterator[str]:
+        """The texts. Raises `CorpusError` for one that cannot be read."""
+        problems = self._begin()
+        return self._at_least_one(
+            text for file in self._in_turn() for _, text, _ in self._read(file, problems)
+        )
+
+    def documents(self) -> Iterator[Document]:
+        """The texts with their groups and sources. Raises `CorpusError` for one that cannot be read."""
+        problems = self._begin()
+        return self._at_least_one(
+            document for file in self._in_turn() for document in self._documents_of(file, problems)
+        )
+
+    def texts_of(self, file: CorpusFile, problems: Problems, *, batch: int) -> Iterator[list[str]]:
+        """The texts of one of its files in order, so many at a time that they have about `batch` characters.
+
+        For readers that must know their place: of all files together they are what iterating gives. A
+        batch of lines costs no work in Python for each of them.
+        """
+        texts: list[str] = []
+        characters = 0
+        for some in self._some_texts(file, problems):
+            texts += some
+            characters += sum(map(len, some))
+            if characters >= batch:
+                yield texts
+                texts, characters = [], 0
+        if texts:
+            yield texts
+
+    def byte_sources(self) -> Iterator[ByteSource]:
+        """The same documents in the same order as UTF-8, for backends that read bytes.
+
+        A plain text file that needs no care is given by its path, unchecked and perhaps without a
+        document in it; everything else as blocks of good UTF-8 without a byte order mark, to be
+        used before the next source is asked for.
+        """
+        problems = self._begin()
+        return self._at_least_one(
+            source for file in self._in_turn() for source in self._byte_sources_of(file, problems)
+        )
+
+    def parallel_groups(self) -> frozenset[str]:
+        """The groups whose files stand in a folder of translations: `parallel`, or one named `parallel_…`."""
+        return frozenset(
+            group
+            for file in self.files
+            if is_translation(file) and (group := file_group(file, self.options.group_by)) is not None
+        )
+
+    def fingerprint(self) -> str:
+        """Identifies the documents whatever their order; see `Fingerprint`. Reads the whole corpus."""
+        fingerprint = Fingerprint()
+        self._count(fingerprint, None)
+        return fingerprint.hexdigest()
+
+    def identity(self) -> TextIdentity:
+        """Tells which documents and lines these are; see `Fingerprint` and `Lines`. Reads the whole corpus."""
+        fingerprint, lines = Fingerprint(), Lines()
+        self._count(fingerprint, lines)
+        return replace(fingerprint.identity(), lines=lines.identity())
+
+    def _count(self, fingerprint: Fingerprint, lines: Lines | None) -> None:
+        problems = self._begin()
+        for file in self.files:
+            if self.options.documents == "file" and self._reads_as_blocks(file):
+                blocks = self._utf8_blocks(file, problems)
+                fingerprint.update_blocks(blocks if lines is None else lines.watch_blocks(blocks))
+                continue
+            for _, text, _ in self._read(file, problems):
+                fingerprint.update(text)
+                if lines is not None:
+                    lines.update(text)
+        if not fingerprint.documents:
+            raise self.no_document()
+
+    def split(self, held_out: float = 0.1, *, seed: int = 0) -> tuple[Corpus, Corpus]:
+        """Two corpora that share no text: one to train on, and a held-out one of about that share.
+
+        A document's bytes and the seed alone decide its side, so neither the order of documents nor
+        the files they are in matter, and equal documents stay together.
+        """
+        if not 0 < held_out < 1:
+            raise ConfigError(
+                f"held_out={held_out} is not a share", hint="choose one between 0 and 1, as 0.1"
+            )
+        # A second split must cut elsewhere than the first, even with the same seed.
+        key = sha256(f"{len(self._sides)}:{seed}".encode()).digest()
+        threshold = int(held_out * (1 << 64))
+        return self._part(_Side(key, threshold, held_out=False)), self._part(
+            _Side(key, threshold, held_out=True)
+        )
+
+    def _part(self, side: _Side) -> Corpus:
+        return Corpus(
+            self.files,
+            options=self.options,
+            left_out=self.left_out,
+            _sides=(*self._sides, side),
+            _streams_read=self._streams_read,
+        )
+
+    def _begin(self) -> Problems:
+        self.problems = Problems()
+        return self.problems
+
+    def _in_turn(self) -> Iterator[CorpusFile]:
+        """Its files, each read before the next is asked for."""
+        self._bytes_before = 0
+        for file in self.files:
+            self.place = 0
+            yield file
+            self._bytes_before += file.size
+        self.place = 0
+
+    def _at_least_one(self, items: Iterator[_T]) -> Iterator[_T]:
+        for first in items:
+            yield first
+            yield from items
+            return
+        raise self.no_document()
+
+    def no_document(self) -> CorpusError:
+        """The error for a corpus without a document, with which every way of reading ends."""
+        if self._sides:
+            side = "held-out" if self._sides[-1].held_out else "training"
+            return CorpusError(
+                f"the {side} part of the corpus has no document",
+                hint="cut files into smaller documents (--documents lines), or choose another share or seed",
+            )
+        first, *others = [file.name for file in self.files]
+        names = f"{first} and {len(others)} more" if others else first
+        if self.problems.skipped_documents:
+            if self.problems.long_documents:
+                return CorpusError(
+                    f"no document of {names} is short enough", hint="--max-document-bytes sets another bound"
+                )
+            return CorpusError(
+                f"no document of {names} is UTF-8", hint="--errors replace keeps what can be read"
+            )
+        return CorpusError(f"there is no text in {names}", hint="name a file with text")
+
+    def _some_texts(self, file: CorpusFile, problems: Problems) -> Iterator[Sequence[str]]:
+        errors = self.options.errors
+        if file.kind == "text" and self.options.documents == "lines" and errors != "skip" and not self._sides:
+            with self._opened(file) as stream:
+                bound = self._bound(file)
+                yield from line_batches(decoded(stream, errors=errors, problems=problems), bound=bound)
+        else:
+            for _, text, _ in self._read(file, problems):
+                yield (text,)
+
+    def _documents_of(self, file: CorpusFile, problems: Problems) -> Iterator[Document]:
+        group_of_file = file_group(file, self.options.group_by)
+        is_one = file.kind == "text" and self.options.documents == "file"
+        unit = file.name if file.kind == "text" and not is_one else None
+        is_code = is_code_file(file)
+        field = group_field(self.options.group_by)
+        for number, text, group_of_record in self._read(file, problems):
+            group = group_of_file if group_of_record is None else group_of_record
+            if field is not None and group_of_record is None:
+                group = problems.group = no_group(field)
+                problems.ungrouped_documents += 1
+            source = file.name if is_one else f"{file.name}:{number}"
+            is_named_code = is_code or (group_of_record is not None and is_code_name(group_of_record))
+            yield Document(text, script_of(text) if group is None else group, source, unit, is_named_code)
+
+    def _read(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
+        """A file's documents on this side of all splits: line or row, text, and the group a record names."""
+        sides = self._sides
+        for record in self._read_all(file, problems):
+            text = record[1]
+            if text and (not sides or all(side.has(text) for side in sides)):
+                yield record
+
+    def _read_all(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str, str | None]]:
+        errors, most = self.options.errors, self.options.max_document_bytes
+        fields = RecordFields(self.options.text_fields, group_field(self.options.group_by))
+        match file.kind:
+            case "parquet":
+                yield from parquet_records(
+                    file, fields, errors=errors, problems=problems, max_bytes=most, tell=self._tell
+                )
+            case "jsonl":
+                with self._opened(file) as stream:
+                    yield from jsonl_records(stream, fields, errors=errors, problems=problems, max_bytes=most)
+            case "text":
+                unit = self.options.documents
+                with self._opened(file) as stream:
+                    for number, text in text_documents(
+                        stream, unit, errors=errors, problems=problems, max_bytes=most
+                    ):
+                        yield number, text, None
+
+    @contextmanager
+    def _opened(self, file: CorpusFile) -> Iterator[Utf8Stream]:
+        if file.stream:
+            if file.name in self._streams_read:
+                raise CorpusError(
+                    f"{file.name} can be read only once", hint="save it to a file and name that"
+                )
+            self._streams_read.add(file.name)
+        with closing(read_blocks(file, tell=self._tell)) as blocks:
+            yield utf8_stream(file.name, blocks)
+
+    def _tell(self, place: int) -> None:
+        self.place = place
+        if self.on_block is not None:
+            self.on_block()
+
+    def _reads_as_blocks(self, file: CorpusFile) -> bool:
+        """Whether all of a file goes into the corpus, so that no document needs to be looked at."""
+        if self.options.documents == "paragraphs":  # their lines are joined anew
+            return False
+        return file.kind == "text" and self.options.errors != "skip" and not self._sides
+
+    def _utf8_blocks(self, file: CorpusFile, problems: Problems) -> Iterator[bytes]:
+        with self._opened(file) as stream:
+            texts = decoded(stream, errors=self.options.errors, problems=problems)
+            blocks: Iterator[bytes] = (text.encode() for text in texts)
+            if file.compression is not None or file.stream:  # else it has no more bytes than the file
+                is_lines = self.options.documents == "lines"
+                blocks = bounded_blocks(blocks, self._bound(file), lines=is_lines)
+            yield from blocks
+
+    def _bound(self, file: CorpusFile) -> Bound:
+        return Bound(self.options.max_document_bytes, file.name, self.options.errors)
+
+    def _byte_sources_of(self, file: CorpusFile, problems: Problems) -> Iterator[ByteSource]:
+        unit = self.options.documents
+        if not self._reads_as_blocks(file):
+            yield from packed(file.name, (text for _, text, _ in self._read(file, problems)))
+        elif not self._is_plain(file):
+            yield ByteSource(file.name, None, self._utf8_blocks(file, problems), unit)
+        elif file.size:
+            yield ByteSource(file.name, file.path, None, unit)
+
+    def _is_plain(self, file: CorpusFile) -> bool:
+        """Whether a file's bytes are its text as they are, so far as can be told without reading it."""
+        if self.options.errors != "strict" or file.compression is not None or file.stream:
+            return False
+        try:
+            with file.path.open("rb") as stream:
+                return mark_length(file.name, stream.read(4)) == 0
+        except OSError as error:
+            raise unreadable(file.name, error) from error

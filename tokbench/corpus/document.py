@@ -1,0 +1,32 @@
+"""A document: one text of a corpus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tokbench.core.plurals import shortened
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text of a corpus.
+
+    Attributes:
+        text: never empty.
+        group: a language, script, extension or whatever else the corpus is grouped by.
+        source: what messages call it: "docs/a.txt", or "data.jsonl:17" for a part of a file, by its
+            first line or its row.
+        unit: what it was drawn with: the file that it was cut from, with its other parts; None where it was
+            drawn by itself.
+        is_code: whether it is program code, of which alone identifiers are counted.
+    """
+
+    text: str
+    group: str
+    source: str
+    unit: str | None = None
+    is_code: bool = False
+
+    def __repr__(self) -> str:
+        """Short, however long the text is."""
+        return f"<document {self.source}, {self.group}: {shortened(self.text)}>"

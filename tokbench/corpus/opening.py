@@ -1,0 +1,101 @@
+"""Opening a corpus: files, folders, patterns, standard input, or the bundled texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.corpus.bytes import looks_binary, require_zstd
+from tokbench.corpus.corpus import Corpus
+from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES
+from tokbench.corpus.files import CorpusFile, find_files
+from tokbench.corpus.groups import group_field
+from tokbench.corpus.options import CorpusOptions
+from tokbench.corpus.records import require_pyarrow
+from tokbench.errors import ConfigError, CorpusError
+from tokbench.files.bundled import corpora_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tokbench.corpus.text import DocumentUnit, ErrorPolicy
+
+
+def open_corpus(
+    *paths: str | Path,
+    documents: DocumentUnit = "file",
+    text_field: str | Sequence[str] = "text",
+    group_by: str = "auto",
+    errors: ErrorPolicy = "strict",
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+) -> Corpus:
+    r"""The documents of files, folders and patterns, or of standard input ("-").
+
+    The files are found now and read when the corpus is iterated, each time anew.
+
+    Args:
+        paths: files are read whatever they are; folders with everything below them but hidden and
+            binary files, and what a MANIFEST.toml in them does not list; patterns (`docs/**/*.md`) as a
+            shell expands them.
+        documents: what a text file falls into: the whole "file"; its "lines" without their ends
+            ("\n" or "\r\n"), blank ones left out; or its "paragraphs" between blank lines.
+        text_field: the field of a JSON record, or column of a Parquet file, that holds the text; of several,
+            those that a record has are joined by a blank line.
+        group_by: "auto" (what follows a folder `parallel`, `parallel_…` or `code`, else the Unicode script
+            of most letters), "path" (what follows the folder that was named), "script", "extension" or
+            "field:NAME"; documents without that field are in the group "(no NAME)".
+        errors: what to do about bytes that are not UTF-8: "strict" is an error, "replace" puts
+            U+FFFD in their place, "skip" leaves the document out; `Corpus.problems` counts both.
+        max_document_bytes: a longer document is an error, or left out under "skip"; of a record, all of its
+            line counts. Plain text files that are read in blocks, as for training a BPE, may be longer.
+
+    Raises:
+        CorpusError: a path that is missing or cannot be read, or a folder without a text file.
+        ConfigError: an option that cannot be used.
+        BackendUnavailableError: a file whose format needs a package that is not installed.
+
+    Usage:
+
+        corpus = open_corpus("docs", "data/*.jsonl.zst", documents="paragraphs")
+        for document in corpus.documents():
+            print(document.source, document.group, len(document.text))
+    """
+    fields = text_field if isinstance(text_field, str) else tuple(text_field)
+    options = CorpusOptions(documents, fields, group_by, errors, max_document_bytes)
+    if not paths:
+        raise CorpusError("no file or folder was named", hint='name at least one, or "-" for standard input')
+    files, left_out = find_files(paths, is_binary=looks_binary)
+    for file in files:
+        _check_readable(file)
+    if group_field(group_by) and all(file.kind == "text" for file in files):
+        raise ConfigError(
+            f"{files[0].name} is text and has no fields to group by",
+            hint="name a .jsonl or .parquet file too",
+        )
+    return Corpus(files, options=options, left_out=left_out)
+
+
+def bundled_corpus(*, documents: DocumentUnit = "file", group_by: str = "auto") -> Corpus:
+    """The texts that come with tokbench, in groups by language; without the hard cases of `edge`.
+
+    Args:
+        documents: what a file falls into, as for `open_corpus`.
+        group_by: how they are grouped, as for `open_corpus`.
+
+    >>> "python" in {document.group for document in bundled_corpus().documents()}
+    True
+    """
+    directory = corpora_directory()
+    return open_corpus(directory / "parallel", directory / "code", documents=documents, group_by=group_by)
+
+
+def _check_readable(file: CorpusFile) -> None:
+    """Raise now for what would stop the reading of a file later."""
+    if file.compression == "zst":
+        require_zstd(file.name)
+    if file.kind == "parquet":
+        require_pyarrow(file.name)
+    if file.kind == "parquet" and (file.compression or file.stream):
+        raise CorpusError(
+            f"{file.name}: Parquet is read from plain files only", hint="unpack it to a file first"
+        )
