@@ -83,8 +83,8 @@ class SpecialTokenError(TokbenchError):
     def __init__(self, token: str, span: Span) -> None:
         super().__init__(
             f"the text holds the special token {token!r} at bytes {span.start}-{span.stop}",
-            hint="pass special=SpecialPolicy.TEXT (--special text) to encode it as ordinary text, "
-            "SpecialPolicy.ENCODE (--special encode) to make it the special token, or take it out of the text",
+            hint="pass special=SpecialPolicy.TEXT (--special-policy text) to encode it as ordinary text, "
+            "SpecialPolicy.ENCODE (--special-policy encode) to make it the special token, or take it out of the text",
         )
         self.token = token
         self.span = span

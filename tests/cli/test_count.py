@@ -113,9 +113,9 @@ def test_what_is_empty_has_no_ratio(run, tmp_path):
 
 @pytest.mark.parametrize(("policy", "tokens"), [("text", None), ("encode", 3)])
 def test_special_tokens(run, trained, policy, tokens):
-    data = run("count", "-t", trained, "--special", policy, "--json", "a<|pad|>b").good().json
+    data = run("count", "-t", trained, "--special-policy", policy, "--json", "a<|pad|>b").good().json
     assert data["total"]["tokens"] == (tokens or len(tokbench.load(trained).encode("a<|pad|>b")))
-    run("count", "-t", trained, "--special", "raise", "a<|pad|>b").refused(1, "'<|pad|>' at bytes 1-8")
+    run("count", "-t", trained, "--special-policy", "raise", "a<|pad|>b").refused(1, "'<|pad|>' at bytes 1-8")
 
 
 # --- several tokenizers, lines, forms -----------------------------------------------------------

@@ -115,7 +115,7 @@ def test_text_and_file_say_what_an_argument_is(run, trained, tmp_path):
     assert ids("--text", "-", stdin=b"unread") == tokenizer.encode("-")
     assert ids("--text", "a/b.txt") == tokenizer.encode("a/b.txt")
     assert ids("What? [x] 3.14 e.g.") == tokenizer.encode("What? [x] 3.14 e.g.")
-    run("encode", "--text", "--file", "word").refused(2, "--text / --file", "more than once")
+    run("encode", "--text", "--file", "word").refused(2, "'--text' / '--file'", "more than once")
     run("encode", "--file", "no such").refused(1, "no such does not exist")
 
 
@@ -132,7 +132,7 @@ def test_a_file_of_nearly_that_name_is_suggested(run, tmp_path):
 def test_special_tokens_in_the_text(run, trained, special_ids):
     text = "a<|endoftext|>b<|pad|>"
     ids = {
-        policy: run("encode", "-t", trained, "--special", policy, text).good().stdout.split()
+        policy: run("encode", "-t", trained, "--special-policy", policy, text).good().stdout.split()
         for policy in ("text", "encode")
     }
     wanted = {str(id) for id in special_ids.values()}
@@ -141,9 +141,9 @@ def test_special_tokens_in_the_text(run, trained, special_ids):
     assert run("encode", "-t", trained, text).good().stdout.split() == ids["text"]
     for found in ids.values():
         assert run("decode", "-t", trained, *found).good().stdout == text
-    refused = run("encode", "-t", trained, "--special", "raise", text)
-    refused.refused(1, "'<|endoftext|>' at bytes 1-14", "--special text", "--special encode")
-    assert run("encode", "-t", trained, "--special", "raise", "plain").good().out
+    refused = run("encode", "-t", trained, "--special-policy", "raise", text)
+    refused.refused(1, "'<|endoftext|>' at bytes 1-14", "--special-policy text", "--special-policy encode")
+    assert run("encode", "-t", trained, "--special-policy", "raise", "plain").good().out
 
 
 def test_bad_utf8_is_refused_or_replaced_as_asked(run, tmp_path):

@@ -103,7 +103,7 @@ def test_nothing_in_a_file_reaches_the_terminal_as_it_is(tmp_path: Path) -> None
 def test_encode_and_decode_take_the_same_options(ranks: Path) -> None:
     options = ("-t", ranks, "--pattern", "gpt4", "--special-token", "<|eot|>=300")
     assert run("encode", *options, "low low").stdout == "257 32 257\n"
-    assert run("encode", *options, "--special", "encode", "low<|eot|>").stdout == "257 300\n"
+    assert run("encode", *options, "--special-policy", "encode", "low<|eot|>").stdout == "257 300\n"
     assert run("decode", *options, "257", "300").stdout == "low<|eot|>"
     done = run("count", *options, "--json", "--text", "low")
     assert json.loads(done.stdout)["total"]["tokens"] == 1

@@ -259,7 +259,7 @@ def test_the_version(run):
         (["train", "--preset", "?"], ["no preset '?'", "the presets are"]),
         (["train", "--vocab-size", "many"], ["--vocab-size"]),
         (["train", "--errors", "ignore"], ["--errors", "strict"]),
-        (["encode", "x", "--special", "yes"], ["--special", "encode"]),
+        (["encode", "x", "--special-policy", "yes"], ["--special-policy", "encode"]),
         (["viz", "x", "--color", "blue"], ["--color", "always"]),
         (["count", "x", "--progress", "dots"], ["--progress", "json"]),
         (["viz"], ["TEXT"]),

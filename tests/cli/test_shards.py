@@ -72,9 +72,9 @@ def test_every_option_does_something(write, run, trained, special_ids, tmp_path)
     write("--format", "bin", "--dtype", "uint32", "--threads", "1").good()
     tokens = tokbench.open_shards(tmp_path / "shards").tokens
     assert (tmp_path / "shards" / "shard-00000.bin").stat().st_size == 4 * tokens
-    write("--special", "encode", "--force").good()
+    write("--special-policy", "encode", "--force").good()
     assert special_ids[EOS] in ids_of(tmp_path / "shards")[3]
-    write("--special", "raise", "--force").refused(1, EOS, "--special text")
+    write("--special-policy", "raise", "--force").refused(1, EOS, "--special-policy text")
     run("shards", "write", "corpus/a.txt", "-t", trained, "--out", "whole").good()
     assert len(ids_of(tmp_path / "whole")) == 1
     (tmp_path / "bad.txt").write_bytes(b"caf\xe9")

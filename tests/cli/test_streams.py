@@ -13,7 +13,7 @@ FULL = Path("/dev/full")
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
 EVERY_COMMAND = [
     ["train", "--preset", "tiny", "--name", "t", "--force"],
-    ["train", "--special", "<|a|>", "--vocab-size", "60000", "--out", "a long name/" * 8 + "end"],
+    ["train", "--special-token", "<|a|>", "--vocab-size", "60000", "--out", "a long name/" * 8 + "end"],
     ["decode", "72", "105"],
     ["count", "a text", "another one that is too long for the first column of a table in 80 columns"],
     ["viz", "A text: naïve café 👩‍👧 " * 8, "--ids"],

@@ -242,16 +242,18 @@ def test_a_regular_expression_as_pattern(train, run, text):
 
 
 def test_special_tokens_count_and_come_last(train, text, run):
-    data = train(text, "--vocab-size", "270", "--special", "<|b|>", "--special", "<|a|>", "--name", "s")
+    data = train(
+        text, "--vocab-size", "270", "--special-token", "<|b|>", "--special-token", "<|a|>", "--name", "s"
+    )
     assert data["special_tokens"] == {"<|b|>": 268, "<|a|>": 269}
     assert (data["vocab_size"], data["merges"]) == (270, 12)
-    ids = run("encode", "-t", "s", "--special", "encode", "<|a|><|b|>").good().stdout
+    ids = run("encode", "-t", "s", "--special-policy", "encode", "<|a|><|b|>").good().stdout
     assert ids == "269 268\n"
 
 
 def test_special_tokens_are_no_text_to_learn_from(train, tmp_path):
     (tmp_path / "marked.txt").write_text("ab<|stop|>ab<|stop|>" * 20, encoding="utf-8")
-    learned = train("marked.txt", "--special", "<|stop|>", "--name", "with")["first_learned"]
+    learned = train("marked.txt", "--special-token", "<|stop|>", "--name", "with")["first_learned"]
     assert [piece["piece"] for piece in learned] == ["ab"]
     learned = train("marked.txt", "--name", "without")["first_learned"]
     assert "stop" in {piece["piece"] for piece in learned}
@@ -292,7 +294,7 @@ def test_a_preset_of_ones_own(train, text, tmp_path):
 
 @pytest.mark.parametrize("specials", [0, 1, 3])
 def test_impossible_sizes_are_refused_with_the_smallest_that_works(run, train, text, specials, tmp_path):
-    options = [word for number in range(specials) for word in ("--special", f"<|{number}|>")]
+    options = [word for number in range(specials) for word in ("--special-token", f"<|{number}|>")]
     smallest = 256 + specials
     refused = run("train", text, *options, "--vocab-size", str(smallest - 1))
     refused.refused(2, "too small", f"the smallest that works is {smallest}")
@@ -404,7 +406,7 @@ def test_force_replaces_what_a_link_points_to(train, text, tmp_path):
 
 def test_roles_and_a_chat_template_are_kept_beside_it(run, text, tmp_path):
     (tmp_path / "chat.jinja").write_text("{{ messages }}")
-    arguments = ["train", text, "--vocab-size", "300", "--special", "<|end|>", "--out", "mine"]
+    arguments = ["train", text, "--vocab-size", "300", "--special-token", "<|end|>", "--out", "mine"]
     run(*arguments, "--role", "eos=<|end|>", "--chat-template", "chat.jinja").good()
     found = run("inspect", "-t", "mine", "--json").good().json
     assert found["roles"] == {"eos": {"token": "<|end|>", "id": found["special_tokens"]["<|end|>"]}}
@@ -417,4 +419,6 @@ def test_roles_and_a_chat_template_are_kept_beside_it(run, text, tmp_path):
 def test_a_role_of_no_special_token_is_refused_before_training(run, text, monkeypatch, backend):
     monkeypatch.setattr("tokbench.corpus.Corpus.documents", None)
     arguments = ["train", text, "--backend", backend, "--vocab-size", "300", "--out", "mine"]
-    run(*arguments, "--role", "eos=<|stop|>").refused(2, "is no special token of this training", "--special")
+    run(*arguments, "--role", "eos=<|stop|>").refused(
+        2, "is no special token of this training", "--special-token"
+    )

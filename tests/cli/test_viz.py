@@ -47,9 +47,11 @@ def test_parts_of_characters_and_cut_clusters_are_shown(run, letters):
 
 
 def test_special_tokens_stand_out(run, trained):
-    assert "a│⟪<|pad|>⟫│b" in run("viz", "-t", trained, "--special", "encode", "a<|pad|>b").good().lines
+    assert (
+        "a│⟪<|pad|>⟫│b" in run("viz", "-t", trained, "--special-policy", "encode", "a<|pad|>b").good().lines
+    )
     assert "⟪" not in run("viz", "-t", trained, "a<|pad|>b").good().stdout
-    run("viz", "-t", trained, "--special", "raise", "a<|pad|>b").refused(1, "'<|pad|>' at bytes 1-8")
+    run("viz", "-t", trained, "--special-policy", "raise", "a<|pad|>b").refused(1, "'<|pad|>' at bytes 1-8")
 
 
 def test_ids_stand_beneath_the_tokens(run, letters):
@@ -93,7 +95,7 @@ def test_a_title_for_each_of_several_texts(run, letters, tmp_path):
 
 def test_json_has_the_tokens_of_each_tokenizer(run, trained, letters):
     text = "xé<|pad|>"
-    data = run("viz", "-t", trained, "-t", letters, "--special", "encode", "--json", text).good().json
+    data = run("viz", "-t", trained, "-t", letters, "--special-policy", "encode", "--json", text).good().json
     assert list(data) == ["schema", "text", "tokenizers"]
     assert (data["schema"], data["text"]) == ("tokbench.viz/1", text)
     assert [list(view) for view in data["tokenizers"]] == [

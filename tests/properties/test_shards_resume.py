@@ -226,7 +226,7 @@ def halfway(folder: Path) -> Path:
         ({"eos": None}, r"what ends documents was <\|endoftext\|>, and is nothing"),
         ({"dtype": "uint32"}, "dtype was uint16, and is uint32"),
         ({"format": "bin"}, "format was npy, and is bin"),
-        ({"special": tokbench.SpecialPolicy.RAISE}, "--special was text, and is raise"),
+        ({"special": tokbench.SpecialPolicy.RAISE}, "--special-policy was text, and is raise"),
     ],
 )
 def test_with_other_options(interrupted: Path, options: dict[str, Any], told: str) -> None:

@@ -118,7 +118,7 @@ _add(
     examples=[
         "train",
         "train docs/ 'src/**/*.py' --vocab-size 32000 --name mine",
-        "train data.txt.xz --special '<|bos|>' --special '<|eos|>'",
+        "train data.txt.xz --special-token '<|bos|>' --special-token '<|eos|>'",
         "train --backend wordpiece --objective likelihood",
         "train data.jsonl.zst --preset gpt4o --out tokenizers/big",
         "train --preset tiny --json",
@@ -180,7 +180,7 @@ _add(
     examples=[
         'viz "Hello, wörld! if x == 1:"',
         "viz -t default -t mine --layout side-by-side --ids notes.txt",
-        "viz --special encode '<|endoftext|>'",
+        "viz --special-policy encode '<|endoftext|>'",
     ],
 )
 _add(

@@ -55,7 +55,9 @@ def _refuse_repeated(context: Any, order: list[Any]) -> None:
     for parameter in order:
         if times[id(parameter)] > 1 and parameter.param_type_name == "option" and _takes_one(parameter):
             raise typer.BadParameter(
-                "it is given more than once, and takes one value", ctx=context, param=parameter
+                "it is given more than once, and takes one value",
+                ctx=context,
+                param_hint=[*parameter.opts, *parameter.secondary_opts],
             )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli.id_lists import write_as_it_comes
-from tokbench.cli.opening import DEFAULT, TextOpeningChoices
+from tokbench.cli.opening import DEFAULT, OpeningChoices, VocabularyChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     ColorChoice,
@@ -22,7 +22,7 @@ from tokbench.cli.options import (
     ProgressChoice,
     ProgressOption,
     SeedOption,
-    SpecialOption,
+    SpecialPolicyOption,
     TokenizerOption,
     TokenizersOption,
 )
@@ -48,8 +48,8 @@ def encode(
     *,
     inputs: TextsArgument = None,
     tokenizer: TokenizersOption = None,
-    opening: TextOpeningChoices,
-    special: SpecialOption = SpecialPolicy.TEXT,
+    opening: VocabularyChoices,
+    special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     dropout: DropoutOption = None,
     seed: SeedOption = None,
     reading: TextChoices,
@@ -70,10 +70,10 @@ def encode(
         for item in reading.read(inputs, progress=report):
             for one in opened:
                 if json:
-                    [result] = encode_texts(one, [item], special=special, sampling=sampling)
+                    [result] = encode_texts(one, [item], special=special_policy, sampling=sampling)
                     print_json(result.to_json())
                     continue
-                [ids] = encode_ids(one, [item], special=special, sampling=sampling)
+                [ids] = encode_ids(one, [item], special=special_policy, sampling=sampling)
                 _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
 
 
@@ -85,7 +85,7 @@ def decode(
         typer.Argument(metavar="IDS", help="Ids, or - for what `encode` writes, from stdin."),
     ],
     tokenizer: TokenizerOption = DEFAULT,
-    opening: TextOpeningChoices,
+    opening: OpeningChoices,
     errors: DecodeErrorsOption = DecodeErrors.REPLACE,
     json: JsonFlag = False,
     progress: ProgressOption = ProgressChoice.bar,
@@ -120,10 +120,10 @@ def viz(
         typer.Argument(metavar="TEXT", help="Texts, files, folders, patterns, or - for stdin."),
     ],
     tokenizer: TokenizersOption = None,
-    opening: TextOpeningChoices,
+    opening: OpeningChoices,
     layout: Annotated[Layout, typer.Option(help="How several tokenizers are shown.")] = Layout.stacked,
     ids: Annotated[bool, typer.Option("--ids", help="Show the ids under the tokens.")] = False,
-    special: SpecialOption = SpecialPolicy.TEXT,
+    special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     dropout: DropoutOption = None,
     seed: SeedOption = None,
     reading: TextChoices,
@@ -143,7 +143,7 @@ def viz(
     several = False
     for item, following in pairwise(chain(reading.read_with_progress(inputs, progress=progress), [None])):
         assert item is not None
-        result = visualise(opened, item.text, special=special, sampling=sampling)
+        result = visualise(opened, item.text, special=special_policy, sampling=sampling)
         if json:
             print_json(viz_document(result))
             continue

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path  # noqa: TC003 -- typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, open_tokenizer
+from tokbench.cli.opening import DEFAULT, OpeningChoices
+from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     ColorChoice,
     ColorOption,
-    EngineChoice,
     JsonFlag,
     ProgressChoice,
     ProgressOption,
@@ -22,15 +21,15 @@ from tokbench.cli.options import (
 from tokbench.cli.roles import parsed_roles, read_template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tokbench.convert.proof import ProofResult
     from tokbench.core.interfaces import Tokenizer
 
 _DIFFERENT = 3
 
 
+@taking_groups
 def convert(
+    *,
     compared: Annotated[
         list[str] | None,
         typer.Argument(
@@ -39,8 +38,7 @@ def convert(
             help="With --check: the two to compare; --pattern and --special-token are for what needs them.",
         ),
     ] = None,
-    *,
-    tokenizer: TokenizerOption = "default",
+    tokenizer: TokenizerOption = DEFAULT,
     to: Annotated[
         str | None,
         typer.Option(
@@ -79,9 +77,7 @@ def convert(
     ] = False,
     seed: Annotated[int, typer.Option(help="Draws the generated texts of the proof.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
-    pattern: PatternOption = None,
-    special_token: AddedSpecialOption = None,
-    engine: EngineOption = EngineChoice.auto,
+    opening: OpeningChoices,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,
     progress: ProgressOption = ProgressChoice.bar,
@@ -101,17 +97,14 @@ def convert(
         raise ConfigError(
             "what to convert to, and where, is needed", hint="tokbench convert -t NAME --to FORMAT --out PATH"
         )
-    opening = partial(
-        open_tokenizer, progress=progress, pattern=pattern, special_token=special_token, engine=engine
-    )
     if to is None or out is None:
-        first, second = _opened_both(names, opening, bare=partial(opening, pattern=None, special_token=None))
+        first, second = _opened_both(names, opening, progress=progress)
         with showing_progress(progress.value) as report:
             proof = conversion.compare(first, second, names=names, seed=seed, progress=report)
         _show(proof, to=None, json=json, color=color)
         raise typer.Exit(0 if proof.agrees else _DIFFERENT)
     roles, template = parsed_roles(role or []), read_template(chat_template)
-    source = opening(tokenizer)
+    source = opening.open(tokenizer, progress=progress)
     try:
         with showing_progress(progress.value) as report:
             result = conversion.convert(
@@ -135,9 +128,7 @@ def convert(
         render_conversion(result, console=make_console(color=color.value))
 
 
-def _opened_both(
-    names: list[str], opening: Callable[[str], Tokenizer], *, bare: Callable[[str], Tokenizer]
-) -> list[Tokenizer]:
+def _opened_both(names: list[str], opening: OpeningChoices, *, progress: ProgressChoice) -> list[Tokenizer]:
     """Two tokenizers; what is added to a file that does not say all is not for the one that does.
 
     Raises:
@@ -146,13 +137,14 @@ def _opened_both(
     from tokbench.errors import ConfigError
 
     opened, refused = [], []
+    bare = OpeningChoices(engine=opening.engine)
     for name in names:
         try:
-            opened.append(opening(name))
+            opened.append(opening.open(name, progress=progress))
         except ConfigError as error:
             refused.append(error)
             try:
-                opened.append(bare(name))
+                opened.append(bare.open(name, progress=progress))
             except ConfigError:
                 raise error from None
     if len(refused) == len(names):

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.opening import TextOpeningChoices
+from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     ProgressChoice,
     ProgressOption,
-    SpecialOption,
+    SpecialPolicyOption,
     TokenizersOption,
 )
 from tokbench.cli.output import OutputChoices
@@ -24,8 +24,8 @@ def count(
     *,
     inputs: TextsArgument = None,
     tokenizer: TokenizersOption = None,
-    opening: TextOpeningChoices,
-    special: SpecialOption = SpecialPolicy.TEXT,
+    opening: OpeningChoices,
+    special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     per_line: Annotated[
         bool, typer.Option("--per-line", help="Count each line of a text, and each record of a file.")
     ] = False,
@@ -42,5 +42,5 @@ def count(
     opened = opening.open_all(tokenizer, progress=progress)
     with showing_progress(progress.value) as report:
         texts = reading.read(inputs, progress=report)
-        results = count_tokens(opened, texts, special=special, per_line=per_line)
+        results = count_tokens(opened, texts, special=special_policy, per_line=per_line)
     output.write(count_forms(results), lambda console: render_count(results, console=console))

@@ -7,18 +7,20 @@ from typing import Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.opening import AddedSpecialOption, EngineOption, PatternOption, requested
+from tokbench.cli.opening import OpeningChoices
+from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     ColorChoice,
     ColorOption,
-    EngineChoice,
     JsonFlag,
     ProgressChoice,
     ProgressOption,
 )
 
 
+@taking_groups
 def inspect(
+    *,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -27,16 +29,13 @@ def inspect(
             help="What -t takes: a path, a name, tiktoken:…, hf:….",
         ),
     ] = None,
-    *,
     tokenizer: Annotated[
         str | None,
         typer.Option(
             "-t", "--tokenizer", autocompletion=completion.tokenizers, metavar="NAME", help="The same."
         ),
     ] = None,
-    pattern: PatternOption = None,
-    special_token: AddedSpecialOption = None,
-    engine: EngineOption = EngineChoice.auto,
+    opening: OpeningChoices,
     json: JsonFlag = False,
     color: ColorOption = ColorChoice.auto,
     progress: ProgressOption = ProgressChoice.bar,
@@ -50,7 +49,7 @@ def inspect(
 
     if name is not None and tokenizer is not None:
         raise ConfigError("the tokenizer is named twice", hint="leave out NAME or -t")
-    asked = requested(pattern=pattern, special_token=special_token, engine=engine)
+    asked = opening.request()
     with showing_progress(progress.value) as report:
         result = inspect_tokenizer(
             name or tokenizer or "default",

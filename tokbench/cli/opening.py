@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,16 +27,12 @@ PatternOption = Annotated[
         help="How text is split, where the tokenizer's file does not say: a name, or a regular expression.",
     ),
 ]
-_ADDED_HELP = "A special token, where the tokenizer's file does not say; several times."
 SpecialTokenOption = Annotated[
-    list[str] | None, typer.Option("--special-token", metavar="TEXT[=ID]", help=_ADDED_HELP)
-]
-"""For commands whose --special says what the text of a special token becomes."""
-AddedSpecialOption = Annotated[
     list[str] | None,
-    typer.Option("--special-token", "--special", metavar="TEXT[=ID]", help=_ADDED_HELP),
+    typer.Option(
+        metavar="TEXT[=ID]", help="A special token, where the tokenizer's file does not say; repeatable."
+    ),
 ]
-"""For all others."""
 EngineOption = Annotated[
     EngineChoice,
     typer.Option(help="What runs an opened file: auto is native where that is provably the same."),
@@ -44,12 +40,11 @@ EngineOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class OpeningChoices:
-    """What is added to the tokenizers that a command opens."""
+class VocabularyChoices:
+    """What is added to the tokenizers that a command opens, where their files do not say."""
 
     pattern: PatternOption = None
-    special_token: AddedSpecialOption = None
-    engine: EngineOption = EngineChoice.auto
+    special_token: SpecialTokenOption = None
 
     def open_all(self, names: list[str] | None, *, progress: ProgressChoice) -> list[Tokenizer]:
         """The tokenizers of some names, by default of `default` alone. Raises as `open`."""
@@ -57,39 +52,31 @@ class OpeningChoices:
 
     def open(self, name: str, *, progress: ProgressChoice) -> Tokenizer:
         """The tokenizer of `-t NAME`. Raises as `tokbench.workbench.open.open_tokenizer`."""
-        return open_tokenizer(
-            name,
-            progress=progress,
-            pattern=self.pattern,
-            special_token=self.special_token,
-            engine=self.engine,
-        )
+        return open_tokenizer(name, self.request(), progress=progress)
 
     def request(self) -> OpenRequest:
         """The same as a request. Raises `ConfigError`."""
-        return requested(pattern=self.pattern, special_token=self.special_token, engine=self.engine)
+        from tokbench.opening.request import OpenRequest
+
+        return OpenRequest(pattern=self.pattern, special_tokens=special_tokens(self.special_token or []))
 
 
 @dataclass(frozen=True, slots=True)
-class TextOpeningChoices(OpeningChoices):
-    """The same for commands whose --special says what the text of a special token becomes."""
+class OpeningChoices(VocabularyChoices):
+    """The same, and what runs them."""
 
-    special_token: SpecialTokenOption = None
+    engine: EngineOption = EngineChoice.auto
+
+    def request(self) -> OpenRequest:
+        """The same as a request. Raises `ConfigError`."""
+        return replace(VocabularyChoices.request(self), engine=self.engine.value)
 
 
-def open_tokenizer(
-    name: str,
-    *,
-    progress: ProgressChoice,
-    pattern: str | None,
-    special_token: list[str] | None,
-    engine: EngineChoice,
-) -> Tokenizer:
+def open_tokenizer(name: str, asked: OpenRequest, *, progress: ProgressChoice) -> Tokenizer:
     """The tokenizer of `-t NAME` and of what is added to it."""
     from tokbench.render.progress import showing_progress
     from tokbench.workbench.open import open_tokenizer
 
-    asked = requested(pattern=pattern, special_token=special_token, engine=engine)
     with showing_progress(progress.value) as report:
         return open_tokenizer(
             name,
@@ -99,15 +86,6 @@ def open_tokenizer(
             progress=report,
             tell=lambda message: print(f"note: {message}", file=sys.stderr),
         )
-
-
-def requested(*, pattern: str | None, special_token: list[str] | None, engine: EngineChoice) -> OpenRequest:
-    """The options as a request. Raises `ConfigError`."""
-    from tokbench.opening.request import OpenRequest
-
-    return OpenRequest(
-        pattern=pattern, special_tokens=special_tokens(special_token or []), engine=engine.value
-    )
 
 
 def special_tokens(given: list[str]) -> dict[str, int | None]:

@@ -100,9 +100,11 @@ TokenizersOption = Annotated[
         "`hf:ORG/MODEL`; several times for several.",
     ),
 ]
-SpecialOption = Annotated[
+SpecialPolicyOption = Annotated[
     SpecialPolicy,
-    typer.Option("--special", help="What the text of a special token becomes: text, its id, or an error."),
+    typer.Option(
+        help="How the text of a special token is encoded: as ordinary text, as its id, or with an error."
+    ),
 ]
 TextFieldOption = Annotated[
     list[str] | None,
@@ -162,7 +164,7 @@ __all__ = [
     "ProgressChoice",
     "ProgressOption",
     "SeedOption",
-    "SpecialOption",
+    "SpecialPolicyOption",
     "TextFieldOption",
     "TextOrFileFlag",
     "TokenizerOption",

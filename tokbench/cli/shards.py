@@ -14,7 +14,7 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpora import DocumentsOption, DocumentUnit, chosen_corpus
 from tokbench.cli.numbers import tokens_option
-from tokbench.cli.opening import DEFAULT, TextOpeningChoices
+from tokbench.cli.opening import DEFAULT, OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     MAX_DOCUMENT,
@@ -28,7 +28,7 @@ from tokbench.cli.options import (
     MaxDocumentOption,
     ProgressChoice,
     ProgressOption,
-    SpecialOption,
+    SpecialPolicyOption,
     TextFieldOption,
     TokenizerOption,
 )
@@ -69,8 +69,8 @@ def write(
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write.")],
     tokenizer: TokenizerOption = DEFAULT,
-    opening: TextOpeningChoices,
-    special: SpecialOption = SpecialPolicy.TEXT,
+    opening: OpeningChoices,
+    special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     documents: DocumentsOption = DocumentUnit.file,
     text_field: TextFieldOption = None,
     errors: ErrorsOption = ErrorPolicy.STRICT,
@@ -141,7 +141,7 @@ def write(
             dtype=dtype.value,
             eos=end,
             shard_tokens=shard_tokens,
-            special=special,
+            special=special_policy,
             threads=threads,
             resume=resume,
             overwrite=force,
@@ -185,7 +185,7 @@ def verify(
             help="Check that this tokenizer made the shards.",
         ),
     ] = None,
-    opening: TextOpeningChoices,
+    opening: OpeningChoices,
     sample: Annotated[
         int | None,
         typer.Option(metavar="N", help="Compare N evenly spaced documents instead of all."),
@@ -230,7 +230,7 @@ def read(
     *,
     folder: FolderArgument,
     tokenizer: TokenizerOption = DEFAULT,
-    opening: TextOpeningChoices,
+    opening: OpeningChoices,
     document: Annotated[
         str | None,
         typer.Option(metavar="N[:M]", help="Read document N alone, or documents N to M-1; counted from 0."),

@@ -57,8 +57,8 @@ def train(
             "none, or a regular expression.",
         ),
     ] = None,
-    special: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A special token; can be given several times.")
+    special_token: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A special token to add; repeatable.")
     ] = None,
     min_frequency: Annotated[
         int | None,
@@ -147,7 +147,7 @@ def train(
     options: dict[str, Any] = {
         "vocab_size": vocab_size,
         "pattern": pattern,
-        "special_tokens": special,
+        "special_tokens": special_token,
         "min_frequency": min_frequency,
         "objective": objective,
         "max_token_length": max_token_length,

@@ -37,7 +37,7 @@ def sample_ids(tokenizer: Tokenizer, text: str, sampling: Sampling, *, special: 
     if special is not SpecialPolicy.TEXT:
         raise ConfigError(
             "with dropout every text is ordinary text",
-            hint=f"leave out --special {special.value}, or --dropout",
+            hint=f"leave out --special-policy {special.value}, or --dropout",
         )
     if not isinstance(tokenizer, SupportsSampling):
         info = tokenizer.info

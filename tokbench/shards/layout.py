@@ -15,7 +15,7 @@ shards. Nothing in the index is a time or a machine: the same corpus gives the s
                 of its ids for fixed texts, which also tells how it splits and merges
     eos         what ends each document: its text and id; null for nothing
     options     how the corpus was read (documents, text_field, errors; max_document_bytes where longer ones
-                were left out, else null), special, shard_tokens
+                were left out, else null), special_policy, shard_tokens
     files       of the corpus, in the order in which they were read: name (the path below what was named),
                 bytes on disk, sample: sha256 of some blocks of it, null where tokbench did not write it yet;
                 and what they held: documents, replaced_bytes, skipped_documents
@@ -91,7 +91,7 @@ class ShardOptions:
     text_field: str | list[str]
     errors: str
     max_document_bytes: int | None
-    special: str
+    special_policy: str
     shard_tokens: int
 
 
@@ -288,7 +288,7 @@ def _options(fields: Fields) -> ShardOptions:
         text_field=_text_field(fields),
         errors=fields.choice("errors", get_args(ErrorPolicy)),
         max_document_bytes=fields.optional("max_document_bytes", partial(fields.count, low=1)),
-        special=fields.choice("special", tuple(policy.value for policy in SpecialPolicy)),
+        special_policy=fields.choice("special_policy", tuple(policy.value for policy in SpecialPolicy)),
         shard_tokens=fields.count("shard_tokens", low=1),
     )
 

@@ -112,7 +112,7 @@ def make_plan(
             text_field=_one_or_all(corpus.options.text_fields),
             errors=corpus.options.errors,
             max_document_bytes=corpus.options.max_document_bytes if corpus.options.errors == "skip" else None,
-            special=special.value,
+            special_policy=special.value,
             shard_tokens=shard_tokens,
         ),
         files=planned_files(corpus.files),

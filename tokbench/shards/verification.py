@@ -161,7 +161,7 @@ def _content_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterato
 
 
 def _eos_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:
-    """Documents without what ends them. A text may hold it besides, under --special encode."""
+    """Documents without what ends them. A text may hold it besides, under --special-policy encode."""
     eos = shards.index.eos
     if eos is None:
         return
@@ -227,7 +227,7 @@ class _Comparison:
             return
         encoded = self._tokenizer.encode_batch(
             [texts[document - first] for document in chosen],
-            special=SpecialPolicy(self._shards.index.options.special),
+            special=SpecialPolicy(self._shards.index.options.special_policy),
             threads=self._threads,
         )
         for place, document in enumerate(chosen):

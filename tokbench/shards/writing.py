@@ -156,7 +156,7 @@ class _Run:
         self._files = files
         self._threads = threads
         self._progress = progress
-        self._special = SpecialPolicy(self._plan.options.special)
+        self._special = SpecialPolicy(self._plan.options.special_policy)
         self._shard: ShardFile | None = None
         self._ended: list[CorpusEntry] = []  # files since the last shard
         self._documents = journal.finished.documents  # of the file that is being encoded

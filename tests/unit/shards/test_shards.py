@@ -400,7 +400,7 @@ HOSTILE = {
     "no shards": lambda index: index | {"shards": []},
     "shards of numbers": lambda index: index | {"shards": [1, 2]},
     "an id beyond": lambda index: index | {"eos": {"text": "a", "id": 300}},
-    "a policy": lambda index: index | {"options": index["options"] | {"special": "sure"}},
+    "a policy": lambda index: index | {"options": index["options"] | {"special_policy": "sure"}},
     "other totals": lambda index: index | {"total": index["total"] | {"tokens": 1}},
 }
 

@@ -58,7 +58,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
     counted = time.perf_counter()
     if not counter.pretokens:
         raise TrainingError(
-            "there is no text to train on", hint="name files with text, or leave out --special"
+            "there is no text to train on", hint="name files with text, or leave out --special-token"
         )
 
     vocab_size = config.vocab_size or default_vocab_size(counter.distinct_pretokens)

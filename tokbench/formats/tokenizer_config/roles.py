@@ -69,5 +69,5 @@ def with_roles(tokenizer: Tokenizer, *, roles: Mapping[str, str], chat_template:
 def _not_special(role: str, text: str, special: Iterable[str], *, of: str) -> ConfigError:
     return ConfigError(
         f"{text!r}, which is to be {role}, is no special token of {of}",
-        hint=f"it has {', '.join(map(repr, special)) or 'none'}; --special adds one",
+        hint=f"it has {', '.join(map(repr, special)) or 'none'}; --special-token adds one",
     )

@@ -186,7 +186,7 @@ def _trained(
         read = time.perf_counter()
         if not any_line:
             raise TrainingError(
-                "there is no text to train on", hint="name files with text, or leave out --special"
+                "there is no text to train on", hint="name files with text, or leave out --special-token"
             )
         answer, code = worker.answer(progress)
     if code == 0:

@@ -226,7 +226,7 @@ def test_encode_and_viz_take_a_dropout(saved: Path) -> None:
     [
         (["--dropout", "7"], "no probability"),
         (["--seed", "7"], "--seed chooses among random segmentations"),
-        (["--dropout", "0.1", "--special", "encode"], "every text is ordinary text"),
+        (["--dropout", "0.1", "--special-policy", "encode"], "every text is ordinary text"),
     ],
 )
 def test_what_cannot_be_meant_is_an_error(saved: Path, arguments: list[str], message: str) -> None:
