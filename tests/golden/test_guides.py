@@ -1,0 +1,18 @@
+"""What the guides show is what happens: those for training, files and looking into tokenizers."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from support.pages import DOCS, check_page
+
+PAGES = ["convert", "debug", "formats", "shards", "train"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_a_guide_shows_what_happens(page, tmp_path):
+    if os.environ.get("TOKBENCH_KERNEL") == "python":
+        pytest.skip("the sessions show the native kernel")
+    check_page(DOCS / f"{page}.md", tmp_path)

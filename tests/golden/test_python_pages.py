@@ -1,0 +1,38 @@
+"""What docs/python.md and docs/backends.md show is what happens."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from support.pages import DOCS, Clone, blocks, check_page
+
+
+def test_the_python_runs(tmp_path):
+    page = DOCS / "python.md"
+    assert sum(block.language == "python" for block in blocks(page)) > 3
+    check_page(page, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_backend_works_as_an_installed_package(tmp_path):
+    clone = Clone(tmp_path)
+    files = {block.file_name: block.text for block in blocks(DOCS / "backends.md") if block.file_name}
+    assert files.keys() == {"toy_backend.py", "pyproject.toml"}
+    assert sum(text.count("\n") for text in files.values()) < 60
+    package, site = tmp_path / "toy-backend", tmp_path / "site"
+    package.mkdir()
+    for name, text in files.items():
+        (package / name).write_text(text, encoding="utf-8")
+    options = ["--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--target", site]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, package], cwd=tmp_path, check=True)
+    path = [str(site), clone.environment.get("PYTHONPATH")]
+    clone.environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+
+    assert "a token for every character" in clone.shell("tokbench backends")
+    assert "saved in" in clone.shell("tokbench train --backend toy --name toy")
+    assert clone.shell("tokbench encode -t toy aé") == "97 233\n"
+    assert clone.shell("tokbench decode -t toy '97 233'") == "aé"
+    assert "2 tokens" in clone.shell("tokbench viz -t toy aé")

@@ -1,0 +1,100 @@
+"""docs/metrics.md, made of the catalogue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.counts import MEANINGS
+from tokbench.metrics.explanations import BESIDE, UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokbench.metrics.catalogue import Metric
+
+HEAD = """\
+# Metrics
+
+<!-- Made of tokbench/metrics/catalogue.py by `python tests/golden/test_readme.py`: change that, not this page. -->
+
+`tokbench compare`, `report`, `sweep` and `check` compute these figures. `--metrics` takes their names, and
+`tokbench compare --metrics help` prints this list.
+
+- A figure is a ratio of sums over all text, unless it says otherwise. `compare --aggregate macro` takes the mean
+  over groups instead, `per_document` the mean over documents.
+- With nothing to divide by, a figure is `null` in JSON and `–` in a table, never 0.
+- A share is between 0 and 1 in JSON, and in percent in a table.
+- "Better" says which way a figure is ranked; one that is ranked neither way has no star.
+- An interval is a 95 % paired bootstrap over what was drawn independently: aligned lines with all their languages,
+  files with all their parts, or documents. Below five of those there is none. Two tokenizers are compared on the
+  same resamples. Figures that are not ratios of counts have no interval, but for the two entropies.
+"""
+
+THEMES = {
+    "compression": "Compression",
+    "vocabulary": "Vocabulary and coverage",
+    "fidelity": "Fidelity",
+    "numbers": "Numbers",
+    "code": "Program code",
+}
+
+COUNTED = """
+## What is counted
+
+The counts of "computed as", each a sum over documents. A boundary is a position where a token starts or stops; a
+token touches a word when the two share a byte. Documents of a comparison have theirs in JSON, as `counts`.
+
+"""
+BESIDE_THEM = """
+## Beside the metrics
+
+Shown where there is something to tell; `--metrics` does not take them.
+
+"""
+NOT_A_RATIO = {
+    "single_token_word_types": "distinct words",
+    "vocab_utilization": "ids that occur",
+    "reachable_utilization": "ids that occur",
+}
+
+
+def metrics_page() -> str:
+    """The page: every figure once, by the name that it has in JSON, and the counts it is made of."""
+    parts = [HEAD]
+    for theme, title in THEMES.items():
+        rows = [_row(metric) for metric in METRICS.values() if metric.theme == theme]
+        parts.append(
+            f"\n## {title}\n\n{_table(('name', 'in tables', 'unit', 'better', 'meaning', 'computed as'), rows)}"
+        )
+    beside = ((f"`{one.name}`", one.title, one.unit, one.direction, one.meaning) for one in BESIDE)
+    parts += [BESIDE_THEM, _table(("name", "in tables", "unit", "better", "meaning"), beside)]
+    used = {name for metric in METRICS.values() for name in (*metric.numerator, *metric.denominator)}
+    counted = ((f"`{name}`", meaning) for name, meaning in MEANINGS.items() if name in used)
+    parts += [COUNTED, _table(("count", "what it counts"), counted)]
+    return "".join(parts)
+
+
+def _row(metric: Metric) -> tuple[str, ...]:
+    unit = "share" if metric.share else UNITS[metric.name]
+    return (f"`{metric.name}`", metric.title, unit, metric.direction, metric.meaning, _formula(metric))
+
+
+def _formula(metric: Metric) -> str:
+    if metric.compute is not None:
+        return NOT_A_RATIO.get(metric.name, "frequencies of ids")
+    above, below = (_sum(terms) for terms in (metric.numerator, metric.denominator))
+    return f"`1 - {above} / {below}`" if metric.complement else f"`{above} / {below}`"
+
+
+def _sum(terms: tuple[str, ...]) -> str:
+    """A sum in which a count that stands twice is taken twice."""
+    parts = [
+        f"{terms.count(term)} * {term}" if terms.count(term) > 1 else term for term in dict.fromkeys(terms)
+    ]
+    return f"({' + '.join(parts)})" if len(parts) > 1 else parts[0]
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = (head, ("---",) * len(head), *rows)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
