@@ -26,7 +26,7 @@ from tokbench.cli import (
     report,
     shards,
     sweep,
-    training,
+    train,
 )
 from tokbench.cli.command import Command
 from tokbench.cli.plain_values import PlainGroup
@@ -113,7 +113,7 @@ _WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 _add(
     "train",
-    training.train,
+    train.train,
     summary="Train a tokenizer on the bundled texts, or on yours.",
     examples=[
         "train",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpora import DocumentChoices
-from tokbench.cli.opening import OpeningChoices
+from tokbench.cli.corpus_options import DocumentChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import ProgressChoice, ProgressOption
-from tokbench.cli.output import OutputChoices
-from tokbench.cli.texts import tell_problems
+from tokbench.cli.output_options import OutputChoices
+from tokbench.cli.text_options import tell_problems
+from tokbench.cli.tokenizer_options import OpeningChoices
 
 if TYPE_CHECKING:
     from collections.abc import Callable

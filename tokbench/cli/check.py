@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpora import DocumentChoices, GroupByOption, as_before
-from tokbench.cli.opening import OpeningChoices
+from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, as_before
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import ColorChoice, ColorOption, JsonFlag, ProgressChoice, ProgressOption
-from tokbench.cli.texts import tell_problems
+from tokbench.cli.text_options import tell_problems
+from tokbench.cli.tokenizer_options import OpeningChoices
 
 _FELL_SHORT = 3
 _MAX_BASELINE_BYTES = 64 << 20

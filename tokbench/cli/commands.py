@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli.id_lists import write_as_it_comes
-from tokbench.cli.opening import DEFAULT, OpeningChoices, VocabularyChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     ColorChoice,
@@ -26,7 +25,8 @@ from tokbench.cli.options import (
     TokenizerOption,
     TokenizersOption,
 )
-from tokbench.cli.texts import TextChoices, TextsArgument
+from tokbench.cli.text_options import TextChoices, TextsArgument
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, VocabularyChoices
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:

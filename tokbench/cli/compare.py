@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.corpus_options import DocumentChoices, GroupByOption
 from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.numbers import tokens_option
-from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import AggregateChoice, MetricsOption, ProgressChoice, ProgressOption
-from tokbench.cli.output import OutputChoices, PictureChoices
-from tokbench.cli.texts import tell_problems
+from tokbench.cli.output_options import OutputChoices, PictureChoices
+from tokbench.cli.text_options import tell_problems
+from tokbench.cli.tokenizer_options import OpeningChoices
 
 
 @taking_groups
@@ -82,7 +82,7 @@ def compare(
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Compare tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a summary."""
-    from tokbench.cli.output import asked_for, chosen_metrics, comparison_forms, tells_metrics
+    from tokbench.cli.output_options import asked_for, chosen_metrics, comparison_forms, tells_metrics
     from tokbench.render.comparison.terminal import render_comparison
     from tokbench.render.progress import showing_progress
     from tokbench.workbench.compare import compare as compare_tokenizers

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.opening import DEFAULT, OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     ColorChoice,
@@ -18,7 +17,8 @@ from tokbench.cli.options import (
     ProgressOption,
     TokenizerOption,
 )
-from tokbench.cli.roles import parsed_roles, read_template
+from tokbench.cli.role_options import parsed_roles, read_template
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices
 
 if TYPE_CHECKING:
     from tokbench.convert.proof import ProofResult

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     ProgressChoice,
@@ -14,8 +13,9 @@ from tokbench.cli.options import (
     SpecialPolicyOption,
     TokenizersOption,
 )
-from tokbench.cli.output import OutputChoices
-from tokbench.cli.texts import TextChoices, TextsArgument
+from tokbench.cli.output_options import OutputChoices
+from tokbench.cli.text_options import TextChoices, TextsArgument
+from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.core.tokens import SpecialPolicy
 
 

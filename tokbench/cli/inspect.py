@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     ColorChoice,
@@ -16,6 +15,7 @@ from tokbench.cli.options import (
     ProgressChoice,
     ProgressOption,
 )
+from tokbench.cli.tokenizer_options import OpeningChoices
 
 
 @taking_groups

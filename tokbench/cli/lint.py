@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpora import DocumentChoices
-from tokbench.cli.opening import DEFAULT, OpeningChoices
+from tokbench.cli.corpus_options import DocumentChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     ColorChoice,
@@ -20,7 +19,8 @@ from tokbench.cli.options import (
     ProgressOption,
     TokenizerOption,
 )
-from tokbench.cli.texts import tell_problems
+from tokbench.cli.text_options import tell_problems
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices
 
 _FAILED = 3
 

@@ -19,7 +19,7 @@ from tokbench.cli.options import (
     TextFieldOption,
     parse_bytes,
 )
-from tokbench.cli.texts import tell_problems
+from tokbench.cli.text_options import tell_problems
 
 
 def corpus(

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.corpus_options import DocumentChoices, GroupByOption
 from tokbench.cli.model_options import ModelChoices
-from tokbench.cli.opening import OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import MetricsOption, ProgressChoice, ProgressOption, TokenizersOption
-from tokbench.cli.output import OutputChoices, PictureChoices
-from tokbench.cli.texts import tell_problems
+from tokbench.cli.output_options import OutputChoices, PictureChoices
+from tokbench.cli.text_options import tell_problems
+from tokbench.cli.tokenizer_options import OpeningChoices
 
 
 @taking_groups
@@ -39,7 +39,7 @@ def report(
 
     Several tokenizers have a report each; `tokbench compare` puts them side by side.
     """
-    from tokbench.cli.output import asked_for, chosen_metrics, tells_metrics
+    from tokbench.cli.output_options import asked_for, chosen_metrics, tells_metrics
     from tokbench.render.progress import showing_progress
     from tokbench.render.report.exports import reports_forms
     from tokbench.render.report.terminal import render_reports

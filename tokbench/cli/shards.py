@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpora import DocumentsOption, DocumentUnit, chosen_corpus
+from tokbench.cli.corpus_options import DocumentsOption, DocumentUnit, chosen_corpus
 from tokbench.cli.numbers import tokens_option
-from tokbench.cli.opening import DEFAULT, OpeningChoices
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import (
     MAX_DOCUMENT,
@@ -32,7 +31,8 @@ from tokbench.cli.options import (
     TextFieldOption,
     TokenizerOption,
 )
-from tokbench.cli.texts import tell_problems
+from tokbench.cli.text_options import tell_problems
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpora import DocumentChoices, GroupByOption
+from tokbench.cli.corpus_options import DocumentChoices, GroupByOption
 from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.options import ProgressChoice, ProgressOption
-from tokbench.cli.output import OutputChoices, PictureChoices
-from tokbench.cli.texts import tell_problems
+from tokbench.cli.output_options import OutputChoices, PictureChoices
+from tokbench.cli.text_options import tell_problems
 
 
 @taking_groups

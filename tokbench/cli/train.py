@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpora import DocumentsOption, DocumentUnit, chosen_corpus
+from tokbench.cli.corpus_options import DocumentsOption, DocumentUnit, chosen_corpus
 from tokbench.cli.numbers import tokens_option
 from tokbench.cli.options import (
     MAX_DOCUMENT,
@@ -22,8 +22,8 @@ from tokbench.cli.options import (
     ProgressOption,
     TextFieldOption,
 )
-from tokbench.cli.roles import parsed_roles, read_template
-from tokbench.cli.texts import tell_problems
+from tokbench.cli.role_options import parsed_roles, read_template
+from tokbench.cli.text_options import tell_problems
 
 
 def train(
