@@ -110,6 +110,7 @@ def test_the_source_distribution_holds_what_a_build_needs(source_distribution: P
         for path in (PACKAGE / folder).glob("*.[ch]pp")
     }
     wanted = {"pyproject.toml", "README.md", "LICENSE", "corpora/MANIFEST.toml", "configs/tiny.toml"}
+    wanted |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").iterdir()}
     assert native | wanted | {"tests/conftest.py"} <= names
     assert not {name for name in names if name.endswith((".so", ".pyd", ".pyc"))}
 
