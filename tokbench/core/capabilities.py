@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tokbench.core.documents import TextIdentity
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
+    from tokbench.explain.model import Derivation
 
 
 class Decoding(Enum):
@@ -58,6 +59,14 @@ class SupportsCounts(Protocol):
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
         """How many ids `encode_batch` would give for each text: int64[len(texts)]."""
+
+
+@runtime_checkable
+class SupportsExplanation(Protocol):
+    """A tokenizer that can tell, step by step, how a text becomes its tokens; `tokbench.explain` asks for it."""
+
+    def derivation(self, text: str) -> Derivation:
+        """The steps for a text in which nothing is a special token; their ids are those of `encode`."""
 
 
 @runtime_checkable

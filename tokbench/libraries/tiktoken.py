@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.token_arrays import PieceTable
+    from tokbench.explain.byte_level import ByteLevelExplainer
+    from tokbench.explain.model import Derivation
 
 
 class TiktokenTokenizer(SaveableTokenizer):
@@ -110,6 +112,27 @@ class TiktokenTokenizer(SaveableTokenizer):
         """The id of an entry, or None; special tokens are found by the bytes of their text."""
         special = {text: id for id, text in self._special_bytes.items()}
         return special.get(piece, self._ranks.get(piece))
+
+    def derivation(self, text: str) -> Derivation:
+        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        utf8(text)
+        return self._explainer.derivation(text, self._pretokens(text))
+
+    @cached_property
+    def _explainer(self) -> ByteLevelExplainer:
+        from tokbench.explain.byte_level import ByteLevelExplainer
+
+        return ByteLevelExplainer(self.description())
+
+    def _pretokens(self, text: str) -> list[str]:
+        """The parts that the pattern finds: the library does not tell those that it finds itself."""
+        import regex
+
+        from tokbench.formats.set_operations import without_set_operations
+
+        if self._pattern is None:
+            return [text] if text else []
+        return [match.group() for match in regex.finditer(without_set_operations(self._pattern), text)]
 
     def description(self) -> ByteLevelBpe:
         """What it is made of; see `tokbench.core.descriptions`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.base import surrogate_error, utf8
+from tokbench.core.capabilities import SupportsExplanation
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.store.saveable import SaveableTokenizer
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.encoded import Encoded, EncodedSpans
     from tokbench.core.tokens import Token
+    from tokbench.explain.model import Derivation
     from tokbench.opening.unicode_agreement import UnicodeAgreement
 
 
@@ -65,6 +67,12 @@ class NativeBpeWithFallback(BpeTokenizer):
     def segment_ordinary(self, text: str) -> Iterator[Token]:
         """The tokens of a text in which nothing is a special token; spans count from its beginning."""
         yield from super().segment_ordinary(text) if self._covers(text) else self._peer.segment_ordinary(text)
+
+    def derivation(self, text: str) -> Derivation:
+        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        if self._covers(text) or not isinstance(self._peer, SupportsExplanation):
+            return super().derivation(text)
+        return self._peer.derivation(text)
 
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench.core.base import PlainUse, TakesTemplate, decoded
-from tokbench.core.capabilities import Decoding, TellsDecoding
+from tokbench.core.capabilities import Decoding, SupportsExplanation, TellsDecoding
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.post_processing import input_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tokbench.core.encoded import Encoded, EncodedSpans
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import ModelInput, Segmentation
+    from tokbench.explain.model import Derivation
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _BPE = (Model.RANKS, Model.MERGES)
@@ -154,6 +155,11 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
         """The tokens of a text with their bytes and places; its ids are those of `encode`."""
         return self.engine.segment(text, special=special)
+
+    def derivation(self, text: str) -> Derivation:
+        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        assert isinstance(self.engine, SupportsExplanation)  # as every engine of `tokenizer_of`
+        return self.engine.derivation(text)
 
     def model_input(
         self,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.progress import Progress
+    from tokbench.explain.model import Derivation
 
 _NUM_BYTES = 256
 _RETRAIN = "the folder is damaged: restore it, or train again"
@@ -74,6 +75,16 @@ class ByteTokenizer(SaveableTokenizer):
         ids = np.frombuffer(b"".join(parts), np.uint8).astype(np.uint32)
         encoded = Encoded(ids=ids, offsets=offsets_of(list(map(len, parts))))
         return TiledSpans(encoded, PieceTable.of([bytes([byte]) for byte in range(_NUM_BYTES)]))
+
+    def derivation(self, text: str) -> Derivation:
+        """The steps by which a text becomes ids: there is one, for every byte. Raises `TextError`."""
+        from tokbench.explain.model import ByDefinition, Derivation, LookupTrace, PreToken, Step, Symbol
+
+        data, rule = utf8(text), "every byte is a token"
+        tokens = tuple(Symbol(byte, bytes([byte])) for byte in data)
+        trace = LookupTrace(rule, tokens, (ByDefinition(rule),) * max(len(tokens) - 1, 0))
+        steps = (Step(PreToken(text, Span(0, len(data))), trace),) if text else ()
+        return Derivation("bytes, nothing is learned", text, (), "nothing: the text is one pre-token", steps)
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""

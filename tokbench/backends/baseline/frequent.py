@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.documents import TextIdentity
     from tokbench.core.progress import Progress
+    from tokbench.explain.model import Derivation
 
 UNKNOWN = "[UNK]"
 VOCABULARY_NAME = "vocabulary.json"
@@ -152,6 +153,24 @@ class FrequentTokenizer(SaveableTokenizer):
         starts, stops = tiled_spans(offsets, np.diff(edges))
         kinds = np.where(ids == self._unknown_id, KIND_NUMBERS[TokenKind.UNKNOWN], 0).astype(np.uint8)
         return EncodedSpans(Encoded(ids=ids, offsets=offsets), starts, stops, kinds)
+
+    def derivation(self, text: str) -> Derivation:
+        """The steps by which a text becomes ids: it is cut, and each part is looked up. Raises `TextError`."""
+        from tokbench.explain.model import Derivation, LookupTrace, PreToken, Step, Symbol
+
+        utf8(text)
+        rule = f"every {self.backend} is looked up"
+        steps: list[Step] = []
+        start = 0
+        for part in self.cut(text):
+            data = part.encode()
+            id = self._part_ids.get(part, self._unknown_id)
+            symbol = Symbol(id, self.parts[id].encode())
+            steps.append(Step(PreToken(part, Span(start, start + len(data))), LookupTrace(rule, (symbol,))))
+            start += len(data)
+        return Derivation(
+            f"{self.backend}s, the most frequent", text, (), f"every {self.backend}", tuple(steps)
+        )
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""

@@ -21,6 +21,20 @@ def normalize(text: str, form: Literal["nfc"] | None) -> str:
     return text if form is None else unicodedata.normalize("NFC", text)
 
 
+def changed_runs(text: str) -> Iterator[tuple[str, str, Span]]:
+    r"""The runs of a text that NFC changes: as they are, what they become, and where in the text they stand.
+
+    >>> list(changed_runs("ae\u0301b"))
+    [('é', 'é', Span(start=1, stop=4))]
+    """
+    position = 0
+    for run in _runs(text):
+        stop = position + len(run.encode())
+        if not unicodedata.is_normalized("NFC", run):
+            yield run, unicodedata.normalize("NFC", run), Span(position, stop)
+        position = stop
+
+
 class NfcAlignment:
     r"""Maps byte spans of a text's NFC form to byte spans of the text.
 

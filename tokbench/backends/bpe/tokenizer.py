@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.token_arrays import PieceTable
     from tokbench.core.tokens import ModelInput
+    from tokbench.explain.byte_level import ByteLevelExplainer
+    from tokbench.explain.model import Derivation
 
 _MOST_DECODED = 1 << 24
 """Ids from there on are decoded one by one: there is a table of all below."""
@@ -274,6 +276,26 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         from tokbench.backends.bpe.dropout import DropoutEncoder
 
         return DropoutEncoder(self.description())
+
+    def derivation(self, text: str) -> Derivation:
+        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        from tokbench.backends.bpe.normalization import changed_runs
+        from tokbench.explain.model import Change
+
+        pretokens = self.pretokens(text)
+        prepared = normalize(text, self.pattern.normalization)
+        if prepared == text:
+            return self._explainer.derivation(prepared, pretokens)
+        changes = tuple(Change(span, before, after) for before, after, span in changed_runs(text))
+        return self._explainer.derivation(
+            prepared, pretokens, changes=changes, original=NfcAlignment(text).original
+        )
+
+    @cached_property
+    def _explainer(self) -> ByteLevelExplainer:
+        from tokbench.explain.byte_level import ByteLevelExplainer
+
+        return ByteLevelExplainer(self.description())
 
     # --- decoding -----------------------------------------------------------------------------
 

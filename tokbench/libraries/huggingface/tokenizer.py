@@ -45,8 +45,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.core.interfaces import TrainingRecord
+    from tokbench.explain.model import Derivation
     from tokbench.libraries.huggingface.added_tokens import EntryLayout
     from tokbench.libraries.huggingface.decoding import JoinedPieces
+    from tokbench.libraries.huggingface.derivation import DocumentExplainer
 
 _BATCH = 1024
 
@@ -432,6 +434,19 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         return ids
 
     # --- what it is made of -------------------------------------------------------------------
+
+    def derivation(self, text: str) -> Derivation:
+        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        utf8(text)
+        with self._library():
+            return self._explainer.derivation(text)
+
+    @cached_property
+    def _explainer(self) -> DocumentExplainer:
+        from tokbench.libraries.huggingface.derivation import DocumentExplainer
+
+        document = reading.with_unspeakable_specials(self._parsed, self._unspeakable)
+        return DocumentExplainer(document, self._engine, {id: text for text, id in self._spelled.items()})
 
     def description(self) -> HuggingFaceModel:
         """What it is made of; see `tokbench.core.descriptions`."""

@@ -58,8 +58,10 @@ if TYPE_CHECKING:
     from tokbench.core.documents import TextIdentity
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
+    from tokbench.explain.model import Derivation
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.denormalizer import Denormalizer
+    from tokbench.libraries.sentencepiece.derivation import ModelExplainer
     from tokbench.libraries.sentencepiece.offsets import SpanFinder
     from tokbench.libraries.word_cache.cache import WordCache
 
@@ -316,6 +318,17 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         utf8(text)
         normalized: str = self._processor.normalize(text)
         return normalized
+
+    def derivation(self, text: str) -> Derivation:
+        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        utf8(text)
+        return self._explainer.derivation(text)
+
+    @cached_property
+    def _explainer(self) -> ModelExplainer:
+        from tokbench.libraries.sentencepiece.derivation import ModelExplainer
+
+        return ModelExplainer(self.model, self._processor, self._lexicon)
 
     # --- the forms in which others open it ----------------------------------------------------
 

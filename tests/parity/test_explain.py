@@ -1,0 +1,110 @@
+"""An explanation ends at the ids of `encode`, whatever the algorithm and whoever runs it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from support.places import SHARED
+from support.sentencepiece_models import VARIANTS, variant
+from support.subjects import SPECIAL_TOKENS, Subject
+from support.texts import bundled_texts, texts
+
+import tokbench
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.explain.assembling import explain
+
+if TYPE_CHECKING:
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.explain.model import Explanation
+
+SUBJECTS = [
+    Subject("bpe"),
+    Subject("bpe", options={"pattern": "qwen2"}),
+    Subject("bpe", options={"pattern": "none"}),
+    Subject("bpe", options={"pattern": r"\w+|\W+"}),
+    Subject("wordpiece", options={"vocab_size": 3000}),
+    Subject("byte"),
+    Subject("char"),
+    Subject("word"),
+]
+REAL = [
+    "bert-base-uncased/tokenizer.json",
+    "clip/tokenizer.json",
+    "falcon/tokenizer.json",
+    "gguf/ggml-vocab-mpt.gguf",
+    "gpt2/tokenizer.json",
+    "mistral/tokenizer.model.v1",
+    "openai/cl100k_base.tiktoken",
+    "phi-2",
+    "t5-base",
+    "t5-small",
+]
+EDGE = [
+    part
+    for name, text in sorted(bundled_texts().items())
+    if name.startswith("edge")
+    for part in (text[:1000], *text.splitlines()[:10])
+]
+MORE = ["", " ", "▁x ▁", "don't STOP's", "ab" * 50, "e\u0301 Å ﬁ", "<s> </s> [UNK] <|endoftext|>"]
+
+
+@cache
+def trained(subject: str) -> Tokenizer:
+    return next(each for each in SUBJECTS if str(each) == subject).train()
+
+
+def check(tokenizer: Tokenizer, text: str) -> None:
+    explanation = explain(tokenizer, text)
+    ids = [symbol.id for step in explanation.steps for symbol in step.trace.tokens]
+    assert ids == tokenizer.encode(text)
+    assert len(explanation.boundaries) == max(len(ids) - 1, 0)
+    assert [boundary.token for boundary in explanation.boundaries] == list(range(1, len(ids)))
+
+
+def check_all(tokenizer: Tokenizer) -> None:
+    for text in (*EDGE, *MORE):
+        check(tokenizer, text)
+
+
+@pytest.mark.parametrize("subject", [str(each) for each in SUBJECTS])
+def test_what_was_trained_is_explained(subject: str) -> None:
+    check_all(trained(subject))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_sentencepiece_is_explained(name: str) -> None:
+    check_all(variant(name))
+
+
+@pytest.mark.parametrize("subject", [str(each) for each in SUBJECTS])
+@given(text=texts)
+def test_any_text_is_explained(subject: str, text: str) -> None:
+    check(trained(subject), text)
+
+
+@pytest.mark.parametrize("name", ["bpe", "unigram", "unigram as t5", "bpe with symbols"])
+@given(text=texts)
+def test_any_text_is_explained_for_sentencepiece(name: str, text: str) -> None:
+    check(variant(name), text)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["auto", "library"])
+@pytest.mark.parametrize("name", REAL)
+def test_real_vocabularies_are_explained(name: str, engine: str) -> None:
+    path = SHARED / "vocab" / name
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    check_all(tokbench.load(path, engine=engine))
+
+
+def test_special_tokens_are_steps_of_their_own() -> None:
+    tokenizer = trained("bpe")
+    text = f"a{SPECIAL_TOKENS[0]} b"
+    explanation: Explanation = explain(tokenizer, text, special=SpecialPolicy.ENCODE)
+    assert [step.pretoken.added for step in explanation.steps] == [False, True, False]
+    assert [token.id for token in explanation.tokens] == tokenizer.encode(text, special=SpecialPolicy.ENCODE)

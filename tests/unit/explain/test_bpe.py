@@ -1,0 +1,104 @@
+"""Merging by hand, and the causes of boundaries, shown by merging anew without them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.backends.bpe import reference
+from tokbench.explain.bpe import ListedMerges, RankedTokens, merge, trace_merges, why_kept
+from tokbench.explain.model import EarlierMerge, NoMerge, Symbol
+
+# a b, b c, ab c: "abc" is a token, "bc" never wins over "ab".
+MERGES = {(97, 98): (0, 256), (98, 99): (1, 257), (256, 99): (2, 258)}
+
+
+def shown(id: int) -> Symbol:
+    return Symbol(id, {256: b"ab", 257: b"bc", 258: b"abc"}.get(id, bytes([id % 256])))
+
+
+def test_each_merge_in_its_order() -> None:
+    trace = trace_merges(list(b"abcd"), ListedMerges(MERGES), show=shown)
+    assert [(step.rule.rank, step.start, step.middle, step.stop) for step in trace.steps] == [
+        (0, 0, 1, 2),
+        (2, 0, 2, 3),
+    ]
+    assert [[symbol.data for symbol in state] for _, state in trace.states()] == [
+        [b"ab", b"c", b"d"],
+        [b"abc", b"d"],
+    ]
+    assert trace.causes == (NoMerge(shown(258), Symbol(100, b"d")),)
+
+
+def test_an_earlier_merge_is_named_that_took_a_part() -> None:
+    merges = ListedMerges({(97, 98): (0, 256), (98, 99): (1, 257)})
+    [cause] = trace_merges(list(b"abc"), merges, show=shown).causes
+    assert isinstance(cause, EarlierMerge)
+    assert (cause.lost.left.data, cause.lost.right.data, cause.lost.rank) == (b"b", b"c", 1)
+    assert [(rule.left.data, rule.right.data) for rule in cause.by] == [(b"a", b"b")]
+
+
+def test_two_earlier_merges_are_named_where_either_would_do() -> None:
+    # x a and b y both come before a b: one of them alone still takes a part.
+    merges = ListedMerges({(120, 97): (0, 256), (98, 121): (1, 257), (97, 98): (2, 258)})
+    found = why_kept(list(b"xaby"), merges, 2)
+    assert found is not None
+    assert {(step.left, step.right) for step in found[1]} == {(120, 97), (98, 121)}
+
+
+def test_ranks_merge_whatever_is_a_token() -> None:
+    ranks = RankedTokens({b"ab": 256, b"bc": 257, b"abc": 258}.get)
+    assert merge([b"a", b"b", b"c"], ranks).tokens == [b"abc"]
+    assert merge([b"a", b"b", b"c"], ranks.without(b"a", b"b")).tokens == [b"abc"]
+    assert merge([b"a", b"b", b"c"], ranks.without(b"ab", b"c")).tokens == [b"ab", b"c"]
+
+
+words = st.text("abc", min_size=1, max_size=12).map(str.encode)
+vocabularies = st.lists(words, min_size=1, max_size=6).map(
+    lambda texts: reference.train(dict.fromkeys(texts, 2), num_merges=12)
+)
+
+
+def listed(merges: list[reference.Merge]) -> ListedMerges:
+    return ListedMerges({(m.left, m.right): (rank, 256 + rank) for rank, m in enumerate(merges)})
+
+
+@given(merges=vocabularies, word=words)
+def test_the_tokens_are_those_of_the_reference(merges: list[reference.Merge], word: bytes) -> None:
+    pairs = {(m.left, m.right): 256 + rank for rank, m in enumerate(merges)}
+    assert merge(list(word), listed(merges)).tokens == reference.encode(word, pairs)
+
+
+@given(merges=vocabularies, word=words)
+def test_without_the_named_merges_the_boundary_goes(merges: list[reference.Merge], word: bytes) -> None:
+    rules = listed(merges)
+    made = merge(list(word), rules)
+    for edge in made.edges[1:-1]:
+        found = why_kept(list(word), rules, edge, merging=made)
+        if found is None:
+            continue
+        reduced = rules
+        for step in found[1]:
+            reduced = reduced.without(step.left, step.right)
+        assert edge not in merge(list(word), reduced).edges
+
+
+@given(merges=vocabularies, word=words)
+def test_with_the_missing_merge_the_cut_changes(merges: list[reference.Merge], word: bytes) -> None:
+    rules = listed(merges)
+    made = merge(list(word), rules)
+    for left, right in pairwise(made.tokens):
+        assert merge(list(word), rules.adding(left, right)).tokens != made.tokens
+
+
+def test_time_grows_as_the_text_does() -> None:
+    ranks = RankedTokens({b"a" * size: size for size in range(2, 9)}.get)
+    assert len(merge([b"a"] * 200_000, ranks).tokens) < 100_000
+
+
+@pytest.mark.parametrize("frozen", [0, 1])
+def test_nothing_merges_with_what_is_frozen(frozen: int) -> None:
+    assert len(merge(list(b"ab"), ListedMerges(MERGES), frozen=frozenset([frozen])).tokens) == 2

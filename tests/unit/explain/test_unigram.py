@@ -1,0 +1,109 @@
+"""A lattice small enough to add up by hand, and one that is added up by trying every segmentation."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.explain.model import Edge, LowerScore, Symbol
+from tokbench.explain.unigram import Lattice, best_paths, boundary_probabilities, path_of, sums, trace_lattice
+
+PIECES = {"a": 0.4, "b": 0.3, "ab": 0.2, "c": 0.1, "bc": 0.05}
+"""Of "abc": a b c 0.012, ab c 0.02, a bc 0.02; in all 0.052."""
+
+
+def lattice_of(text, pieces):
+    names = list(pieces)
+    edges = [
+        Edge(start, stop, Symbol(names.index(text[start:stop]), text[start:stop].encode()), math.log(score))
+        for start in range(len(text))
+        for stop in range(start + 1, len(text) + 1)
+        if (score := pieces.get(text[start:stop]))
+    ]
+    return Lattice(len(text), tuple(edges))
+
+
+def plain(edges):
+    return tuple(edge.piece for edge in edges), tuple(edge.start for edge in edges[1:])
+
+
+def test_the_sums_by_hand() -> None:
+    found = sums(lattice_of("abc", PIECES))
+    assert math.exp(found.total) == pytest.approx(0.052)
+    assert boundary_probabilities(found) == pytest.approx([0.032 / 0.052, 0.032 / 0.052])
+
+
+def test_the_trace_by_hand() -> None:
+    trace = trace_lattice("abc", lattice_of("abc", PIECES | {"bc": 0.04}), tokens_of=plain)
+    assert [[edge.piece.data for edge in path.edges] for path in trace.paths] == [
+        [b"ab", b"c"],
+        [b"a", b"bc"],
+        [b"a", b"b", b"c"],
+    ] or trace.paths[0].edges[0].piece.data == b"ab"
+    [cause] = trace.causes
+    assert isinstance(cause, LowerScore)
+    assert cause.piece == Symbol(4, b"bc")
+    assert cause.margin == pytest.approx(math.log(0.02 / 0.016))
+    assert trace.margin == pytest.approx(math.log(0.02 / 0.016))
+    assert sum(path.probability for path in trace.paths) == pytest.approx(1)
+
+
+def test_the_path_of_a_librarys_pieces() -> None:
+    edges = (Edge(0, 1, Symbol(0, b"a"), -1.0), Edge(1, 2, Symbol(None, "é".encode()), -9.0))
+    lattice = Lattice(2, edges)
+    assert path_of(lattice, ["a", "<0xC3>", "<0xA9>"]) == list(edges)
+    assert path_of(lattice, ["a", "é"]) == list(edges)
+    assert path_of(lattice, ["aé"]) is None
+
+
+lattices = st.builds(
+    lambda text, pieces: lattice_of(text, {"a": 0.1, "b": 0.2, **pieces}),
+    st.text("ab", min_size=1, max_size=7),
+    st.dictionaries(st.text("ab", min_size=2, max_size=3), st.floats(0.01, 0.9), max_size=6),
+)
+
+
+def every_path(lattice):
+    by_place = {(edge.start, edge.stop): edge for edge in lattice.edges}
+    for cuts in product([False, True], repeat=lattice.size - 1):
+        places = [0, *(place for place, cut in enumerate(cuts, 1) if cut), lattice.size]
+        edges = [by_place.get(pair) for pair in pairwise(places)]
+        if None not in edges:
+            yield places, sum(edge.score for edge in edges)
+
+
+@given(lattices)
+def test_sums_and_best_paths_are_those_of_all_segmentations(lattice) -> None:
+    paths = list(every_path(lattice))
+    total = math.fsum(math.exp(score) for _, score in paths)
+    found = sums(lattice)
+    assert math.exp(found.total) == pytest.approx(total)
+    for place, probability in enumerate(boundary_probabilities(found), 1):
+        share = math.fsum(math.exp(score) for places, score in paths if place in places) / total
+        assert probability == pytest.approx(share)
+    scores = sorted((score for _, score in paths), reverse=True)
+    assert [score for _, score in best_paths(lattice, 4)] == pytest.approx(scores[:4])
+
+
+@given(lattices)
+def test_a_better_piece_removes_the_boundary_that_it_crosses(lattice) -> None:
+    trace = trace_lattice("a" * lattice.size, lattice, tokens_of=plain)
+    starts = [edge.start for edge in trace.paths[0].edges[1:]]
+    for place, cause in zip(starts, trace.causes, strict=True):
+        if cause.piece is None:
+            continue
+        better = Lattice(
+            lattice.size,
+            tuple(
+                edge._replace(score=edge.score + cause.margin + 1e-6)
+                if edge.piece == cause.piece and edge.start < place < edge.stop
+                else edge
+                for edge in lattice.edges
+            ),
+        )
+        [(edges, _)] = best_paths(better, 1)
+        assert [edge.start for edge in edges] != [0, *starts] or place not in [edge.start for edge in edges]

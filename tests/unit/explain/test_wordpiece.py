@@ -1,0 +1,51 @@
+"""Longest matches by hand; with a missing piece added the cut changes."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.explain.model import NoLongerPiece
+from tokbench.explain.wordpiece import trace_longest_matches
+
+VOCAB = {"[UNK]": 0, "un": 1, "u": 2, "##a": 3, "##ff": 4, "##f": 5, "##able": 6}
+
+
+def trace(word, vocab=VOCAB, most=100):
+    return trace_longest_matches(word, vocab, prefix="##", unknown="[UNK]", most_characters=most)
+
+
+def pieces(word, vocab=VOCAB):
+    return [symbol.data.decode() for symbol in trace(word, vocab).tokens]
+
+
+def test_each_match() -> None:
+    found = trace("unaffable")
+    assert pieces("unaffable") == ["un", "##a", "##ff", "##able"]
+    assert [step.rest for step in found.steps] == ["unaffable", "affable", "ffable", "able"]
+    assert [[symbol.data for symbol in step.shorter] for step in found.steps] == [
+        [b"u"],
+        [],
+        [b"##f"],
+        [b"##a"],
+    ]
+    assert [step.missing for step in found.steps] == ["una", "##af", "##ffa", None]
+
+
+def test_a_word_without_a_match_is_unknown() -> None:
+    found = trace("unx")
+    assert [symbol.id for symbol in found.tokens] == [0]
+    assert found.steps[-1].taken is None
+    assert found.steps[-1].missing == "##x"
+
+
+def test_a_word_that_is_too_long_is_unknown() -> None:
+    assert trace("unaff", most=4).too_long == 4
+
+
+@given(st.text("unaf", min_size=1, max_size=12))
+def test_with_the_missing_piece_the_cut_changes(word: str) -> None:
+    found = trace(word)
+    for cause in found.causes:
+        assert isinstance(cause, NoLongerPiece)
+        assert pieces(word, VOCAB | {cause.missing: 7}) != pieces(word)

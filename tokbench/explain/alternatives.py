@@ -1,0 +1,178 @@
+"""Which alternative of a split pattern made a pre-token.
+
+Behind an alternative on the top level nothing follows that could fail, so that the first alternative that matches
+at a place is the one that the whole pattern matched with there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tokbench.explain.model import Alternative
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_POSSESSIVE = re.compile(r"(?<=[+?*])\+|(?<=[0-9]\})\+")
+_MEANINGS = {
+    r"'(?:[sdmt]|ll|ve|re)": "a contraction",
+    r"'(?i:[sdmt]|ll|ve|re)": "a contraction",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)": "a contraction",
+    r" ?\p{L}+": "letters, with a space before them",
+    r" ?[\p{L}]+": "letters, with a space before them",
+    r" ?\p{N}+": "digits, with a space before them",
+    r" ?[\p{N}]+": "digits, with a space before them",
+    r"[^\r\n\p{L}\p{N}]?\p{L}+": "letters, with one other character before them",
+    r"\p{N}": "one digit",
+    r"\p{N}{1,2}": "one or two digits",
+    r"\p{N}{1,3}": "one to three digits",
+    r" ?[^\s\p{L}\p{N}]+": "punctuation, with a space before it",
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*": "punctuation, with a space before and line ends behind it",
+    r" ?[^\s\p{L}\p{N}]+[\r\n/]*": "punctuation, with a space before and line ends behind it",
+    r"\s+$": "white space at the end",
+    r"\s*[\r\n]": "a line end",
+    r"\s*[\r\n]+": "line ends",
+    r"\s+(?!\S)": "white space but for its last character",
+    r"\s+": "white space",
+    r"\s": "one character of white space",
+    r"[ \t][ \t]+": "an indentation",
+    r"\t": "a tab",
+    r"'s": "a contraction",
+    r"'t": "a contraction",
+    r"'re": "a contraction",
+    r"'ve": "a contraction",
+    r"'m": "a contraction",
+    r"'ll": "a contraction",
+    r"'d": "a contraction",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?": (
+        "a word that ends in small letters"
+    ),
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?": (
+        "a word that begins with capitals"
+    ),
+    r"[^\r\n\t\p{L}\p{N}]?(?:[\p{Lu}\p{Lt}]+(?!\p{Ll})|[\p{Lu}\p{Lt}]?[\p{Ll}\p{Lm}\p{Lo}]+)": (
+        "a word, or a part of one in camel case"
+    ),
+}
+
+
+def split_alternatives(pattern: str) -> list[str]:
+    r"""The alternatives on the top level of a regular expression whose classes hold no other ones.
+
+    Flags at its beginning are put before each of them; a group around all of it is taken away.
+
+    >>> split_alternatives(r"(?i:'s|'t)|[|\]]+|\||\p{L}+")
+    ["(?i:'s|'t)", '[|\\]]+', '\\|', '\\p{L}+']
+    """
+    parts = list(_cut(pattern))
+    if len(parts) == 1 and (inner := _inside_group(pattern)) is not None:
+        return split_alternatives(inner)
+    if len(parts) > 1 and (flags := _leading_flags(pattern)):
+        parts = [parts[0], *(flags + part for part in parts[1:])]
+    return parts
+
+
+def _cut(pattern: str) -> Iterator[str]:
+    start = 0
+    for place, character, depth in _outside_classes(pattern):
+        if character == "|" and depth == 0:
+            yield pattern[start:place]
+            start = place + 1
+    yield pattern[start:]
+
+
+def _outside_classes(pattern: str) -> Iterator[tuple[int, str, int]]:
+    """The characters that are neither escaped nor in a class: where each is, and how many groups are open there."""
+    depth = place = 0
+    in_class = False
+    while place < len(pattern):
+        character = pattern[place]
+        if character == "\\":
+            place += 1
+        elif in_class:
+            in_class = character != "]"
+        elif character == "[":
+            in_class = True
+            place += pattern[place + 1 : place + 2] == "^"
+            place += pattern[place + 1 : place + 2] == "]"  # a bracket that comes first stands for itself
+        else:
+            depth -= character == ")"
+            yield place, character, depth
+            depth += character == "("
+        place += 1
+
+
+def _inside_group(pattern: str) -> str | None:
+    """What stands in a group that is the whole pattern and captures or not; None where there is none."""
+    opening = next((each for each in ("(?:", "(") if pattern.startswith(each)), None)
+    if opening is None or (opening == "(" and pattern.startswith("(?")):
+        return None
+    closing = next(
+        place for place, character, depth in _outside_classes(pattern) if character == ")" and depth == 0
+    )
+    return pattern[len(opening) : closing] if closing == len(pattern) - 1 else None
+
+
+def _leading_flags(pattern: str) -> str:
+    if pattern.startswith("(?") and (stop := pattern.find(")")) > 0 and pattern[2:stop].isalpha():
+        return pattern[: stop + 1]
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitAlternatives:
+    """The alternatives of one pattern, compiled.
+
+    Attributes:
+        alternatives: in their order.
+    """
+
+    alternatives: tuple[tuple[Alternative, Any], ...]
+
+    def matching(self, text: str, pretokens: Iterable[str]) -> Iterator[Alternative | None]:
+        """The alternative that made each pre-token; None where another one than expected would match.
+
+        Args:
+            text: the text that was split.
+            pretokens: its parts, in order; together they are the text.
+        """
+        start = 0
+        for pretoken in pretokens:
+            stop = start + len(pretoken)
+            yield self.at(text, start, stop)
+            start = stop
+
+    def at(self, text: str, start: int, stop: int) -> Alternative | None:
+        """The alternative that matched from one character to another; None where it cannot be told."""
+        for alternative, compiled in self.alternatives:
+            if (match := compiled.match(text, start)) is not None:
+                return alternative if match.end() == stop else None
+        return None
+
+
+@lru_cache(maxsize=16)
+def alternatives_of(pattern: str) -> SplitAlternatives:
+    """The alternatives of a pattern; none where it refers back to groups, or an alternative does not compile alone."""
+    import regex
+
+    from tokbench.formats.set_operations import without_set_operations
+
+    parts = split_alternatives(without_set_operations(pattern))
+    try:
+        compiled = [regex.compile(part) for part in parts]
+    except regex.error:
+        return SplitAlternatives(())
+    return SplitAlternatives(
+        tuple(
+            (Alternative(number, part, _meaning(part)), each)
+            for number, (part, each) in enumerate(zip(parts, compiled, strict=True), 1)
+        )
+    )
+
+
+def _meaning(alternative: str) -> str | None:
+    """An alternative in words: whether it gives back what it has taken makes no difference to these."""
+    return _MEANINGS.get(_POSSESSIVE.sub("", alternative))

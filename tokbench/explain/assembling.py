@@ -1,0 +1,158 @@
+"""A tokenizer's derivation of a text as an explanation: held to its ids, with the cause of every boundary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tokbench.core.capabilities import SupportsExplanation
+from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
+from tokbench.errors import ConfigError
+from tokbench.explain.model import (
+    BesideAddedToken,
+    Boundary,
+    ByDefinition,
+    Derivation,
+    ExplainedStep,
+    Explanation,
+    LookupTrace,
+    NewPreToken,
+    PreToken,
+    Step,
+    Symbol,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.tokens import Segmentation, Token
+    from tokbench.explain.model import Cause
+
+
+def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Explanation:
+    """Why a text has the tokens it has.
+
+    Args:
+        tokenizer: any that can explain itself.
+        text: the text.
+        special: what the text of a special token becomes.
+
+    Raises:
+        ConfigError: the tokenizer does not tell how it works, or does something for this text that is not known here.
+        SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
+        TextError: the text holds a lone surrogate.
+    """
+    segmentation = tokenizer.segment(text, special=special)
+    derivation = derivation_of(tokenizer, segmentation)
+    found = [token.id for token in segmentation.tokens]
+    if derivation.ids != found:
+        raise ConfigError(
+            f"{tokenizer.info.name!r} does something to this text that cannot be explained step by step: "
+            f"the steps known here give {len(derivation.ids)} tokens and not its {len(found)}"
+            if len(derivation.ids) != len(found)
+            else f"{tokenizer.info.name!r} does something to this text that cannot be explained step by step: "
+            "the steps known here give other tokens",
+            hint="`tokbench viz` shows its tokens; please report the tokenizer and the text",
+        )
+    return Explanation(
+        tokenizer=tokenizer.info.name,
+        algorithm=derivation.algorithm,
+        text=text,
+        tokens=segmentation.tokens,
+        normalized=derivation.normalized,
+        changes=derivation.changes,
+        splitter=derivation.splitter,
+        steps=tuple(_numbered(derivation.steps)),
+        boundaries=tuple(_boundaries(derivation.steps, segmentation.tokens)),
+    )
+
+
+def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation) -> Derivation:
+    """How a segmented text became ids; special tokens are steps of their own. Raises `ConfigError`."""
+    if not isinstance(tokenizer, SupportsExplanation):
+        info = tokenizer.info
+        raise ConfigError(
+            f"{info.name!r} ({info.backend}) does not tell how it makes tokens",
+            hint="a backend tells it by the method `derivation`; `tokbench viz` shows the tokens of any tokenizer",
+        )
+    parts = list(_parts(segmentation, frozenset(tokenizer.info.special_tokens.values())))
+    if not any(isinstance(part, Step) for _, part in parts):
+        return tokenizer.derivation(segmentation.text)
+    made: list[Derivation] = []
+    for start, part in parts:
+        if isinstance(part, Step):
+            made.append(Derivation("", part.pretoken.text, (), "", (part,)))
+        else:
+            made.append(_moved(tokenizer.derivation(part), start))
+    named = next((each for each in made if each.algorithm), None) or tokenizer.derivation("")
+    return Derivation(
+        algorithm=named.algorithm,
+        normalized="".join(each.normalized for each in made),
+        changes=tuple(change for each in made for change in each.changes),
+        splitter=named.splitter,
+        steps=tuple(step for each in made for step in each.steps),
+    )
+
+
+def _parts(segmentation: Segmentation, special_ids: frozenset[int]) -> Iterator[tuple[int, str | Step]]:
+    """The ordinary parts of a text, and its special tokens as steps, each with the byte that it begins at."""
+    data = segmentation.text.encode()
+    reached = 0
+    for token in segmentation.tokens:
+        if token.kind is TokenKind.SPECIAL and token.id in special_ids:
+            if token.span.start > reached:
+                yield reached, data[reached : token.span.start].decode()
+            yield token.span.start, _special_step(token, data[token.span.start : token.span.stop].decode())
+            reached = token.span.stop
+    if reached < len(data) or not reached:
+        yield reached, data[reached:].decode()
+
+
+def _special_step(token: Token, text: str) -> Step:
+    rule = "a special token is found before anything else"
+    return Step(PreToken(text, token.span, added=True), LookupTrace(rule, (Symbol(token.id, token.piece),)))
+
+
+def _moved(derivation: Derivation, offset: int) -> Derivation:
+    def moved(span: Span) -> Span:
+        return Span(span.start + offset, span.stop + offset)
+
+    return replace(
+        derivation,
+        changes=tuple(replace(change, span=moved(change.span)) for change in derivation.changes),
+        steps=tuple(
+            Step(replace(step.pretoken, span=moved(step.pretoken.span)), step.trace)
+            for step in derivation.steps
+        ),
+    )
+
+
+def _numbered(steps: Sequence[Step]) -> Iterator[ExplainedStep]:
+    first = 0
+    for step in steps:
+        yield ExplainedStep(step.pretoken, step.trace, first)
+        first += len(step.trace.tokens)
+
+
+def _boundaries(steps: Sequence[Step], tokens: Sequence[Token]) -> Iterator[Boundary]:
+    position = 0
+    made = [step for step in steps if step.trace.tokens]
+    for before, step in pairwise([None, *made]):
+        assert step is not None
+        if before is not None:
+            yield Boundary(position, tokens[position].span.start, _between(before, step))
+        for cause in step.trace.causes:
+            position += 1
+            yield Boundary(position, tokens[position].span.start, cause)
+        position += 1
+
+
+def _between(before: Step, behind: Step) -> Cause:
+    for step in (before, behind):
+        if step.pretoken.added:
+            return BesideAddedToken(step.pretoken.text)
+    if isinstance(before.trace, LookupTrace) and isinstance(behind.trace, LookupTrace):
+        return ByDefinition(behind.trace.rule)
+    return NewPreToken(before.pretoken.alternative, behind.pretoken.alternative)

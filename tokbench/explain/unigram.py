@@ -1,0 +1,264 @@
+"""Unigram's lattice: every piece that stands in a text, the best ways through them, the probability of boundaries.
+
+Source: Kudo 2018, "Subword Regularization"; the forward-backward sums are those of a hidden Markov model.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokbench.explain.model import Edge, LatticeTrace, LowerScore, Path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tokbench.explain.model import Cause, Symbol
+
+_NEVER = -math.inf
+NUM_PATHS = 5
+_ROUNDING = 2**-23
+"""Of a number in single precision."""
+
+
+class Lattice(NamedTuple):
+    """The pieces of a text.
+
+    Attributes:
+        size: characters of the text.
+        edges: the pieces; those that begin earlier first, and in the order in which a library tries them.
+    """
+
+    size: int
+    edges: tuple[Edge, ...]
+
+    def by_start(self) -> list[list[Edge]]:
+        """The pieces that begin at each character."""
+        found: list[list[Edge]] = [[] for _ in range(self.size + 1)]
+        for edge in self.edges:
+            found[edge.start].append(edge)
+        return found
+
+    def by_stop(self) -> list[list[Edge]]:
+        """The pieces that end before each character."""
+        found: list[list[Edge]] = [[] for _ in range(self.size + 1)]
+        for edge in self.edges:
+            found[edge.stop].append(edge)
+        return found
+
+
+def best_path(lattice: Lattice) -> list[Edge]:
+    """The edges of the best segmentation of at least one character; of equal ones that whose pieces begin first."""
+    best = [_NEVER] * (lattice.size + 1)
+    best[0] = 0.0
+    found: list[Edge | None] = [None] * (lattice.size + 1)
+    for edge in lattice.edges:
+        score = best[edge.start] + edge.score
+        if found[edge.stop] is None or score > best[edge.stop]:
+            best[edge.stop], found[edge.stop] = score, edge
+    path: list[Edge] = []
+    stop = lattice.size
+    while stop:
+        edge_here = found[stop]
+        assert edge_here is not None
+        path.append(edge_here)
+        stop = edge_here.start
+    return path[::-1]
+
+
+def path_of(lattice: Lattice, pieces: Sequence[str]) -> list[Edge] | None:
+    """The edges that a library's pieces are; None where they are no path through the lattice.
+
+    Args:
+        lattice: with an edge without an id for each character that is no piece.
+        pieces: from left to right; for what is no piece any text that is as long in characters, or its bytes as
+            `<0x41>`.
+    """
+    edges = {(edge.start, edge.piece.data.decode()): edge for edge in lattice.edges}
+    unknown = {edge.start: edge for edge in lattice.edges if edge.piece.id is None}
+    path: list[Edge] = []
+    place = left = 0  # of a character's bytes, so many are still to come
+    for piece in pieces:
+        if left:
+            left -= 1
+        elif (edge := edges.get((place, piece))) is not None:
+            path.append(edge)
+            place = edge.stop
+        elif place in unknown:
+            is_byte = len(piece) == len("<0x41>") and piece.startswith("<0x")
+            for _ in range(1 if is_byte else len(piece)):
+                if place not in unknown:
+                    return None
+                path.append(unknown[place])
+                place += 1
+            left = len(path[-1].piece.data) - 1 if is_byte else 0
+        else:
+            return None
+    return path if place == lattice.size and not left else None
+
+
+def best_paths(lattice: Lattice, n: int) -> list[tuple[tuple[Edge, ...], float]]:
+    """The `n` best segmentations with their scores, the best first; fewer where there are fewer."""
+    reached: list[list[tuple[float, Edge | None, int]]] = [[] for _ in range(lattice.size + 1)]
+    reached[0] = [(0.0, None, 0)]
+    for stop, edges in enumerate(lattice.by_stop()):
+        if not edges:
+            continue
+        ways = [
+            (score + edge.score, edge, number)
+            for edge in edges
+            for number, (score, _, _) in enumerate(reached[edge.start])
+        ]
+        ways.sort(key=lambda way: -way[0])
+        reached[stop] = ways[:n]  # type: ignore[assignment]
+    return [(_followed(reached, lattice.size, number), way[0]) for number, way in enumerate(reached[-1])]
+
+
+def _followed(
+    reached: Sequence[Sequence[tuple[float, Edge | None, int]]], stop: int, number: int
+) -> tuple[Edge, ...]:
+    path: list[Edge] = []
+    while stop:
+        _, edge, number = reached[stop][number]
+        assert edge is not None
+        path.append(edge)
+        stop = edge.start
+    return tuple(path[::-1])
+
+
+class Sums(NamedTuple):
+    """The logarithms of sums over all segmentations.
+
+    Attributes:
+        forward: of all ways from the beginning to each character.
+        backward: of all ways from each character to the end.
+    """
+
+    forward: list[float]
+    backward: list[float]
+
+    @property
+    def total(self) -> float:
+        """Of all segmentations."""
+        return self.forward[-1]
+
+
+def sums(lattice: Lattice) -> Sums:
+    """The forward and backward sums of a lattice.
+
+    >>> from tokbench.explain.model import Symbol
+    >>> a, b, ab = (Symbol(id, text) for id, text in enumerate([b"a", b"b", b"ab"]))
+    >>> half = math.log(0.5)
+    >>> found = sums(Lattice(2, (Edge(0, 1, a, half), Edge(0, 2, ab, half), Edge(1, 2, b, half))))
+    >>> round(math.exp(found.total), 6)
+    0.75
+    """
+    forward = [_NEVER] * (lattice.size + 1)
+    backward = [_NEVER] * (lattice.size + 1)
+    forward[0] = backward[-1] = 0.0
+    for stop, edges in enumerate(lattice.by_stop()):
+        if edges:
+            forward[stop] = _log_sum([forward[edge.start] + edge.score for edge in edges])
+    starts = lattice.by_start()
+    for start in range(lattice.size - 1, -1, -1):
+        if starts[start]:
+            backward[start] = _log_sum([backward[edge.stop] + edge.score for edge in starts[start]])
+    return Sums(forward, backward)
+
+
+def boundary_probabilities(found: Sums) -> tuple[float, ...]:
+    """The probability of a boundary before each character but the first."""
+    return tuple(
+        min(1.0, math.exp(found.forward[place] + found.backward[place] - found.total))
+        for place in range(1, len(found.forward) - 1)
+    )
+
+
+def without_boundary(lattice: Lattice) -> list[tuple[float, Edge | None]]:
+    """For each character the best score of a segmentation without a boundary before it, and its piece there."""
+    forward = [_NEVER] * (lattice.size + 1)
+    backward = [_NEVER] * (lattice.size + 1)
+    forward[0] = backward[-1] = 0.0
+    for stop, edges in enumerate(lattice.by_stop()):
+        forward[stop] = max([forward[edge.start] + edge.score for edge in edges], default=forward[stop])
+    starts = lattice.by_start()
+    for start in range(lattice.size - 1, -1, -1):
+        backward[start] = max([backward[edge.stop] + edge.score for edge in starts[start]], default=_NEVER)
+    best: list[tuple[float, Edge | None]] = [(_NEVER, None)] * (lattice.size + 1)
+    for edge in lattice.edges:
+        score = forward[edge.start] + edge.score + backward[edge.stop]
+        for place in range(edge.start + 1, edge.stop):
+            if score > best[place][0]:
+                best[place] = score, edge
+    return best
+
+
+def trace_lattice(
+    text: str,
+    lattice: Lattice,
+    *,
+    tokens_of: Callable[[Sequence[Edge]], tuple[tuple[Symbol, ...], tuple[Cause | int, ...]]],
+    pieces: Sequence[str] | None = None,
+    num_paths: int = NUM_PATHS,
+) -> LatticeTrace:
+    """How Unigram chose.
+
+    Args:
+        text: the characters.
+        lattice: its pieces.
+        tokens_of: edges → the tokens that they become, and for each but the first the cause of the boundary
+            before it, or the character of the text that it begins with.
+        pieces: what a library chose. Where segmentations are equally good, the rounding of its sums decides.
+        num_paths: how many segmentations are listed.
+    """
+    chosen = _chosen(lattice, pieces)
+    found = sums(lattice)
+    probabilities = boundary_probabilities(found)
+    crossing = without_boundary(lattice)
+    best = sum(edge.score for edge in chosen)
+    tokens, places = tokens_of(chosen)
+
+    def cause(place: Cause | int) -> Cause:
+        if not isinstance(place, int):
+            return place
+        score, edge = crossing[place]
+        return LowerScore(
+            margin=None if edge is None else max(best - score, 0.0),
+            piece=None if edge is None else edge.piece,
+            probability=probabilities[place - 1],
+        )
+
+    return LatticeTrace(
+        text=text,
+        edges=lattice.edges,
+        paths=_listed_paths(lattice, tuple(chosen), found.total, num_paths),
+        boundaries=probabilities,
+        tokens=tokens,
+        causes=tuple(map(cause, places)),
+    )
+
+
+def _chosen(lattice: Lattice, pieces: Sequence[str] | None) -> list[Edge]:
+    """The best path, or the library's own, where that is as good but for rounding."""
+    best = best_path(lattice)
+    theirs = None if pieces is None else path_of(lattice, pieces)
+    if theirs is None or theirs == best:
+        return best
+    lacking = sum(edge.score for edge in best) - sum(edge.score for edge in theirs)
+    scale = sum(abs(edge.score) for edge in best)
+    return theirs if lacking <= _ROUNDING * scale * len(best) else best
+
+
+def _listed_paths(lattice: Lattice, chosen: tuple[Edge, ...], total: float, n: int) -> tuple[Path, ...]:
+    """The best segmentations, the chosen one first: where sums are rounded, or equal, it may not be the first."""
+    listed = best_paths(lattice, n)
+    others = [(edges, score) for edges, score in listed if edges != chosen]
+    paths = [(chosen, sum(edge.score for edge in chosen)), *others][:n]
+    return tuple(Path(edges, score, math.exp(score - total)) for edges, score in paths)
+
+
+def _log_sum(weights: Sequence[float]) -> float:
+    largest = max(weights)
+    if largest == _NEVER:
+        return _NEVER
+    return largest + math.log(math.fsum(math.exp(weight - largest) for weight in weights))

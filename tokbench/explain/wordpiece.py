@@ -1,0 +1,58 @@
+"""WordPiece match by match: the longest piece that the rest of a word begins with is taken, again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.explain.model import ByDefinition, LongestMatch, LongestMatchTrace, NoLongerPiece, Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def trace_longest_matches(
+    word: str, vocab: Mapping[str, int], *, prefix: str, unknown: str, most_characters: int
+) -> LongestMatchTrace:
+    """How a word falls into pieces.
+
+    Args:
+        word: a word, normalised.
+        vocab: piece → id, those inside a word with the prefix.
+        prefix: what pieces inside a word begin with, as "##".
+        unknown: the token that a word becomes as a whole where no piece matches.
+        most_characters: longer words are unknown.
+
+    >>> vocab = {"[UNK]": 0, "un": 1, "u": 2, "##a": 3, "##ff": 4}
+    >>> trace = trace_longest_matches("unaff", vocab, prefix="##", unknown="[UNK]", most_characters=100)
+    >>> [symbol.data for symbol in trace.tokens], trace.causes[0].missing
+    ([b'un', b'##a', b'##ff'], 'una')
+    """
+    whole = (Symbol(vocab.get(unknown), unknown.encode()),)
+    if len(word) > most_characters:
+        return LongestMatchTrace((), whole, (), too_long=most_characters)
+    steps: list[LongestMatch] = []
+    start = 0
+    while start < len(word):
+        step, size = _longest_match(word[start:], vocab, prefix=prefix if start else "")
+        steps.append(step)
+        if step.taken is None:
+            return LongestMatchTrace(tuple(steps), whole, ())
+        start += size
+    taken = [step.taken for step in steps if step.taken is not None]
+    causes = tuple(
+        NoLongerPiece(step.taken, step.missing)
+        if step.taken is not None and step.missing is not None
+        else ByDefinition("a word begins anew")
+        for step in steps[:-1]
+    )
+    return LongestMatchTrace(tuple(steps), tuple(taken), causes)
+
+
+def _longest_match(rest: str, vocab: Mapping[str, int], *, prefix: str) -> tuple[LongestMatch, int]:
+    """The match at the beginning of what is left of a word, and its characters."""
+    sizes = [size for size in range(len(rest), 0, -1) if prefix + rest[:size] in vocab]
+    found = [Symbol(vocab[prefix + rest[:size]], (prefix + rest[:size]).encode()) for size in sizes]
+    size = sizes[0] if sizes else 0
+    missing = prefix + rest[: size + 1] if size < len(rest) else None
+    taken, shorter = (found[0], tuple(found[1:])) if found else (None, ())
+    return LongestMatch(rest, taken, shorter, missing), size

@@ -1,0 +1,249 @@
+"""How a SentencePiece model makes tokens, step by step; what comes of it is held to the library's ids."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tokbench.core.tokens import Span
+from tokbench.explain.bpe import RankedTokens, trace_merges
+from tokbench.explain.model import (
+    ByDefinition,
+    Derivation,
+    Edge,
+    Fallback,
+    LookupTrace,
+    MergeTrace,
+    PreToken,
+    Step,
+    Symbol,
+)
+from tokbench.explain.normalization import Aligned, changes_of
+from tokbench.explain.unigram import Lattice, trace_lattice
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sentencepiece import SentencePieceProcessor
+
+    from tokbench.explain.model import Cause, Change, Trace
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.libraries.sentencepiece.sampling import Lexicon
+
+_WORDS = re.compile(f"{SPACE}*[^{SPACE}]+|{SPACE}+")
+_CROSSES = re.compile(f"[^{SPACE}]{SPACE}")
+_ALGORITHMS = {
+    ModelType.UNIGRAM: "Unigram",
+    ModelType.BPE: "BPE by scores",
+    ModelType.WORD: "whole words",
+    ModelType.CHAR: "single characters",
+}
+_RULES = {ModelType.WORD: "a whole word is looked up", ModelType.CHAR: "every character is a token"}
+
+
+class ModelExplainer:
+    """Derives the tokens of texts.
+
+    Args:
+        model: what the file says.
+        processor: the library's form of it.
+        lexicon: its pieces and scores.
+    """
+
+    def __init__(self, model: SentencePieceFile, processor: SentencePieceProcessor, lexicon: Lexicon) -> None:
+        self._model = model
+        self._processor = processor
+        self._lexicon = lexicon
+        self._ids = {piece.text: id for id, piece in enumerate(model.pieces)}
+        self._unknown = next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN)
+        self._cuts_words = (
+            model.model_type is ModelType.BPE
+            and SPACE in lexicon.scores
+            and lexicon.user_defined is None
+            and not any(_CROSSES.search(piece) for piece in lexicon.scores)
+        )
+
+    def derivation(self, text: str) -> Derivation:
+        """How a text becomes ids."""
+        data = text.encode()
+        normal, origins = self._processor.normalize(data, with_offsets=True)
+        normalized: str = normal.decode()
+        edges = [0]
+        for character in normalized:
+            edges.append(edges[-1] + len(character.encode()))
+        origins = [*origins[: len(normal)], len(data)] if len(origins) <= len(normal) else origins
+        places = [origins[edge] for edge in edges]
+        steps = []
+        for start, stop in self._parts(normalized):
+            part = normalized[start:stop]
+            span = Span(places[start], max(places[start], places[stop]))
+            steps.append(Step(PreToken(part, span), self._trace(part, text)))
+        splitter = (
+            "before spaces: no piece reaches across one"
+            if self._cuts_words
+            else "nothing: a text is one pre-token"
+        )
+        return Derivation(
+            algorithm=_ALGORITHMS[self._model.model_type],
+            normalized=normalized,
+            changes=_changes(text, normalized, places),
+            splitter=splitter,
+            steps=tuple(steps),
+        )
+
+    def _parts(self, normalized: str) -> Iterator[tuple[int, int]]:
+        if self._cuts_words:
+            yield from (match.span() for match in _WORDS.finditer(normalized))
+        elif normalized:
+            yield 0, len(normalized)
+
+    def _trace(self, text: str, original: str) -> Trace:
+        match self._model.model_type:
+            case ModelType.BPE:
+                return self._merged(text)
+            case ModelType.UNIGRAM:
+                lattice = Lattice(len(text), tuple(self._edges(text)))
+                pieces = self._processor.encode(original, out_type=str)
+                return trace_lattice(text, lattice, tokens_of=self._unigram_tokens, pieces=pieces)
+            case kind:
+                return self._looked_up(text, _RULES[kind])
+
+    def _symbol(self, piece: str) -> Symbol:
+        return Symbol(self._ids.get(piece) if piece in self._lexicon.scores else None, piece.encode())
+
+    # --- BPE ----------------------------------------------------------------------------------
+
+    def _merged(self, text: str) -> MergeTrace:
+        symbols, frozen = _symbols(text, self._lexicon)
+        trace = trace_merges(
+            symbols, self._ranked, show=self._symbol, frozen=frozenset(frozen), by_score=True
+        )
+        return self._final(trace)
+
+    @property
+    def _ranked(self) -> RankedTokens[str]:
+        scores = self._lexicon.scores
+
+        def rank(piece: str) -> float | None:
+            score = scores.get(piece)
+            return None if score is None else -score
+
+        return RankedTokens(rank)
+
+    def _final(self, trace: MergeTrace) -> MergeTrace:
+        """The trace with what is no piece in the end as bytes or as unknown, and unused pieces taken apart."""
+        made_of = {step.rule.made.data: (step.rule.left.data, step.rule.right.data) for step in trace.steps}
+        tokens: list[Symbol] = []
+        causes: list[Cause] = []
+        edges: list[int] = []
+        after_unknown = False
+        for symbol, edge, cause in zip(trace.tokens, trace.edges[:-1], (None, *trace.causes), strict=True):
+            parts = list(self._without_unused(symbol.data, made_of))
+            for number, part in enumerate(parts):
+                made, is_unknown = self._tokens_of(part.decode())
+                if is_unknown and after_unknown:
+                    continue
+                if tokens:
+                    kept = ByDefinition("an unused piece is taken apart again") if number else cause
+                    causes.append(kept or ByDefinition("characters without a piece are joined"))
+                tokens += made
+                edges += [edge] * len(made)
+                causes += [Fallback(part.decode())] * (len(made) - 1)
+                after_unknown = is_unknown
+        return MergeTrace(
+            symbols=trace.symbols,
+            steps=trace.steps,
+            tokens=tuple(tokens),
+            edges=(*edges, trace.edges[-1]),
+            causes=tuple(causes),
+            by_score=True,
+        )
+
+    def _without_unused(self, piece: bytes, made_of: Mapping[bytes, tuple[bytes, bytes]]) -> Iterator[bytes]:
+        if piece.decode() not in self._lexicon.unused or piece not in made_of:
+            yield piece
+            return
+        for part in made_of[piece]:
+            yield from self._without_unused(part, made_of)
+
+    def _tokens_of(self, piece: str) -> tuple[list[Symbol], bool]:
+        """The tokens of what merging left, and whether they are the unknown one."""
+        if piece in self._lexicon.scores:
+            return [self._symbol(piece)], False
+        if self._model.trainer["byte_fallback"]:
+            names = [f"<0x{byte:02X}>" for byte in piece.encode()]
+            return [Symbol(self._ids[name], name.encode()) for name in names], False
+        return [Symbol(self._unknown, piece.encode())], True
+
+    # --- Unigram ------------------------------------------------------------------------------
+
+    def _edges(self, text: str) -> Iterator[Edge]:
+        for start in range(len(text)):
+            for stop, score in self._lexicon.candidates(text, start):
+                yield Edge(start, stop, self._symbol(text[start:stop]), score)
+
+    def _unigram_tokens(self, edges: Sequence[Edge]) -> tuple[tuple[Symbol, ...], tuple[Cause | int, ...]]:
+        tokens: list[Symbol] = []
+        places: list[Cause | int] = []
+        after_unknown = False
+        for edge in edges:
+            made, is_unknown = self._tokens_of(edge.piece.data.decode())
+            if is_unknown and after_unknown:
+                continue
+            if tokens:
+                places.append(edge.start)
+            tokens += made
+            places += [Fallback(edge.piece.data.decode())] * (len(made) - 1)
+            after_unknown = is_unknown
+        return tuple(tokens), tuple(places)
+
+    # --- words and characters -----------------------------------------------------------------
+
+    def _looked_up(self, text: str, rule: str) -> LookupTrace:
+        parts = list(text) if self._model.model_type is ModelType.CHAR else _words(text)
+        symbols, _ = (
+            _symbols(text, self._lexicon) if self._model.model_type is ModelType.CHAR else (parts, [])
+        )
+        tokens: list[Symbol] = []
+        causes: list[Cause] = []
+        after_unknown = False
+        for part in symbols:
+            made, is_unknown = self._tokens_of(part)
+            if is_unknown and after_unknown:
+                continue
+            if tokens:
+                causes.append(ByDefinition(rule))
+            tokens += made
+            causes += [Fallback(part)] * (len(made) - 1)
+            after_unknown = is_unknown
+        return LookupTrace(rule, tuple(tokens), tuple(causes))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(f"{SPACE}?[^{SPACE}]*", text)[:-1] if text else []
+
+
+def _symbols(text: str, lexicon: Lexicon) -> tuple[list[str], list[int]]:
+    """The characters of a text and its user-defined symbols, and the positions of the latter."""
+    symbols: list[str] = []
+    frozen: list[int] = []
+    position = 0
+    for match in lexicon.user_defined.finditer(text) if lexicon.user_defined else ():
+        symbols += text[position : match.start()]
+        frozen.append(len(symbols))
+        symbols.append(match.group())
+        position = match.end()
+    symbols += text[position:]
+    return symbols, frozen
+
+
+def _changes(text: str, normalized: str, places: Sequence[int]) -> tuple[Change, ...]:
+    """What normalisation changed; that a space is spelled ▁ is no change."""
+
+    def aligned() -> Iterator[Aligned]:
+        for number, character in enumerate(normalized):
+            start, stop = places[number], places[number + 1]
+            yield Aligned(character, Span(start, max(start, stop)))
+
+    return changes_of(text, aligned(), same=lambda before, after: before.replace(" ", SPACE) == after)
