@@ -96,25 +96,26 @@ def compare(
     with showing_progress(progress.value) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
-        opened = [opening.open(name, progress=progress) for name in tokenizer or []]
-        comparison = compare_tokenizers(
-            corpus,
-            tokenizers=opened,
-            backends=backend,
-            vocab_size=vocab_size,
-            baseline=baseline,
-            reference_group=reference,
-            aggregation=aggregate.value,
-            model=described.model(),
-            mix=shares,
-            times=times,
-            threads=threads,
-            seed=seed,
-            arguments=asked_for(command),
-            progress=report,
-        )
-        report("drawing", 0, None, "charts")
-        pictures.write(comparison, corpus, metrics=chosen)
+        with corpus.in_memory():  # what is drawn reads it, too
+            opened = [opening.open(name, progress=progress) for name in tokenizer or []]
+            comparison = compare_tokenizers(
+                corpus,
+                tokenizers=opened,
+                backends=backend,
+                vocab_size=vocab_size,
+                baseline=baseline,
+                reference_group=reference,
+                aggregation=aggregate.value,
+                model=described.model(),
+                mix=shares,
+                times=times,
+                threads=threads,
+                seed=seed,
+                arguments=asked_for(command),
+                progress=report,
+            )
+            report("drawing", 0, None, "charts")
+            pictures.write(comparison, corpus, metrics=chosen)
     tell_problems(corpus)
     output.write(
         comparison_forms(comparison, metrics=chosen),

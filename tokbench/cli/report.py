@@ -55,21 +55,22 @@ def report(
     with showing_progress(progress.value) as told:
         told("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
-        results = [
-            report_on(
-                corpus,
-                tokenizer=opened,
-                model=described.model(),
-                reference_group=reference,
-                threads=threads,
-                seed=seed,
-                arguments=asked_for(command),
-                progress=told,
-            )
-            for opened in opening.open_all(tokenizer, progress=progress)
-        ]
-        told("drawing", 0, None, "charts")
-        pictures.write(results[0].comparison, corpus, metrics=chosen, report=results[0])
+        with corpus.in_memory():  # what is drawn reads it, too
+            results = [
+                report_on(
+                    corpus,
+                    tokenizer=opened,
+                    model=described.model(),
+                    reference_group=reference,
+                    threads=threads,
+                    seed=seed,
+                    arguments=asked_for(command),
+                    progress=told,
+                )
+                for opened in opening.open_all(tokenizer, progress=progress)
+            ]
+            told("drawing", 0, None, "charts")
+            pictures.write(results[0].comparison, corpus, metrics=chosen, report=results[0])
     tell_problems(corpus)
     output.write(
         reports_forms(results, metrics=chosen),

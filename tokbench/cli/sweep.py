@@ -79,18 +79,19 @@ def sweep(
     with showing_progress(progress.value) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
-        result = sweep_sizes(
-            corpus,
-            sizes=wanted,
-            backend=backend,
-            options=options,
-            model=described.model(),
-            mix=shares,
-            threads=threads,
-            seed=seed,
-            progress=report,
-        )
-        report("drawing", 0, None, "charts")
-        pictures.write_sweep(result, corpus, seed=seed)
+        with corpus.in_memory():  # what is drawn reads it, too
+            result = sweep_sizes(
+                corpus,
+                sizes=wanted,
+                backend=backend,
+                options=options,
+                model=described.model(),
+                mix=shares,
+                threads=threads,
+                seed=seed,
+                progress=report,
+            )
+            report("drawing", 0, None, "charts")
+            pictures.write_sweep(result, corpus, seed=seed)
     tell_problems(corpus)
     output.write(sweep_forms(result), lambda console: render_sweep(result, console=console))

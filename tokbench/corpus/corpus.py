@@ -18,6 +18,7 @@ from tokbench.corpus.files import CorpusFile, LeftOut, unreadable
 from tokbench.corpus.fingerprint import Fingerprint
 from tokbench.corpus.groups import file_group, group_field, is_translation, no_group
 from tokbench.corpus.lines import Lines
+from tokbench.corpus.memory import MOST_BYTES, DocumentMemory
 from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records
 from tokbench.corpus.scripts import script_of
 from tokbench.corpus.text import (
@@ -74,6 +75,7 @@ class Corpus:
     problems: Problems = field(default_factory=Problems, init=False)
     place: int = field(default=0, init=False)
     on_block: Callable[[], None] | None = field(default=None, init=False, repr=False)
+    _memory: DocumentMemory | None = field(default=None, init=False, repr=False)
     _bytes_before: int = field(default=0, init=False, repr=False)
     _sides: tuple[_Side, ...] = field(default=(), kw_only=True, repr=False)
     _streams_read: set[str] = field(default_factory=set, kw_only=True, repr=False)
@@ -120,6 +122,28 @@ class Corpus:
 
     def documents(self) -> Iterator[Document]:
         """The texts with their groups and sources. Raises `CorpusError` for one that cannot be read."""
+        return (
+            self._read_documents() if self._memory is None else self._memory.documents(self._read_documents)
+        )
+
+    @contextmanager
+    def in_memory(self, *, most_bytes: int = MOST_BYTES) -> Iterator[None]:
+        """Within the block, keep its documents after the first pass, so that `documents` does not read them again.
+
+        Args:
+            most_bytes: of memory; documents that take more are not kept, nor are those of streams: whether these
+                can be read again must not depend on their size.
+        """
+        if self._memory is not None or any(file.stream for file in self.files):
+            yield
+            return
+        self._memory = DocumentMemory(most_bytes=most_bytes)
+        try:
+            yield
+        finally:
+            self._memory = None
+
+    def _read_documents(self) -> Iterator[Document]:
         problems = self._begin()
         return self._at_least_one(
             document for file in self._in_turn() for document in self._documents_of(file, problems)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.candidates import Candidate
     from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.evaluation.fairness import Fairness
+    from tokbench.evaluation.holdout import Holdout
     from tokbench.evaluation.mix import Mix
 
 
@@ -60,6 +61,18 @@ class TrainingSetup:
     vocab_size: int
     left_out: Mapping[str, str]
     shares: Mapping[str, float] = field(default_factory=dict)
+
+
+def training_setup_of(holdout: Holdout, vocab_size: int, left_out: Mapping[str, str]) -> TrainingSetup:
+    """How tokenizers of some size were trained on one side of a holdout."""
+    return TrainingSetup(
+        unit=holdout.unit,
+        num_training=holdout.num_training,
+        training_bytes=holdout.training_bytes,
+        vocab_size=vocab_size,
+        left_out=left_out,
+        shares=holdout.shares,
+    )
 
 
 @dataclass(frozen=True, slots=True)

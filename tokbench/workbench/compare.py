@@ -15,7 +15,7 @@ from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS
 from tokbench.evaluation.alignment import align, lines_of
 from tokbench.evaluation.candidates import BACKENDS, Candidate, train_candidates
-from tokbench.evaluation.comparison import TrainingSetup, compare_candidates
+from tokbench.evaluation.comparison import compare_candidates, training_setup_of
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents, hold_out
 from tokbench.evaluation.mix import mix_among
@@ -82,7 +82,7 @@ def compare(
         raise ConfigError(
             f"unknown aggregation {aggregation!r:.40}", hint=f"choose {', '.join(AGGREGATIONS)}"
         )
-    compare = partial(
+    run = partial(
         compare_candidates,
         reference_group=reference_group,
         baseline=baseline,
@@ -94,39 +94,32 @@ def compare(
         arguments=arguments,
         progress=progress,
     )
-    if tokenizers:
-        if backends or vocab_size is not None:
-            raise ConfigError(
-                "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
-            )
-        given = [Candidate(tokenizer) for tokenizer in opened(tokenizers)]
-        scan = CorpusScan(Documents(corpus))
+    if tokenizers and (backends or vocab_size is not None):
+        raise ConfigError(
+            "nothing is trained where tokenizers are given", hint="leave out --backend and --vocab-size"
+        )
+    with corpus.in_memory():
+        if tokenizers:
+            given = [Candidate(tokenizer) for tokenizer in opened(tokenizers)]
+            scan = CorpusScan(Documents(corpus))
+            chosen = mix_of(mix, corpus, scan, progress=progress)
+            alignment = alignment_of(corpus, scan, progress=progress)
+            return run(given, scan, alignment=alignment, mix=chosen)
+        holdout = hold_out(corpus, seed=seed, progress=progress)
+        scan = CorpusScan(holdout.held_out)
+        # A group that is not there is told before the training.
         chosen = mix_of(mix, corpus, scan, progress=progress)
-        return compare(given, scan, alignment=alignment_of(corpus, scan, progress=progress), mix=chosen)
-    holdout = hold_out(corpus, seed=seed, progress=progress)
-    held_out = CorpusScan(holdout.held_out)
-    chosen = mix_of(
-        mix, corpus, held_out, progress=progress
-    )  # a group that is not there is told before the training
-    trained = train_candidates(
-        holdout,
-        backends=backends or BACKENDS,
-        vocab_size=vocab_size,
-        threads=threads,
-        seed=seed,
-        memory=times,
-        progress=progress,
-    )
-    found = compare(trained.candidates, held_out, alignment=holdout.alignment, mix=chosen)
-    training_setup = TrainingSetup(
-        unit=holdout.unit,
-        num_training=holdout.num_training,
-        training_bytes=holdout.training_bytes,
-        vocab_size=trained.vocab_size,
-        left_out=trained.left_out,
-        shares=holdout.shares,
-    )
-    return replace(found, training_setup=training_setup)
+        trained = train_candidates(
+            holdout,
+            backends=backends or BACKENDS,
+            vocab_size=vocab_size,
+            threads=threads,
+            seed=seed,
+            memory=times,
+            progress=progress,
+        )
+        found = run(trained.candidates, scan, alignment=holdout.alignment, mix=chosen)
+    return replace(found, training_setup=training_setup_of(holdout, trained.vocab_size, trained.left_out))
 
 
 def mix_of(

@@ -53,17 +53,18 @@ def report(
         ConfigError, CorpusError, TextError: as `compare`.
     """
     corpus = corpus_of(corpus)
-    scan = CorpusScan(Documents(corpus))
-    comparison = compare_candidates(
-        [Candidate(one) for one in opened([tokenizer])],
-        scan,
-        alignment=alignment_of(corpus, scan, progress=progress),
-        reference_group=reference_group,
-        model=model,
-        times=times,
-        threads=threads,
-        seed=seed,
-        arguments=arguments,
-        progress=progress,
-    )
-    return report_on(comparison, scan, seed=seed, progress=progress)
+    with corpus.in_memory():
+        scan = CorpusScan(Documents(corpus))
+        comparison = compare_candidates(
+            [Candidate(one) for one in opened([tokenizer])],
+            scan,
+            alignment=alignment_of(corpus, scan, progress=progress),
+            reference_group=reference_group,
+            model=model,
+            times=times,
+            threads=threads,
+            seed=seed,
+            arguments=arguments,
+            progress=progress,
+        )
+        return report_on(comparison, scan, seed=seed, progress=progress)

@@ -10,7 +10,7 @@ from tokbench.core.progress import no_progress
 from tokbench.corpus.arguments import corpus_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.candidates import Candidate
-from tokbench.evaluation.comparison import TrainingSetup, compare_candidates
+from tokbench.evaluation.comparison import compare_candidates, training_setup_of
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import hold_out
 from tokbench.evaluation.sweep import sweep_sizes
@@ -60,18 +60,19 @@ def sweep(
         CorpusError: a text that cannot be read, or too little of it to hold some out.
     """
     corpus = corpus_of(corpus)
-    holdout = hold_out(corpus, seed=seed, progress=progress)
-    return sweep_sizes(
-        holdout,
-        sizes,
-        backend=backend,
-        options=options,
-        model=model,
-        mix=mix_of(mix, corpus, CorpusScan(holdout.held_out), progress=progress),
-        threads=threads,
-        seed=seed,
-        progress=progress,
-    )
+    with corpus.in_memory():
+        holdout = hold_out(corpus, seed=seed, progress=progress)
+        return sweep_sizes(
+            holdout,
+            sizes,
+            backend=backend,
+            options=options,
+            model=model,
+            mix=mix_of(mix, corpus, CorpusScan(holdout.held_out), progress=progress),
+            threads=threads,
+            seed=seed,
+            progress=progress,
+        )
 
 
 def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Comparison:
@@ -93,15 +94,9 @@ def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Compariso
         times=False,
         seed=seed,
     )
-    training_setup = TrainingSetup(
-        unit=holdout.unit,
-        num_training=holdout.num_training,
-        training_bytes=holdout.training_bytes,
-        vocab_size=found.largest.info.vocab_size,
-        left_out={},
-        shares=holdout.shares,
+    return replace(
+        comparison, training_setup=training_setup_of(holdout, found.largest.info.vocab_size, left_out={})
     )
-    return replace(comparison, training_setup=training_setup)
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
