@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from tokbench.core.timing import Spread, in_turns, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,28 +47,24 @@ def throughput_of(tokenizer: Tokenizer, texts: Sequence[str]) -> Throughput | No
     num_bytes = sum(len(text.encode()) for text in texts)
     if not num_bytes:
         return None
-    cold = _rate(tokenizer, texts, num_bytes, threads=1)
-    rates = _rates(tokenizer, texts, num_bytes, threads=1)
+
+    def seconds(threads: int | None) -> float:
+        return seconds_of(lambda: tokenizer.encode_batch(texts, threads=threads))
+
+    megabytes = num_bytes / 1e6
+    cold = megabytes / seconds(1)
+    found = in_turns(
+        {"one thread": lambda: seconds(1), "all threads": lambda: seconds(None)},
+        runs=_RUNS,
+        seconds=_ENOUGH_SECONDS,
+    )
+    one, all_threads = (Spread.of([megabytes / taken for taken in rounds]) for rounds in found.values())
     return Throughput(
         cold=cold,
-        median=statistics.median(rates),
-        low=min(rates),
-        high=max(rates),
+        median=one.median,
+        low=one.low,
+        high=one.high,
         num_bytes=num_bytes,
-        runs=len(rates),
-        all_threads=statistics.median(_rates(tokenizer, texts, num_bytes, threads=None)),
+        runs=one.runs,
+        all_threads=all_threads.median,
     )
-
-
-def _rates(tokenizer: Tokenizer, texts: Sequence[str], num_bytes: int, *, threads: int | None) -> list[float]:
-    started = time.perf_counter()
-    rates: list[float] = []
-    while not rates or (len(rates) < _RUNS and time.perf_counter() - started < _ENOUGH_SECONDS):
-        rates.append(_rate(tokenizer, texts, num_bytes, threads=threads))
-    return rates
-
-
-def _rate(tokenizer: Tokenizer, texts: Sequence[str], num_bytes: int, *, threads: int | None) -> float:
-    started = time.perf_counter()
-    tokenizer.encode_batch(texts, threads=threads)
-    return num_bytes / 1e6 / max(time.perf_counter() - started, 1e-9)

@@ -1,4 +1,4 @@
-"""Timing several things fairly: in turns, so that whatever else the machine does strikes all of them."""
+"""Timing several things fairly: in turns, so that machine noise affects all of them equally."""
 
 from __future__ import annotations
 

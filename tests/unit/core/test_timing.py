@@ -1,0 +1,104 @@
+"""Timing: figures computed by hand, rounds by a clock that is moved by hand."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from support.toys import Toy
+
+from tokbench.core.timing import (
+    Spread,
+    in_turns,
+    microseconds_of_each,
+    percentile,
+    ratios,
+    seconds_of,
+)
+from tokbench.evaluation.throughput import throughput_of
+
+
+class HandClock:
+    """Stands still until it is moved."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+# --- figures ----------------------------------------------------------------------------------
+
+
+def test_a_spread_is_the_middle_and_the_ends():
+    assert Spread.of([5.0, 1.0, 3.0, 9.0]) == Spread(median=4.0, low=1.0, high=9.0, runs=4)
+
+
+def test_ratios_are_taken_round_by_round():
+    # Everything is ten times as slow in the second round, and the ratio stays.
+    assert ratios([20.0, 2.0, 30.0], [10.0, 1.0, 10.0]) == Spread(median=2.0, low=2.0, high=3.0, runs=3)
+
+
+def test_ratios_are_of_the_rounds_that_both_have():
+    assert ratios([4.0], [2.0, 1.0]).runs == 1
+
+
+@pytest.mark.parametrize(("share", "value"), [(0.0, 1), (0.5, 50), (0.9, 90), (0.99, 99), (1.0, 100)])
+def test_percentiles_of_a_hundred_values(share, value):
+    assert percentile([float(number) for number in range(100, 0, -1)], share) == value
+
+
+# --- rounds -----------------------------------------------------------------------------------
+
+
+def test_all_take_their_turns():
+    order = []
+    found = in_turns(
+        {name: lambda name=name: order.append(name) or len(order) for name in "abc"}, runs=2, seconds=9
+    )
+    assert order == list("abcabc")
+    assert found == {"a": [1, 4], "b": [2, 5], "c": [3, 6]}
+
+
+def test_who_has_used_up_its_seconds_sits_out():
+    clock = HandClock()
+
+    def takes(seconds):
+        def work():
+            clock.now += seconds
+            return seconds
+
+        return work
+
+    found = in_turns({"slow": takes(7), "quick": takes(2)}, runs=5, seconds=5, clock=clock)
+    assert found == {"slow": [7], "quick": [2, 2, 2]}
+
+
+def test_the_collector_rests_while_the_clock_runs():
+    seen = []
+    seconds_of(lambda: seen.append(gc.isenabled()))
+    microseconds_of_each(lambda text: seen.append(gc.isenabled()), ["a", "b"])
+    assert seen == [False] * 3
+    assert gc.isenabled()
+
+
+def test_what_is_timed_is_the_call():
+    clock = HandClock()
+
+    def work(_=None):
+        clock.now += 3
+
+    assert seconds_of(work, clock=clock) == 3
+    assert microseconds_of_each(work, ["a", "b"], clock=clock) == [0.003, 0.003]
+
+
+# --- throughput -------------------------------------------------------------------------------
+
+
+def test_the_throughput_of_a_tokenizer_is_of_the_bytes_of_the_text():
+    found = throughput_of(Toy("a", "é"), ["a" * 1000, "é" * 500])
+    assert (found.num_bytes, found.runs) == (2000, 3)
+    assert 0 < found.low <= found.median <= found.high
+    assert found.all_threads > 0
+    assert throughput_of(Toy("a"), ["", ""]) is None
