@@ -65,6 +65,23 @@ def test_help_loads_nothing_heavy(command: str | None, tmp_path: Path) -> None:
     assert loaded & HEAVY == set()
 
 
+def test_a_command_is_imported_when_it_is_used(tmp_path: Path) -> None:
+    program = RUN.replace(
+        "*sys.modules", '*(name for name in sys.modules if name.startswith("tokbench.cli."))'
+    )
+    modules = {f"tokbench.cli.{name.split()[0]}" for name in COMMANDS}
+
+    def imported(*arguments: str) -> set[str]:
+        command = [sys.executable, "-c", program, *arguments]
+        finished = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return modules & set(finished.stderr.split())
+
+    assert imported("--help") == set()
+    assert imported("shards", "--help") == set()
+    assert imported("train", "--help") == {"tokbench.cli.train"}
+    assert imported("shards", "verify", "--help") == {"tokbench.cli.shards"}
+
+
 # What counting a short text with the default tokenizer has no need of; `orjson` reads its manifest.
 UNNEEDED_TO_COUNT = HEAVY - {"orjson"}
 

@@ -1,4 +1,4 @@
-"""The commands that tell what there is: corpus, list, backends, doctor."""
+"""The command that lists text by group."""
 
 from __future__ import annotations
 
@@ -72,44 +72,3 @@ def corpus(
         print_json(result.to_json())
     else:
         render_corpus(result, console=make_console(color=color.value))
-
-
-def list_(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
-    """List the tokenizers that -t finds by name."""
-    from tokbench.render.console import make_console, print_json
-    from tokbench.render.tables import render_list
-    from tokbench.workbench.list import list_tokenizers
-
-    result = list_tokenizers()
-    if json:
-        print_json(result.to_json())
-    else:
-        render_list(result, console=make_console(color=color.value))
-
-
-def backends(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
-    """List the algorithms with their options, and the presets."""
-    from tokbench.render.console import make_console, print_json
-    from tokbench.render.tables import render_backends
-    from tokbench.workbench.backends import list_backends
-
-    result = list_backends()
-    if json:
-        print_json(result.to_json())
-    else:
-        render_backends(result, console=make_console(color=color.value))
-
-
-def doctor(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
-    """Tell what is installed and which kernel runs, and check that it does what it should."""
-    from tokbench.render.console import make_console, print_json
-    from tokbench.render.tables import render_doctor
-    from tokbench.workbench.doctor import examine
-
-    result = examine()
-    if json:
-        print_json(result.to_json())
-    else:
-        render_doctor(result, console=make_console(color=color.value))
-    if not result.passed:
-        raise typer.Exit(3)

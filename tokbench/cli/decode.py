@@ -1,0 +1,55 @@
+"""The command that decodes ids to text."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tokbench.cli.id_lists import write_as_it_comes
+from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import (
+    DecodeErrors,
+    DecodeErrorsOption,
+    JsonFlag,
+    ProgressChoice,
+    ProgressOption,
+    TokenizerOption,
+)
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices
+
+
+@taking_groups
+def decode(
+    *,
+    ids: Annotated[
+        list[str],
+        typer.Argument(metavar="IDS", help="Ids, or - for what `encode` writes, from stdin."),
+    ],
+    tokenizer: TokenizerOption = DEFAULT,
+    opening: OpeningChoices,
+    errors: DecodeErrorsOption = DecodeErrors.REPLACE,
+    json: JsonFlag = False,
+    progress: ProgressOption = ProgressChoice.bar,
+) -> None:
+    """Turn ids back into text: plain numbers, or the JSON that `encode --json` prints.
+
+    Ids from stdin are decoded line by line, as they come.
+    """
+    from tokbench.cli.id_lists import read_ids
+    from tokbench.render.console import print_json
+    from tokbench.workbench.decode import decode_ids
+
+    opened = opening.open(tokenizer, progress=progress)
+    if "-" in ids and not json:
+        write_as_it_comes(opened, ids, errors=errors.value)
+        return
+    result = decode_ids(opened, read_ids(ids), errors=errors.value)
+    if json:
+        print_json(result.to_json())
+        return
+    sys.stdout.buffer.write(result.data.decode(errors="replace").encode())
+    if sys.stdout.isatty() and not result.data.endswith(b"\n"):
+        sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()

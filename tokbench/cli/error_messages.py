@@ -1,0 +1,71 @@
+"""Errors become messages here alone: on stderr, with a hint and an exit code, and without a traceback."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn
+
+from tokbench.errors import TokbenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+
+
+@contextmanager
+def errors_as_messages() -> Iterator[None]:
+    """End the process with a message and the right code: inside typer, which would do so in ways of its own."""
+    try:
+        yield
+    except TokbenchError as error:
+        _fail(error.message, hint=error.hint, code=error.exit_code)
+    except KeyboardInterrupt as stopped:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one must not break into the message
+        # Where Ctrl-C broke into an `exec` of source text (each dataclass is made by one), CPython notes that
+        # and kills the process by the signal at its end, whatever the exit code; another `exec` takes it back.
+        exec("")  # noqa: S102
+        hint = str(stopped) or "nothing half-written was left behind"
+        _fail("interrupted", hint=hint, code=130)
+    except BrokenPipeError:  # whoever read our output has gone
+        _forget_stdout()
+        sys.exit(141)
+    except MemoryError:
+        _fail("there is not enough memory", hint="give less text at once, or a smaller --vocab-size", code=1)
+    except OSError as error:  # what no layer below knows of, as a full disk behind stdout
+        where = error.filename or ("the output" if error.errno in _WRITING else "the current folder")
+        _fail(f"{where}: {error.strerror or error}", hint=None, code=1)
+
+
+def _fail(message: str, *, hint: str | None, code: int) -> NoReturn:
+    bold, plain = ("\033[1;31m", "\033[0m") if _colored() else ("", "")
+    with suppress(OSError):  # nobody reads stderr
+        print(f"{bold}error:{plain} {_printable(message)}", file=sys.stderr)
+        if hint:
+            print(f"hint:  {_printable(hint)}", file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _forget_stdout()
+    sys.exit(code)
+
+
+def _colored() -> bool:
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _printable(text: str) -> str:
+    """The text with control characters escaped: a file's name or contents must not steer the terminal."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else ascii(character)[1:-1]
+        for character in text
+    )
+
+
+def _forget_stdout() -> None:
+    """What is still in its buffer goes nowhere: the interpreter must not fail on it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

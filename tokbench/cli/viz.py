@@ -1,0 +1,75 @@
+"""The command that shows the tokens of a text."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from itertools import chain, pairwise
+from typing import Annotated
+
+import typer
+
+from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import (
+    ColorChoice,
+    ColorOption,
+    DropoutOption,
+    JsonFlag,
+    ProgressChoice,
+    ProgressOption,
+    SeedOption,
+    SpecialPolicyOption,
+    TokenizersOption,
+)
+from tokbench.cli.sampling_options import chosen_sampling
+from tokbench.cli.text_options import TextChoices
+from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.core.tokens import SpecialPolicy
+
+
+class Layout(StrEnum):
+    """How several tokenizers are shown."""
+
+    stacked = "stacked"
+    side_by_side = "side-by-side"
+
+
+@taking_groups
+def viz(
+    *,
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT", help="Texts, files, folders, patterns, or - for stdin."),
+    ],
+    tokenizer: TokenizersOption = None,
+    opening: OpeningChoices,
+    layout: Annotated[Layout, typer.Option(help="How several tokenizers are shown.")] = Layout.stacked,
+    ids: Annotated[bool, typer.Option("--ids", help="Show the ids under the tokens.")] = False,
+    special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
+    dropout: DropoutOption = None,
+    seed: SeedOption = None,
+    reading: TextChoices,
+    json: JsonFlag = False,
+    color: ColorOption = ColorChoice.auto,
+    progress: ProgressOption = ProgressChoice.bar,
+) -> None:
+    """Show the tokens of a text in colour: where they begin and end, what they are, what they cut."""
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.tables import render_source
+    from tokbench.render.viz import render_viz, viz_document
+    from tokbench.workbench.viz import visualise
+
+    opened = opening.open_all(tokenizer, progress=progress)
+    console = make_console(color=color.value)
+    sampling = chosen_sampling(dropout, seed)
+    several = False
+    for item, following in pairwise(chain(reading.read_with_progress(inputs, progress=progress), [None])):
+        assert item is not None
+        result = visualise(opened, item.text, special=special_policy, sampling=sampling)
+        if json:
+            print_json(viz_document(result))
+            continue
+        if several := several or following is not None:
+            render_source(item.source, console=console)
+        render_viz(result, console=console, ids=ids, layout=layout.value)
+        if following is not None:
+            console.print()
