@@ -91,7 +91,7 @@ def test_it_fits_the_terminal(run, trained, text, columns):
 def test_tables_for_documents(run, trained, text):
     arguments = ["bench", text, "-t", trained, "--peers", "tiktoken", "--only", "encode", "--runs", "1"]
     lines = run(*arguments, "--markdown").good().lines
-    assert lines[0] == "|  | MB/s | × mine | cold |"
+    assert lines[0] == "| tokenizer | MB/s | × mine | cold |"
     assert lines[2].startswith("| mine | ")
     assert lines[3].startswith("| mine · tiktoken | ")
     assert any("CPython" in line for line in lines[4:])

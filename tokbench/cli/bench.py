@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,12 +13,6 @@ from tokbench.cli.options import ProgressChoice, ProgressOption
 from tokbench.cli.output_options import OutputChoices
 from tokbench.cli.text_options import tell_problems
 from tokbench.cli.tokenizer_options import OpeningChoices
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tokbench.bench.results import Bench
-    from tokbench.render.comparison.exports import Form
 
 
 @taking_groups
@@ -79,7 +73,7 @@ def bench(
     from tokbench.bench.entrants import subjects_of
     from tokbench.bench.peers import peers_named
     from tokbench.bench.sample import sample_of
-    from tokbench.render.bench.terminal import render_bench
+    from tokbench.render.bench import bench_forms, render_bench
     from tokbench.render.progress import showing_progress
 
     chosen, parts = peers_named(peers), _parts(only)
@@ -104,7 +98,7 @@ def bench(
             progress=report,
         )
     tell_problems(corpus)
-    output.write(_forms(found), lambda console: render_bench(found, console=console))
+    output.write(bench_forms(found), lambda console: render_bench(found, console=console))
 
 
 def _parts(names: str | None) -> tuple[str, ...]:
@@ -124,15 +118,3 @@ def _parts(names: str | None) -> tuple[str, ...]:
                 hint=f"did you mean {close[0]!r}? {known}" if close else known,
             )
     return tuple(wanted) or PARTS
-
-
-def _forms(found: Bench) -> dict[Form, Callable[[], bytes]]:
-    """A benchmark in the forms that other programs read."""
-    from tokbench.render.bench import exports
-
-    return {
-        "json": lambda: exports.as_json(found),
-        "csv": lambda: exports.as_csv(found),
-        "markdown": lambda: exports.as_markdown(found),
-        "latex": lambda: exports.as_latex(found),
-    }

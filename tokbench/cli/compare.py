@@ -82,7 +82,8 @@ def compare(
     progress: ProgressOption = ProgressChoice.bar,
 ) -> None:
     """Compare tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a summary."""
-    from tokbench.cli.output_options import asked_for, chosen_metrics, comparison_forms, tells_metrics
+    from tokbench.cli.output_options import asked_for, chosen_metrics, tells_metrics
+    from tokbench.render.comparison.exports import comparison_forms
     from tokbench.render.comparison.terminal import render_comparison
     from tokbench.render.progress import showing_progress
     from tokbench.workbench.compare import compare as compare_tokenizers

@@ -20,7 +20,7 @@ from tokbench.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import typer
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.sweep import Sweep
     from tokbench.metrics.catalogue import Metric
     from tokbench.render.charts.layout import Spec
-    from tokbench.render.comparison.exports import Form
+    from tokbench.render.exports import Form, Forms
     from tokbench.render.html.report import Curve
 
 _ALL, _HELP = "all", "help"
@@ -62,7 +62,7 @@ class Output:
     out: Path | None
     color: Literal["auto", "always", "never"]
 
-    def write(self, forms: Mapping[Form, Callable[[], bytes]], render: Callable[[Console], None]) -> None:
+    def write(self, forms: Forms, render: Callable[[Console], None]) -> None:
         """Print, or write to the file, which is written whole or not at all.
 
         Args:
@@ -151,20 +151,6 @@ def chosen_metrics(names: str | None) -> tuple[Metric, ...] | None:
     return tuple(METRICS.values()) if chosen == [_ALL] else metrics_named(chosen) or None
 
 
-def comparison_forms(
-    comparison: Comparison, *, metrics: Sequence[Metric] | None = None
-) -> dict[Form, Callable[[], bytes]]:
-    """A comparison in the forms that other programs read."""
-    from tokbench.render.comparison import exports
-
-    return {
-        "json": lambda: exports.as_json(comparison, metrics=metrics),
-        "csv": lambda: exports.as_csv(comparison, metrics=metrics),
-        "markdown": lambda: exports.as_markdown(comparison, metrics=metrics),
-        "latex": lambda: exports.as_latex(comparison, metrics=metrics),
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class Pictures:
     """The files that are written beside what is printed.
@@ -206,7 +192,7 @@ class Pictures:
         """The same of a sweep; its page shows the largest tokenizer too. Raises `StoreError`, `CorpusError`."""
         from tokbench.render.charts.sweep import sweep_chart
         from tokbench.render.html.report import page_curve
-        from tokbench.render.sweep.tables import curve_of
+        from tokbench.render.sweep import curve_of
         from tokbench.workbench.sweep import compare_largest
 
         if self.html is not None:

@@ -63,8 +63,7 @@ def sweep(
     there is none.
     """
     from tokbench.render.progress import showing_progress
-    from tokbench.render.sweep.exports import sweep_forms
-    from tokbench.render.sweep.terminal import render_sweep
+    from tokbench.render.sweep import render_sweep, sweep_forms
     from tokbench.workbench.sweep import parse_sizes
     from tokbench.workbench.sweep import sweep as sweep_sizes
     from tokbench.workbench.train import parsed_options

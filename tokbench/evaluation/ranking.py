@@ -63,3 +63,9 @@ def in_order(evaluated: EvaluatedTokenizer, groups: Iterable[str], metric: Metri
         return names
     sign = 1 if metric.direction == "higher" else -1
     return sorted(names, key=lambda name: sign * (evaluated.groups[name][metric.name].value or 0))
+
+
+def groups_in_order(evaluated: EvaluatedTokenizer, groups: Iterable[str], metric: Metric) -> list[str]:
+    """Languages on aligned lines and then the other groups, each `in_order`."""
+    aligned = set() if evaluated.fairness is None else set(groups) & set(evaluated.fairness.premiums)
+    return [*in_order(evaluated, aligned, metric), *in_order(evaluated, set(groups) - aligned, metric)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.plurals import counted
 from tokbench.metrics.bootstrap import FEWEST_UNITS
 from tokbench.render.glyphs import visible
+from tokbench.render.table import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 LOSSY = "?"
 _MOST_UNKNOWN = 0.01
 _GROUPS_NAMED = 3
-_NONE = "–"
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def shown(value: float | None, metric: Metric) -> str:
@@ -34,7 +33,7 @@ def shown(value: float | None, metric: Metric) -> str:
     ('99.99 %', '–')
     """
     if value is None:
-        return _NONE
+        return NONE
     return _percent(value) if metric.share else f"{value:,.3f}"
 
 
@@ -48,7 +47,7 @@ def shown_figure(figure: Figure | None, metric: Metric) -> str:
     '2.500 ±0.250'
     """
     if figure is None or figure.value is None:
-        return _NONE
+        return NONE
     text, interval = shown(figure.value, metric), figure.interval
     if interval is None or interval.low == interval.high:  # as bytes per token of bytes: it cannot vary
         return text
@@ -75,7 +74,7 @@ def shown_premium(one: EvaluatedTokenizer, language: str) -> str:
     if one.fairness is not None and language in one.fairness.without_text:
         return "no text"
     if premium is None:
-        return _NONE
+        return NONE
     text = f"{premium:.3f}{LOSSY if loses_text(one, language) else ''}"
     return with_interval(
         text, premium, None if one.fairness is None else one.fairness.premium_interval(language)
@@ -85,7 +84,7 @@ def shown_premium(one: EvaluatedTokenizer, language: str) -> str:
 def shown_gini(one: EvaluatedTokenizer) -> str:
     """How unequal the languages are, with its interval."""
     if one.fairness is None or one.fairness.gini is None:
-        return _NONE
+        return NONE
     return with_interval(f"{one.fairness.gini:.3f}", one.fairness.gini, one.fairness.gini_interval)
 
 
@@ -137,15 +136,17 @@ def loses_text(one: EvaluatedTokenizer, group: str) -> bool:
     return (one.groups[group]["unk_rate"].value or 0) > _MOST_UNKNOWN
 
 
-def shown_difference(evaluated: EvaluatedTokenizer, metric: Metric) -> str:
-    """How far a tokenizer is from the baseline, with its interval: in percent, shares in points."""
-    figure = evaluated.figures[metric.name]
+def shown_change(figure: Figure, *, unit: str = "%") -> str:
+    """By how many hundredths a figure differs from another one, with the interval; ≈ where it may be none.
+
+    >>> from tokbench.evaluation.figures import Figure
+    >>> shown_change(Figure(2.5, None, 0.25)), shown_change(Figure(2.5))
+    ('+25.0 %', '–')
+    """
     if figure.difference is None:
-        return _NONE
-    text = f"{figure.difference * 100:+.1f} {'pp' if metric.share else '%'}"
-    if figure.difference_interval is None:
-        return text
-    sign = "" if figure.is_distinguishable else "≈ "
+        return NONE
+    text = f"{figure.difference * 100:+.1f} {unit}"
+    sign = "≈ " if figure.is_distinguishable is False else ""
     return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=1)
 
 
@@ -154,16 +155,6 @@ def shown_interval(figure: Figure, metric: Metric) -> str:
     if figure.interval is None:
         return ""
     return f"{shown(figure.interval.low, metric)} … {shown(figure.interval.high, metric)}"
-
-
-def shown_relative(one: EvaluatedTokenizer) -> str:
-    """By what share a tokenizer has more tokens than the baseline, with the interval."""
-    figure = one.relative
-    if figure.difference is None:
-        return _NONE
-    text = f"{figure.difference * 100:+.1f} %"
-    sign = "≈ " if figure.is_distinguishable is False else ""
-    return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=1)
 
 
 def with_interval(
@@ -188,16 +179,3 @@ def with_interval(
     if f"{below:.{digits}f}" == f"{above:.{digits}f}":
         return f"{text} ±{above:.{digits}f}"
     return f"{text} {interval.low * scale:.{digits}f}…{interval.high * scale:.{digits}f}"
-
-
-def bar(value: float | None, longest: float, *, width: int) -> str:
-    """A bar of eighths of a column.
-
-    >>> bar(1.0, 2.0, width=4), bar(None, 2.0, width=4)
-    ('██  ', '    ')
-    """
-    if value is None or longest <= 0:
-        return " " * width
-    eighths = round(value / longest * width * 8)
-    whole, rest = divmod(min(eighths, width * 8), 8)
-    return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(width)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from tokbench.metrics.explanations import Explained, explained
-from tokbench.render.comparison.exports import latex_table, markdown_table
-from tokbench.render.layout import plain_table, print_table
+from tokbench.render.exports import result_forms
+from tokbench.render.table import Table, text_column
+from tokbench.render.terminal import write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from rich.console import Console
 
-    from tokbench.render.comparison.exports import Form, Row
+    from tokbench.render.exports import Forms
 
 _HEADS = ("name", "head", "unit", "better", "meaning")
 _WIDE = 120
@@ -32,19 +31,34 @@ def render_metric_help(*, console: Console) -> None:
         console.print(Text(title, style="bold"))
         found = [one for one in explained() if one.is_chosen == is_chosen]
         if console.width >= _WIDE:
-            _print_lines(found, console=console)
+            write_table(_table(found), console=console)
         else:
             _print_pairs(found, console=console)
 
 
-def _print_lines(found: list[Explained], *, console: Console) -> None:
-    table = plain_table(*((head, "left") for head in _HEADS[:-1]), _HEADS[-1])
-    for one in found:
-        table.add_row(*(Text(cell) for cell in _cells(one)))
-    print_table(table, console=console)
+def metric_help_forms() -> Forms:
+    """The same in the forms that other programs read."""
+    found = explained()
+    return result_forms(
+        json=lambda: _document(found),
+        csv=lambda: (_HEADS, *map(_cells, found)),
+        parts=lambda: (_table(found),),
+    )
 
 
-def _print_pairs(found: list[Explained], *, console: Console) -> None:
+def _table(found: Sequence[Explained]) -> Table:
+    columns = zip(*map(_cells, found), strict=True)
+    return Table(
+        "",
+        tuple(
+            text_column(head, cells, is_long=head == _HEADS[-1])
+            for head, cells in zip(_HEADS, columns, strict=True)
+        ),
+        corner=_HEADS[0],
+    )
+
+
+def _print_pairs(found: Sequence[Explained], *, console: Console) -> None:
     """The name on a line of its own, where a terminal is narrow."""
     for one in found:
         name, head, unit, better, meaning = _cells(one)
@@ -57,27 +71,6 @@ def _cells(one: Explained) -> tuple[str, str, str, str, str]:
     return one.name, one.title, one.unit, one.direction, one.meaning
 
 
-def metric_help_forms() -> dict[Form, Callable[[], bytes]]:
-    """The same in the forms that other programs read."""
-    rows: list[Row] = [[(cell, False) for cell in _cells(one)] for one in explained()]
-    return {
-        "json": _json,
-        "csv": _csv,
-        "markdown": lambda: markdown_table(_HEADS, rows, texts=range(len(_HEADS))),
-        "latex": lambda: latex_table(_HEADS, rows, texts=range(len(_HEADS))),
-    }
-
-
-def _json() -> bytes:
-    import orjson
-
-    metrics = [dict(zip(_HEADS, _cells(one), strict=True)) for one in explained()]
-    return orjson.dumps({"schema": "tokbench.metrics/1", "metrics": metrics}) + b"\n"
-
-
-def _csv() -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_HEADS)
-    writer.writerows(map(_cells, explained()))
-    return text.getvalue().encode()
+def _document(found: Sequence[Explained]) -> dict[str, Any]:
+    metrics = [dict(zip(_HEADS, _cells(one), strict=True)) for one in found]
+    return {"schema": "tokbench.metrics/1", "metrics": metrics}

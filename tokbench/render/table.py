@@ -41,7 +41,7 @@ class Column:
         title: the head.
         cells: one for each row.
         meaning: of the head, in a line.
-        name: what CSV calls it.
+        name: what JSON and CSV call it, where they have it.
         first: the order in which a table is sorted first.
         align: the side on which cells begin.
         has_best: whether the best of it is marked on the terminal.
@@ -134,9 +134,22 @@ def value_column(
     return Column(title, cells, meaning=meaning, name=name, first=first)
 
 
-def count_column(title: str, numbers: Iterable[int], *, meaning: str = "") -> Column:
+def known_columns(*columns: Column) -> list[Column]:
+    """Those that have a value somewhere."""
+    return [column for column in columns if any(value is not None for value in column.values)]
+
+
+def count_column(
+    title: str,
+    numbers: Iterable[int],
+    *,
+    meaning: str = "",
+    first: Order = "descending",
+    is_detail: bool = False,
+) -> Column:
     """A column of numbers of things."""
-    return Column(title, tuple(count_cell(number) for number in numbers), meaning=meaning)
+    cells = tuple(count_cell(number) for number in numbers)
+    return Column(title, cells, meaning=meaning, first=first, is_detail=is_detail)
 
 
 def text_cell(text: str, *, style: str = "") -> Cell:

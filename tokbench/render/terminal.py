@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from rich import box
@@ -63,6 +64,18 @@ def write_grid(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) -
     for row in zip(*map(_texts, columns), strict=True):
         lines.add_row(*row)
     print_table(lines, console=console)
+
+
+def write_condensed(table: Table, *, console: Console) -> None:
+    """A line for each head, with the rows that have it side by side."""
+    for_head = groupby(
+        zip(*(column.cells for column in _shown(table)), strict=True), key=lambda row: row[0].text
+    )
+    lines = (
+        (head, Text("   ".join(" ".join(cell.text for cell in cells) for _, *cells in rows)))
+        for head, rows in for_head
+    )
+    print_rows(lines, console=console)
 
 
 def grid(*columns: Literal["label", "text"]) -> RichTable:

@@ -22,10 +22,10 @@ from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.holdout import Holdout
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.metrics.fairness import gini
-from tokbench.render.comparison.exports import as_csv, as_json, as_latex, as_markdown
-from tokbench.render.comparison.tables import summary_legend
+from tokbench.render.comparison.exports import comparison_forms
 from tokbench.render.comparison.terminal import render_comparison
-from tokbench.render.figures import bar, shown
+from tokbench.render.figures import shown
+from tokbench.render.terminal import bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,9 +123,9 @@ def test_one_document_gives_no_interval() -> None:
     )
     assert found.interval_gap == "no interval: all text was drawn as one unit, and an interval needs 5"
     assert set(found.group_interval_gaps) == {"all"}
-    said = [as_markdown(found, metrics=None), as_latex(found, metrics=None), as_json(found, metrics=None)]
-    assert all(b"no interval: all text was drawn as one unit" in one for one in said)
-    assert "no interval: all text was drawn as one unit" in summary_legend(found)[0]
+    forms = comparison_forms(found)
+    for form in ("markdown", "latex", "json"):
+        assert b"no interval: all text was drawn as one unit" in forms[form]()
     assert "no interval: all text was drawn as one unit" in printed(found)
 
 
@@ -269,9 +269,9 @@ def slimmed(document: dict[str, Any], names: set[str]) -> dict[str, Any]:
 
 
 def test_slim_json_is_the_full_one_with_fewer_metrics(comparison: Comparison) -> None:
-    full = orjson.loads(as_json(comparison, metrics=None))
+    full = orjson.loads(comparison_forms(comparison)["json"]())
     names = ["unk_rate", "bytes_per_token"]
-    slim = orjson.loads(as_json(comparison, metrics=metrics_named(names)))
+    slim = orjson.loads(comparison_forms(comparison, metrics=metrics_named(names))["json"]())
     assert slim == slimmed(full, set(names))
     assert full["schema"] == "tokbench.compare/1"
     for tokenizer in full["tokenizers"]:
@@ -300,7 +300,8 @@ def test_nothing_is_ever_not_a_number(texts: tuple[str, ...]) -> None:
 
 
 def test_csv_has_a_line_for_every_figure_and_group(comparison: Comparison) -> None:
-    lines = as_csv(comparison, metrics=metrics_named(["bytes_per_token", "unk_rate"])).decode().splitlines()
+    chosen = metrics_named(["bytes_per_token", "unk_rate"])
+    lines = comparison_forms(comparison, metrics=chosen)["csv"]().decode().splitlines()
     assert len(lines) == 1 + 3 * (2 * (1 + 2) + 1)
     pairs = by_name(comparison, "pairs")
     for group, figures in ("", pairs.figures), *pairs.groups.items():
@@ -313,12 +314,9 @@ def test_csv_has_a_line_for_every_figure_and_group(comparison: Comparison) -> No
 
 def test_names_are_escaped_in_tables(documents: list[Document]) -> None:
     odd = Toy("a", name="a|b_*{}\\")
-    chosen = metrics_named(["bytes_per_token"])
-    assert r"| a\|b\_\*\{\}\\ |" in as_markdown(compared(odd, documents=documents), metrics=chosen).decode()
-    assert (
-        r"a|b\_*\{\}\textbackslash{} &"
-        in as_latex(compared(odd, documents=documents), metrics=chosen).decode()
-    )
+    forms = comparison_forms(compared(odd, documents=documents), metrics=metrics_named(["bytes_per_token"]))
+    assert r"| a\|b\_\*\{\}\\ |" in forms["markdown"]().decode()
+    assert r"a|b\_*\{\}\textbackslash{} &" in forms["latex"]().decode()
 
 
 def test_shares_never_look_whole_or_like_nothing() -> None:

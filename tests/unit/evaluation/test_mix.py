@@ -22,7 +22,7 @@ from tokbench.evaluation.mix import Mix, Part, mix_among, mixed, parse_mix
 from tokbench.metrics.bootstrap import FEWEST_UNITS, resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
-from tokbench.render.comparison.exports import as_csv, as_latex, as_markdown
+from tokbench.render.comparison.exports import comparison_forms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -200,8 +200,9 @@ def test_the_mix_is_in_every_form(documents: list[Document]) -> None:
     assert document["tokenizers"][1]["mix"]["value"] == value
     assert document["mix"]["shares"] == {"x": 0.75, "y": 0.25}
     assert document["mix"]["summary"] == list(found.mix_summary)
-    for form in (as_markdown(found, metrics=chosen), as_latex(found, metrics=chosen)):
-        text = form.decode().replace("\\ldots{}", "…").replace("\\", "")
+    forms = comparison_forms(found, metrics=chosen)
+    for form in (forms["markdown"], forms["latex"]):
+        text = form().decode().replace("\\ldots{}", "…").replace("\\", "")
         for part in (
             f"{value:.4f}",
             f"{value * 3:,.4g}",
@@ -210,7 +211,7 @@ def test_the_mix_is_in_every_form(documents: list[Document]) -> None:
             "price/M chars",
         ):
             assert part in text
-    rows = list(csv.DictReader(io.StringIO(as_csv(found, metrics=chosen).decode())))
+    rows = list(csv.DictReader(io.StringIO(forms["csv"]().decode())))
     by_metric = {
         (row["tokenizer"], row["metric"]): row for row in rows if row["group"] not in ("x", "y", "z")
     }

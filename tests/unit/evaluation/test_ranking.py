@@ -25,7 +25,7 @@ from tokbench.evaluation.ranking import best_of, in_order
 from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.fairness import gini
-from tokbench.render.comparison.exports import as_csv, as_latex, as_markdown
+from tokbench.render.comparison.exports import comparison_forms
 from tokbench.render.comparison.tables import summary_table
 from tokbench.render.comparison.terminal import render_comparison
 from tokbench.render.html.tables import figures_table
@@ -76,11 +76,12 @@ def starred(comparison: Comparison) -> dict[str, bool]:
     [row] = [row for row in summary_table(comparison, metrics=chosen).rows if row[0].text == "pairs"]
     [figures] = [row for row in figures_table(comparison).rows if row[0].text == TOKENS.title]
     [line] = [line for line in printed(comparison).splitlines() if line.startswith(" pairs ")]
+    forms = comparison_forms(comparison, metrics=chosen)
+    markdown, latex = (forms[form]().decode() for form in ("markdown", "latex"))
     return {
         "terminal": "*" in line,
-        "markdown": "*"
-        in as_markdown(comparison, metrics=chosen).decode().split("| pairs |")[1].split("\n")[0],
-        "latex": "textbf" in as_latex(comparison, metrics=chosen).decode().split("pairs &")[1].split("\n")[0],
+        "markdown": "*" in markdown.split("| pairs |")[1].split("\n")[0],
+        "latex": "textbf" in latex.split("pairs &")[1].split("\n")[0],
         "html": any(cell.best for cell in row),
         "html, all figures": any(cell.best for cell in figures),
     }
@@ -188,12 +189,15 @@ def test_premiums_and_gini_have_intervals_in_every_form() -> None:
     assert premium.low < (fairness.premiums["de"] or 0) < premium.high
     assert inequality.low < (fairness.gini or 0) < inequality.high
     assert fairness.premium_interval("en") is None
-    for form in (printed(found), as_markdown(found, metrics=[TOKENS]).decode().replace("\\", "")):
+    for form in (
+        printed(found),
+        comparison_forms(found, metrics=[TOKENS])["markdown"]().decode().replace("\\", ""),
+    ):
         assert f"{fairness.premiums['de']:.3f}" in form
         assert f"{fairness.gini:.3f}" in form
-    text = as_latex(found, metrics=[TOKENS]).decode()
+    text = comparison_forms(found, metrics=[TOKENS])["latex"]().decode()
     assert f"{fairness.premiums['de']:.3f}" in text
-    rows = list(csv.DictReader(io.StringIO(as_csv(found, metrics=[TOKENS]).decode())))
+    rows = list(csv.DictReader(io.StringIO(comparison_forms(found, metrics=[TOKENS])["csv"]().decode())))
     by_metric = {(row["tokenizer"], row["group"], row["metric"]): row for row in rows}
     assert float(by_metric["pairs", "de", "premium"]["value"]) == fairness.premiums["de"]
     assert float(by_metric["pairs", "de", "premium"]["low"]) == premium.low
@@ -290,7 +294,7 @@ def test_the_summary_gives_a_difference_with_its_paired_interval(documents: list
     more = (pairs.figures["bytes_per_token"].difference or 0) * 100
     said = f"{more:.1f} % ({low * 100:.1f}…{high * 100:.1f}) more than {letters.name}, which comes next"
     assert found.summary[0].endswith(said)
-    for form in (printed(found), as_markdown(found, metrics=[TOKENS]).decode()):
+    for form in (printed(found), comparison_forms(found, metrics=[TOKENS])["markdown"]().decode()):
         assert said in form.replace("\\", "")
 
 
@@ -329,5 +333,5 @@ def test_groups_of_digits_are_neither_starred_nor_ranked() -> None:
     rows = [line for line in text.getvalue().splitlines() if line.startswith((" single", " threes"))]
     assert len(rows) == 2
     assert not any("*" in row for row in rows)
-    assert b"**" not in as_markdown(compared_digits, metrics=[metric])
-    assert b"textbf" not in as_latex(compared_digits, metrics=[metric])
+    assert b"**" not in comparison_forms(compared_digits, metrics=[metric])["markdown"]()
+    assert b"textbf" not in comparison_forms(compared_digits, metrics=[metric])["latex"]()

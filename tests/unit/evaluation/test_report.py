@@ -25,7 +25,7 @@ from tokbench.metrics.cost import Model
 from tokbench.metrics.vocabulary import vocabulary_from
 from tokbench.registry import get_backend
 from tokbench.render.html.report import html_report
-from tokbench.render.report.exports import report_document, report_forms
+from tokbench.render.report.exports import report_document, reports_forms
 from tokbench.render.report.terminal import render_report
 from tokbench.workbench.report import report
 
@@ -263,7 +263,7 @@ FIRSTS = {
 
 @pytest.mark.parametrize("form", ["markdown", "latex"])
 def test_tables_for_documents_hold_what_the_terminal_shows(found: Report, form: Any) -> None:
-    text = report_forms(found)[form]().decode().replace("\\", "")
+    text = reports_forms([found])[form]().decode().replace("\\", "")
     for title, first in FIRSTS.items():
         assert title in text
         assert first in text[text.index(title) :]
@@ -274,13 +274,13 @@ def test_tables_for_documents_hold_what_the_terminal_shows(found: Report, form: 
 
 
 def test_columns_of_text_stand_on_the_left(found: Report) -> None:
-    markdown, latex = (report_forms(found)[form]().decode() for form in ("markdown", "latex"))
-    assert "| figure | value | 95 % interval | meaning |\n| --- | ---: | ---: | --- |" in markdown
-    assert r"\begin{tabular}{lrrl}" in latex
+    markdown, latex = (reports_forms([found])[form]().decode() for form in ("markdown", "latex"))
+    assert "| figure | value | 95 % interval | meaning |\n| --- | ---: | --- | --- |" in markdown
+    assert r"\begin{tabular}{lrll}" in latex
 
 
 def test_csv_holds_the_depth(found: Report) -> None:
-    rows = list(csv.DictReader(io.StringIO(report_forms(found)["csv"]().decode())))
+    rows = list(csv.DictReader(io.StringIO(reports_forms([found])["csv"]().decode())))
     values = {(row["group"], row["metric"]): row["value"] for row in rows}
     assert len(values) == len(rows)
     for one in found.vocabulary_usage:

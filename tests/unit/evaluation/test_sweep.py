@@ -20,7 +20,7 @@ from tokbench.evaluation.sweep_point import SweepPoint
 from tokbench.files.bundled import corpora_directory
 from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend
-from tokbench.render.sweep.exports import sweep_csv, sweep_document
+from tokbench.render.sweep import sweep_document, sweep_forms
 from tokbench.workbench.compare import compare
 from tokbench.workbench.sweep import parse_sizes, sweep
 
@@ -307,7 +307,7 @@ def test_json_and_csv_hold_every_point(holdout: Holdout) -> None:
     document = orjson.loads(orjson.dumps(sweep_document(found)))
     assert document["schema"] == "tokbench.sweep/1"
     assert [point["embedding_parameters"] for point in document["points"]] == [3000, 6000]
-    rows = list(csv.DictReader(io.StringIO(sweep_csv(found).decode())))
+    rows = list(csv.DictReader(io.StringIO(sweep_forms(found)["csv"]().decode())))
     assert len(rows) == 2 * (1 + len(found.points[0].groups))
     all_text = [row for row in rows if not row["group"]]
     for point, row in zip(found.points, all_text, strict=True):

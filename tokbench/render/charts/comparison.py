@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.core.plurals import counted
-from tokbench.evaluation.ranking import in_order
+from tokbench.evaluation.ranking import groups_in_order
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.distribution import length_histogram
 from tokbench.render.charts.layout import Frame, Spec, curves, dots, framed
+from tokbench.render.comparison.tables import baseline_of
 from tokbench.render.figures import loses_text
 from tokbench.render.glyphs import visible
 
@@ -43,11 +44,10 @@ def compression_chart(
     >>> compression_chart.__kwdefaults__["metric"].title
     'bytes/token'
     """
-    base = _baseline(comparison)
+    base = baseline_of(comparison)
     sizes = {group: tally["bytes"] for group, tally in base.evaluation.groups.items()}
     largest = sorted(base.groups, key=lambda group: (-sizes[group], group))[:MOST_GROUPS]
-    aligned = set(largest) & set(() if base.fairness is None else base.fairness.premiums)
-    groups = [*in_order(base, aligned, metric), *in_order(base, set(largest) - aligned, metric)]
+    groups = groups_in_order(base, largest, metric)
     rows = [
         _row(group, one, value)
         for group in groups
@@ -72,7 +72,7 @@ def premium_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec | No
     fair = [(one, one.fairness) for one in comparison.tokenizers if one.fairness is not None]
     if not fair:
         return None
-    base = _baseline(comparison).fairness or fair[0][1]
+    base = baseline_of(comparison).fairness or fair[0][1]
     languages = sorted(base.premiums, key=lambda language: (-(base.premiums[language] or 0), language))
     rows = [
         _row(language, one, premium)
@@ -212,7 +212,3 @@ def _names(comparison: Comparison) -> list[str]:
 
 def _visible(names: Sequence[str]) -> list[str]:
     return [visible(name) for name in names]
-
-
-def _baseline(comparison: Comparison) -> EvaluatedTokenizer:
-    return next(one for one in comparison.tokenizers if one.name == comparison.baseline)

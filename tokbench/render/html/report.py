@@ -21,9 +21,9 @@ from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, LIGHT, PAGE
 from tokbench.render.comparison.tables import (
     groups_table,
+    legend_lines,
     mix_table,
     premiums_table,
-    summary_legend,
     summary_table,
 )
 from tokbench.render.glyphs import visible
@@ -31,7 +31,7 @@ from tokbench.render.html import tables
 from tokbench.render.html.samples import samples_document
 from tokbench.render.palette import CUBE
 from tokbench.render.report.tables import depth_tables
-from tokbench.render.sweep.tables import (
+from tokbench.render.sweep import (
     curve_of,
     legend_of_sweep,
     sentences_of,
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from tokbench.evaluation.samples import Sample
     from tokbench.evaluation.sweep import Sweep
     from tokbench.metrics.catalogue import Metric
-    from tokbench.render.cells import Table
     from tokbench.render.charts.layout import Spec
     from tokbench.render.charts.sweep import Point
+    from tokbench.render.table import Table
 
 _WIDE, _NARROW = 560, 350
 _HEADLINE = "bytes_per_token"
@@ -174,7 +174,7 @@ def html_report(
         style=Markup(style),  # noqa: S704 -- our own file
         script=Markup(script),  # noqa: S704 -- our own file
         summary=summary_table(comparison, metrics=metrics),
-        legend=summary_legend(comparison, metrics=metrics),
+        legend=list(legend_lines(comparison, metrics=metrics, mark="bold, *:")),
         mix=mix_table(comparison),
         figures=list(_figures(comparison, metrics, curve)),
         drawing=Markup,

@@ -8,11 +8,11 @@ import numpy as np
 
 from tokbench.evaluation.ranking import best_of
 from tokbench.metrics.catalogue import METRICS
-from tokbench.render.cells import NONE, Cell, Column, Table, count_cell, name_cell
 from tokbench.render.charts.comparison import LONGEST_TOKEN, token_lengths
 from tokbench.render.charts.sweep import words_of_size
 from tokbench.render.figures import shown
 from tokbench.render.glyphs import visible
+from tokbench.render.table import Cell, Column, Table, count_column, text_column, value_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,40 +23,43 @@ if TYPE_CHECKING:
 
 def figures_table(comparison: Comparison) -> Table:
     """A row for each metric there is: what it means, and what each tokenizer has."""
-    rows = []
-    for metric in METRICS.values():
-        best = best_of(comparison.tokenizers, metric)
-        values = [(one.name, one.figures[metric.name].value) for one in comparison.tokenizers]
-        cells = (Cell(shown(value, metric), value, best=name == best) for name, value in values)
-        words = (Cell(text, text) for text in (metric.name, metric.meaning))
-        rows.append((Cell(metric.title, metric.title), *cells, *words))
+    metrics = METRICS.values()
+    best = {metric.name: best_of(comparison.tokenizers, metric) for metric in metrics}
+    columns = [
+        Column(
+            visible(one.name),
+            tuple(
+                Cell(shown(value, metric), value, best=best[metric.name] == one.name)
+                for metric in metrics
+                for value in (one.figures[metric.name].value,)
+            ),
+        )
+        for one in comparison.tokenizers
+    ]
     return Table(
-        caption="All figures",
-        columns=(
-            Column("figure", first="ascending"),
-            *(Column(visible(one.name)) for one in comparison.tokenizers),
-            Column("name", "as --metrics, JSON and CSV call it", first="ascending"),
-            Column("meaning", first="ascending"),
+        "All figures",
+        (
+            text_column("figure", (metric.title for metric in metrics)),
+            *columns,
+            text_column(
+                "name", (metric.name for metric in metrics), meaning="as --metrics, JSON and CSV call it"
+            ),
+            text_column("meaning", (metric.meaning for metric in metrics)),
         ),
-        rows=tuple(rows),
     )
 
 
 def provenance_table(comparison: Comparison) -> Table:
     """A row for each tokenizer: what made it, what runs it, and the hash of its entries."""
     found = comparison.provenance
-    heads = ("tokenizer", "backend", "runs on", "SHA-256 of the entries")
+    names = [one.name for one in comparison.tokenizers]
     return Table(
-        caption=f"tokbench {found.versions['tokbench']}, Python {found.versions['python']}",
-        columns=tuple(Column(head, first="ascending") for head in heads),
-        rows=tuple(
-            (
-                name_cell(one.name),
-                name_cell(one.candidate.tokenizer.info.backend),
-                name_cell(found.versions[one.name]),
-                name_cell(found.vocabularies[one.name]),
-            )
-            for one in comparison.tokenizers
+        f"tokbench {found.versions['tokbench']}, Python {found.versions['python']}",
+        (
+            text_column("tokenizer", names),
+            text_column("backend", (one.candidate.tokenizer.info.backend for one in comparison.tokenizers)),
+            text_column("runs on", (found.versions[name] for name in names)),
+            text_column("SHA-256 of the entries", (found.vocabularies[name] for name in names)),
         ),
     )
 
@@ -64,15 +67,17 @@ def provenance_table(comparison: Comparison) -> Table:
 def lengths_table(comparison: Comparison) -> Table:
     """A row for each length in bytes: the share of each tokenizer's tokens."""
     shares = [token_lengths(one).tolist() for one in comparison.tokenizers]
-    rows = []
-    for length, values in enumerate(zip(*shares, strict=True)):
-        if length or any(values):
-            text = f"{length}+" if length == LONGEST_TOKEN else str(length)
-            rows.append((Cell(text, length), *(Cell(f"{share:.2%}", share) for share in values)))
+    lengths = [length for length, values in enumerate(zip(*shares, strict=True)) if length or any(values)]
+    heads = (Cell(f"{length}+" if length == LONGEST_TOKEN else str(length), length) for length in lengths)
     return Table(
-        caption="Share of tokens by their bytes",
-        columns=(Column("bytes", first="ascending"), *_tokenizers(comparison)),
-        rows=tuple(rows),
+        "Share of tokens by their bytes",
+        (
+            Column("bytes", tuple(heads), first="ascending"),
+            *(
+                value_column(visible(one.name), (found[length] for length in lengths), "{:.2%}".format)
+                for one, found in zip(comparison.tokenizers, shares, strict=True)
+            ),
+        ),
     )
 
 
@@ -82,16 +87,14 @@ def frequencies_table(comparison: Comparison) -> Table:
         np.sort(one.evaluation.frequencies[one.evaluation.frequencies > 0])[::-1]
         for one in comparison.tokenizers
     ]
-    rows = []
-    for rank in (10**power for power in range(len(str(max(map(len, found)))))):
-        shares = [float(one[rank - 1] / one.sum()) if rank <= len(one) else None for one in found]
-        rows.append(
-            (count_cell(rank), *(Cell(NONE if share is None else f"{share:.4%}", share) for share in shares))
-        )
+    ranks = [10**power for power in range(len(str(max(map(len, found)))))]
+    columns = []
+    for one, sizes in zip(comparison.tokenizers, found, strict=True):
+        shares = (float(sizes[rank - 1] / sizes.sum()) if rank <= len(sizes) else None for rank in ranks)
+        columns.append(value_column(visible(one.name), shares, "{:.4%}".format))
     return Table(
-        caption="Share of tokens by rank",
-        columns=(Column("rank", first="ascending"), *_tokenizers(comparison)),
-        rows=tuple(rows),
+        "Share of tokens by rank",
+        (count_column("rank", ranks, first="ascending"), *columns),
     )
 
 
@@ -99,27 +102,21 @@ def sweep_table(points: Iterable[Point], knee: int | None, recommended: int | No
     """A row for each vocabulary size: bytes per token of each group; the recommended size is marked as the best."""
     values = {(size, group): value for size, value, group in points}
     sizes, groups = sorted({size for size, _ in values}), list(dict.fromkeys(group for _, group in values))
-    found = {size: [values.get((size, group)) for group in groups] for size in sizes}
+    heads = (
+        Cell(_marked(size, words_of_size(size, knee, recommended)), size, best=size == recommended)
+        for size in sizes
+    )
     return Table(
-        caption="Bytes per token by vocabulary size",
-        columns=(Column("entries", first="ascending"), *(Column(visible(group)) for group in groups)),
-        rows=tuple(
-            (
-                Cell(_marked(size, words_of_size(size, knee, recommended)), size, best=size == recommended),
-                *(Cell(_ratio(value), value) for value in found[size]),
-            )
-            for size in sizes
+        "Bytes per token by vocabulary size",
+        (
+            Column("entries", tuple(heads), first="ascending"),
+            *(
+                value_column(visible(group), (values.get((size, group)) for size in sizes), "{:.3f}".format)
+                for group in groups
+            ),
         ),
     )
 
 
-def _tokenizers(comparison: Comparison) -> tuple[Column, ...]:
-    return tuple(Column(visible(one.name)) for one in comparison.tokenizers)
-
-
 def _marked(size: int, words: str) -> str:
     return f"{size:,} ({words})" if words else f"{size:,}"
-
-
-def _ratio(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"

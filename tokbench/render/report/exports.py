@@ -2,98 +2,60 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any
 
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.costs import cost_document
-from tokbench.metrics.catalogue import metric_named
-from tokbench.render.comparison.costs import model_of
-from tokbench.render.comparison.exports import (
-    CSV_COLUMNS,
-    csv_rows,
-    latex_notes,
-    latex_of,
-    markdown_notes,
-    markdown_of,
-)
+from tokbench.render.comparison.exports import CSV_COLUMNS, csv_rows
 from tokbench.render.comparison.terminal import notes_of
+from tokbench.render.costs import model_of
+from tokbench.render.exports import result_forms
 from tokbench.render.figures import names_of
-from tokbench.render.report.tables import (
-    GROUP_FIGURES,
-    heading_of,
-    premiums_of,
-    report_tables,
-    spelled_text,
-)
+from tokbench.render.glyphs import spelled, text_of
+from tokbench.render.report import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from tokbench.evaluation.report import Report, Use
     from tokbench.metrics.catalogue import Metric
-    from tokbench.render.comparison.exports import Form
+    from tokbench.render.exports import Forms
+    from tokbench.render.table import Table
 
 
-def reports_forms(
-    reports: Sequence[Report], *, metrics: Sequence[Metric] | None = None
-) -> dict[Form, Callable[[], bytes]]:
-    """Reports in the forms of one: several are one behind another, in JSON as `reports`, as CSV under one head."""
-    forms = [report_forms(report, metrics=metrics) for report in reports]
-    if len(forms) == 1:
-        return forms[0]
+def reports_forms(reports: Sequence[Report], *, metrics: Sequence[Metric] | None = None) -> Forms:
+    """Reports one behind another, in JSON as `reports`, as CSV under one head.
 
-    def joined(form: Form) -> bytes:
-        first, *others = [each[form]() for each in forms]
-        if form == "csv":
-            others = [other.partition(b"\n")[2] for other in others]
-        return (b"" if form == "csv" else b"\n").join([first, *others])
-
-    return {
-        "json": lambda: _together(reports, metrics=metrics),
-        "csv": lambda: joined("csv"),
-        "markdown": lambda: joined("markdown"),
-        "latex": lambda: joined("latex"),
-    }
+    Args:
+        reports: at least one.
+        metrics: the figures that are shown, by default all.
+    """
+    return result_forms(
+        json=lambda: _document(reports, metrics),
+        csv=lambda: (CSV_COLUMNS, *(row for report in reports for row in _csv_rows(report, metrics))),
+        parts=lambda: (part for report in reports for part in _parts(report, metrics)),
+    )
 
 
-def _together(reports: Sequence[Report], *, metrics: Sequence[Metric] | None) -> bytes:
-    import orjson
-
+def _document(reports: Sequence[Report], metrics: Sequence[Metric] | None) -> dict[str, Any]:
     documents = [report_document(report, metrics=metrics) for report in reports]
-    return orjson.dumps({"schema": documents[0]["schema"], "reports": documents}) + b"\n"
+    if len(documents) == 1:
+        return documents[0]
+    return {"schema": documents[0]["schema"], "reports": documents}
 
 
-def report_forms(
-    report: Report, *, metrics: Sequence[Metric] | None = None
-) -> dict[Form, Callable[[], bytes]]:
-    """A report in the forms that other programs read; of the figures, those of `metrics` alone."""
-    return {
-        "json": lambda: _json(report, metrics=metrics),
-        "csv": lambda: report_csv(report, metrics=metrics),
-        "markdown": lambda: b"\n".join(
-            [
-                *(markdown_of(table) for table in report_tables(report, metrics=metrics)),
-                markdown_notes(_notes(report, metrics)),
-            ]
-        ),
-        "latex": lambda: b"\n".join(
-            [
-                *(latex_of(table) for table in report_tables(report, metrics=metrics)),
-                latex_notes(_notes(report, metrics)),
-            ]
-        ),
-    }
-
-
-def _notes(report: Report, metrics: Sequence[Metric] | None) -> Iterator[str]:
-    yield heading_of(report)
+def _parts(report: Report, metrics: Sequence[Metric] | None) -> Iterator[Table | str]:
+    yield from tables.figure_tables(report, metrics)
+    groups = tables.groups_table(report, metrics)
+    if groups is not None:
+        yield groups
+    yield from tables.depth_tables(report)
+    yield tables.heading_of(report)
     if report.comparison.interval_gap is not None:
         yield report.comparison.interval_gap
-    if len(report.evaluated.groups) > 1:
-        yield names_of([metric_named(name) for name in GROUP_FIGURES] if metrics is None else metrics)
-        yield premiums_of(report)
+    if groups is not None:
+        yield names_of(tables.group_figures(metrics))
+        yield tables.premiums_of(report)
     model = model_of(report.cost.model)
     if model is not None:
         yield model
@@ -101,16 +63,12 @@ def _notes(report: Report, metrics: Sequence[Metric] | None) -> Iterator[str]:
     yield from notes_of(report.comparison)
 
 
-def report_csv(report: Report, *, metrics: Sequence[Metric] | None = None) -> bytes:
-    """The lines of a comparison, and behind them those of `_depth`, whose names have a point in them."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    writer.writerows(csv_rows(report.comparison, metrics=metrics))
-    empty = [None] * (len(CSV_COLUMNS) - 4)
+def _csv_rows(report: Report, metrics: Sequence[Metric] | None) -> Iterator[Sequence[object]]:
+    """The rows of a comparison, and behind them those of `_depth`, whose names have a point in them."""
+    yield from csv_rows(report.comparison, metrics=metrics)
+    empty = (None,) * (len(CSV_COLUMNS) - 4)
     for group, name, value in _depth(report):
-        writer.writerow([report.evaluated.name, group, name, value, *empty])
-    return text.getvalue().encode()
+        yield (report.evaluated.name, group, name, value, *empty)
 
 
 def _depth(report: Report) -> Iterator[tuple[str, str, float | None]]:
@@ -135,13 +93,13 @@ def _vocabulary(report: Report) -> Iterator[tuple[str, str, float | None]]:
         yield str(place), "entries.decile", frequency
     for label, uses in (("most_used", report.most_used), ("least_used", report.least_used)):
         for use in uses:
-            yield spelled_text(use.piece), f"entries.{label}", use.count
+            yield _spelled(use.piece), f"entries.{label}", use.count
 
 
 def _text(report: Report) -> Iterator[tuple[str, str, float | None]]:
     for group, words in report.evaluated.evaluation.worst_words.items():
         for word, tokens, _ in words:
-            yield f"{group}: {spelled_text(word)}", "words.tokens", tokens
+            yield f"{group}: {_spelled(word)}", "words.tokens", tokens
     for length, count in enumerate(report.lengths):
         longest = length == len(report.lengths) - 1
         yield f"{length}{'+' * longest}", "lengths.tokens", count
@@ -154,12 +112,6 @@ def _text(report: Report) -> Iterator[tuple[str, str, float | None]]:
         yield rewriting.rewriting, "robustness.lines", rewriting.lines
         yield rewriting.rewriting, "robustness.growth", rewriting.growth
         yield rewriting.rewriting, "robustness.distance", rewriting.distance
-
-
-def _json(report: Report, *, metrics: Sequence[Metric] | None = None) -> bytes:
-    import orjson
-
-    return orjson.dumps(report_document(report, metrics=metrics)) + b"\n"
 
 
 def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) -> dict[str, Any]:
@@ -218,3 +170,7 @@ def _use(use: Use) -> dict[str, Any]:
         "bytes": use.piece.hex(),
         "count": use.count,
     }
+
+
+def _spelled(data: bytes) -> str:
+    return text_of(spelled(data))

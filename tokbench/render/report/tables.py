@@ -1,16 +1,27 @@
-"""A report in tables, for every form but the terminal: what it shows section by section, in the same order."""
+"""The tables of a report, the same in every form."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted
-from tokbench.evaluation.ranking import in_order
+from tokbench.evaluation.ranking import groups_in_order
 from tokbench.metrics.catalogue import METRICS, metric_named
-from tokbench.render.cells import NONE, Cell, Column, Table, count_cell, name_cell, number_cell
-from tokbench.render.comparison.costs import group_cost_columns, model_totals
+from tokbench.render.costs import group_cost_columns, model_totals
 from tokbench.render.figures import shown, shown_gini, shown_interval, shown_premium
-from tokbench.render.glyphs import spelled, visible
+from tokbench.render.glyphs import spelled, text_of, visible
+from tokbench.render.table import (
+    NONE,
+    Cell,
+    Column,
+    Table,
+    count_cell,
+    count_column,
+    table_of_rows,
+    text_cell,
+    text_column,
+    value_column,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,8 +38,15 @@ GROUP_FIGURES = (
     "vocab_utilization",
 )
 """The figures of groups where nothing else is asked for."""
-WORDS_SHOWN = 3
+_WORDS_SHOWN = 3
 """Words that fall apart, of each group."""
+_THEMES = {
+    "compression": "Compression",
+    "vocabulary": "Vocabulary",
+    "fidelity": "Fidelity",
+    "numbers": "Numbers",
+    "code": "Code",
+}
 
 
 def heading_of(report: Report) -> str:
@@ -51,236 +69,208 @@ def premiums_of(report: Report) -> str:
     )
 
 
-def report_tables(report: Report, *, metrics: Sequence[Metric] | None = None) -> Iterator[Table]:
-    """Every section that has something to say: figures and groups, then `depth_tables`."""
-    yield _figures(report, list(METRICS.values()) if metrics is None else metrics)
-    if len(report.evaluated.groups) > 1:
-        yield _groups(report, [metric_named(name) for name in GROUP_FIGURES] if metrics is None else metrics)
-    yield from depth_tables(report)
+def figure_tables(report: Report, metrics: Sequence[Metric] | None = None) -> Iterator[Table]:
+    """A table for each theme: the figures of its metrics on all text, by default of every one."""
+    figures = report.evaluated.figures
+    chosen = tuple(METRICS.values()) if metrics is None else metrics
+    for theme, title in _THEMES.items():
+        known = [one for one in chosen if one.theme == theme and figures[one.name].value is not None]
+        if not known:
+            continue
+        values = (Cell(shown(figures[one.name].value, one), figures[one.name].value) for one in known)
+        intervals = (Cell(shown_interval(figures[one.name], one), style="dim") for one in known)
+        meanings = (f"{one.name}: {one.meaning}" for one in known)
+        yield Table(
+            title,
+            (
+                text_column("figure", (one.title for one in known)),
+                Column("value", tuple(values)),
+                Column("95 % interval", tuple(intervals), align="left"),
+                text_column("meaning", meanings, style="dim", is_long=True),
+            ),
+        )
+
+
+def groups_table(report: Report, metrics: Sequence[Metric] | None = None) -> Table | None:
+    """A row for each group, the worst served first; None for one group."""
+    evaluated, fairness = report.evaluated, report.evaluated.fairness
+    if len(evaluated.groups) < 2:
+        return None
+    groups = groups_in_order(evaluated, evaluated.groups, METRICS["bytes_per_token"])
+    columns = [text_column("group", groups)]
+    if fairness is not None:
+        premiums = (Cell(shown_premium(evaluated, group), fairness.premiums.get(group)) for group in groups)
+        title = f"over {visible(fairness.reference)}"
+        columns.append(Column(title, tuple(premiums), meaning="tokens on the same lines"))
+    for metric in group_figures(metrics):
+        values = (evaluated.groups[group][metric.name].value for group in groups)
+        cells = tuple(Cell(shown(value, metric), value) for value in values)
+        columns.append(Column(metric.title, cells, name=metric.name, meaning=metric.meaning))
+    return Table("Groups", tuple(columns))
+
+
+def group_figures(metrics: Sequence[Metric] | None) -> Sequence[Metric]:
+    """The metrics that groups are shown by: those that were chosen, if any."""
+    return metrics or [metric_named(name) for name in GROUP_FIGURES]
 
 
 def depth_tables(report: Report) -> Iterator[Table]:
-    """What a report has beyond a comparison."""
+    """What a report has beyond a comparison, as far as there is something to say."""
     tables = (
-        _words(report),
-        _spending(report),
-        _use(report),
-        _lengths(report),
-        _numbers(report),
-        _failures(report),
-        _robustness(report),
-        _totals(report),
-        _group_costs(report),
+        words_table(report),
+        usage_table(report),
+        occurrences_table(report),
+        lengths_table(report),
+        numbers_table(report),
+        failures_table(report),
+        robustness_table(report),
+        costs_table(report),
+        group_costs_table(report),
     )
     return (table for table in tables if table.rows)
 
 
-def _figures(report: Report, metrics: Sequence[Metric]) -> Table:
-    figures = report.evaluated.figures
+def words_table(report: Report) -> Table:
+    """The words of each group that have most tokens."""
+    heads = (
+        text_column("group"),
+        text_column("word"),
+        Column("tokens"),
+        Column("occurrences", is_detail=True),
+    )
+    rows = (
+        (text_cell(group), text_cell(text_of(spelled(word))), count_cell(tokens), count_cell(occurrences))
+        for group, words in report.evaluated.evaluation.worst_words.items()
+        for word, tokens, occurrences in words[:_WORDS_SHOWN]
+    )
+    return table_of_rows("Words that fall apart", heads, rows)
+
+
+def usage_table(report: Report) -> Table:
+    """A row for each kind of token in the vocabulary."""
+    kinds = report.vocabulary_usage
     return Table(
-        caption="Figures on all text",
-        columns=(
-            Column("figure", first="ascending"),
-            Column("value"),
-            Column("95 % interval"),
-            Column("meaning", first="ascending"),
+        "What the vocabulary is spent on",
+        (
+            text_column("kind", (one.kind for one in kinds), is_long=True),
+            count_column("entries", (one.entries for one in kinds)),
+            count_column("used", (one.used for one in kinds)),
+            count_column("tokens", (one.tokens for one in kinds)),
         ),
-        rows=tuple(
-            (
-                name_cell(metric.name),
-                Cell(shown(figures[metric.name].value, metric), figures[metric.name].value),
-                Cell(shown_interval(figures[metric.name], metric), None),
-                Cell(metric.meaning, metric.meaning),
-            )
-            for metric in metrics
-            if figures[metric.name].value is not None
-        ),
+        bars=tuple(one.entries for one in kinds),
     )
 
 
-def _groups(report: Report, metrics: Sequence[Metric]) -> Table:
-    evaluated, fairness = report.evaluated, report.evaluated.fairness
-    aligned = set() if fairness is None else set(fairness.premiums)
-    headline = METRICS["bytes_per_token"]
-    groups = (
-        *in_order(evaluated, aligned, headline),
-        *in_order(evaluated, set(evaluated.groups) - aligned, headline),
-    )
-    premiums = {} if fairness is None else fairness.premiums
-    over = (
-        []
-        if fairness is None
-        else [Column(f"over {visible(fairness.reference)}", "tokens on the same lines")]
-    )
-    return Table(
-        caption="Groups",
-        columns=(
-            Column("group", first="ascending"),
-            *over,
-            *(Column(metric.title, f"{metric.name}: {metric.meaning}") for metric in metrics),
-        ),
-        rows=tuple(
-            (
-                name_cell(group),
-                *(Cell(shown_premium(evaluated, group), premiums.get(group)) for _ in over),
-                *(
-                    Cell(shown(value, metric), value)
-                    for metric in metrics
-                    for value in (evaluated.groups[group][metric.name].value,)
-                ),
-            )
-            for group in groups
-        ),
-    )
-
-
-def _words(report: Report) -> Table:
-    return Table(
-        caption="Words that fall apart",
-        columns=(Column("group", first="ascending"), Column("word"), Column("tokens"), Column("occurrences")),
-        rows=tuple(
-            (name_cell(group), name_cell(spelled_text(word)), count_cell(tokens), count_cell(occurrences))
-            for group, words in report.evaluated.evaluation.worst_words.items()
-            for word, tokens, occurrences in words[:WORDS_SHOWN]
-        ),
-    )
-
-
-def _spending(report: Report) -> Table:
-    return Table(
-        caption="What the vocabulary is spent on",
-        columns=(Column("kind", first="ascending"), Column("entries"), Column("used"), Column("tokens")),
-        rows=tuple(
-            (name_cell(one.kind), count_cell(one.entries), count_cell(one.used), count_cell(one.tokens))
-            for one in report.vocabulary_usage
-        ),
-    )
-
-
-def _use(report: Report) -> Table:
+def occurrences_table(report: Report) -> Table:
+    """The most and the least frequent tokens, and how many there are of some frequencies."""
     rows = [
-        ("unused", f"{report.unused:,} entries that text can reach"),
         ("most used", _uses(report.most_used)),
         ("least used", _uses(report.least_used)),
+        ("unused", f"{report.unused:,} entries that text can reach"),
     ]
     if report.intermediate_tokens is not None:
-        rows.append(
-            (
-                "intermediate",
-                f"{report.intermediate_tokens:,} entries occur only inside larger ones on this text",
-            )
-        )
+        number = f"{report.intermediate_tokens:,}"
+        rows.append(("intermediate", f"{number} entries occur only inside larger ones on this text"))
     if report.deciles is not None:
         rows.append(("deciles", "  ".join(f"{frequency:,}" for frequency in report.deciles)))
     return Table(
-        caption="Entries by how often they occur",
-        columns=(Column("entries", first="ascending"), Column("which", first="ascending")),
-        rows=tuple((name_cell(label), Cell(text, text)) for label, text in rows),
+        "Entries by how often they occur",
+        (
+            text_column("entries", (label for label, _ in rows), style="dim"),
+            Column(
+                "which",
+                tuple(Cell(text, text) for _, text in rows),
+                first="ascending",
+                align="left",
+                is_long=True,
+            ),
+        ),
     )
 
 
 def _uses(uses: Sequence[Use]) -> str:
-    return "   ".join(f"{spelled_text(use.piece)} {use.count:,}" for use in uses) or NONE
+    return "   ".join(f"{text_of(spelled(use.piece))} {use.count:,}" for use in uses) or NONE
 
 
-def _lengths(report: Report) -> Table:
+def lengths_table(report: Report) -> Table:
+    """A row for each length in bytes that tokens of the text have."""
     longest = len(report.lengths) - 1
+    found = [(length, count) for length, count in enumerate(report.lengths) if count]
+    lengths = (Cell(f"{length}+" if length == longest else str(length), length) for length, _ in found)
+    counts = [count for _, count in found]
     return Table(
-        caption="Tokens by length in bytes",
-        columns=(Column("bytes", first="ascending"), Column("tokens")),
-        rows=tuple(
-            (Cell(f"{length}+" if length == longest else str(length), length), count_cell(count))
-            for length, count in enumerate(report.lengths)
-            if count
+        "Tokens by length in bytes",
+        (Column("bytes", tuple(lengths), first="ascending"), count_column("tokens", counts)),
+        bars=tuple(counts),
+    )
+
+
+def numbers_table(report: Report) -> Table:
+    """A row for each number of digits."""
+    numbers = report.numbers
+    return Table(
+        "Numbers by their digits",
+        (
+            Column("digits", tuple(Cell(one.label, one.digits) for one in numbers), first="ascending"),
+            count_column("numbers", (one.numbers for one in numbers)),
+            value_column(
+                "tokens/number", (one.tokens / one.numbers for one in numbers), lambda value: f"{value:.2f}"
+            ),
+        ),
+        corner="digits",
+    )
+
+
+def failures_table(report: Report) -> Table:
+    """The first documents that do not decode to themselves, and where they begin to differ."""
+    failures = report.evaluated.evaluation.failures
+    texts = {
+        "text": [failure.expected for failure in failures],
+        "decoded": [failure.found for failure in failures],
+    }
+    return Table(
+        "Documents that do not decode to themselves, the first ones",
+        (
+            text_column("document", (failure.source for failure in failures)),
+            count_column("byte", (failure.offset for failure in failures), meaning="the first that differs"),
+            *(
+                text_column(title, (text_of(spelled(text.encode(errors="replace"))) for text in found))
+                for title, found in texts.items()
+            ),
         ),
     )
 
 
-def _numbers(report: Report) -> Table:
+def robustness_table(report: Report) -> Table:
+    """A row for each rewriting that changes some of the text."""
+    found = [one for one in report.robustness if one.lines]
     return Table(
-        caption="Numbers by their digits",
-        columns=(Column("digits", first="ascending"), Column("numbers"), Column("tokens/number")),
-        rows=tuple(
-            (
-                Cell(one.label, one.digits),
-                count_cell(one.numbers),
-                Cell(f"{one.tokens / one.numbers:.2f}", one.tokens / one.numbers),
-            )
-            for one in report.numbers
+        "The same text, written otherwise",
+        (
+            text_column("written", (one.rewriting for one in found)),
+            count_column("lines", (one.lines for one in found)),
+            value_column(
+                "tokens", (one.growth for one in found), lambda value: f"{(value - 1) * 100:+.1f} %"
+            ),
+            value_column(
+                "ids changed", (one.distance for one in found), lambda value: f"{value * 100:.1f} %"
+            ),
         ),
     )
 
 
-def _failures(report: Report) -> Table:
+def costs_table(report: Report) -> Table:
+    """What is known of the costs of the vocabulary and of a full context."""
+    rows = list(model_totals(report.cost))
+    values = tuple(Cell(text, text) for _, text in rows)
     return Table(
-        caption="Documents that do not decode to themselves, the first ones",
-        columns=(
-            Column("document", first="ascending"),
-            Column("byte", "the first that differs"),
-            Column("text", first="ascending"),
-            Column("decoded", first="ascending"),
-        ),
-        rows=tuple(
-            (
-                name_cell(one.source),
-                count_cell(one.offset),
-                *(
-                    name_cell(spelled_text(text.encode(errors="replace")))
-                    for text in (one.expected, one.found)
-                ),
-            )
-            for one in report.evaluated.evaluation.failures
-        ),
+        "What it costs the model",
+        (text_column("cost", (label for label, _ in rows)), Column("value", values)),
     )
 
 
-def _robustness(report: Report) -> Table:
-    return Table(
-        caption="The same text, written otherwise",
-        columns=(
-            Column("written", first="ascending"),
-            Column("lines"),
-            Column("tokens"),
-            Column("ids changed"),
-        ),
-        rows=tuple(
-            (
-                name_cell(one.rewriting),
-                count_cell(one.lines),
-                number_cell(one.growth, f"{((one.growth or 0) - 1) * 100:+.1f} %"),
-                number_cell(one.distance, f"{(one.distance or 0) * 100:.1f} %"),
-            )
-            for one in report.robustness
-            if one.lines
-        ),
-    )
-
-
-def _totals(report: Report) -> Table:
-    return Table(
-        caption="What it costs the model",
-        columns=(Column("cost", first="ascending"), Column("value")),
-        rows=tuple((name_cell(label), name_cell(text)) for label, text in model_totals(report.cost)),
-    )
-
-
-def _group_costs(report: Report) -> Table:
-    columns = list(group_cost_columns(report.cost))
-    return Table(
-        caption="What the text of each group costs",
-        columns=(
-            Column("group", first="ascending"),
-            *(Column(column.title, f"{column.name}: {column.meaning}") for column in columns),
-        ),
-        rows=tuple(
-            (name_cell(group), *(Cell(column.cells[place], column.values[place]) for column in columns))
-            for place, group in enumerate(report.cost.groups)
-        )
-        if columns
-        else (),
-    )
-
-
-def spelled_text(data: bytes) -> str:
-    """The bytes of an entry or a word, with stand-ins for what has no look of its own."""
-    return "".join(glyph.text for glyph in spelled(data))
+def group_costs_table(report: Report) -> Table:
+    """What the text of each group costs; no rows where nothing is known."""
+    columns = group_cost_columns(report.cost)
+    names = text_column("group", report.cost.groups if columns else ())
+    return Table("What the text of each group costs", (names, *columns))

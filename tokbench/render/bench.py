@@ -1,4 +1,4 @@
-"""A benchmark for the terminal: one line a tokenizer in a library, and where it was measured."""
+"""A benchmark: one row a tokenizer in a library, and where it was measured."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.core.plurals import counted
+from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import visible
-from tokbench.render.layout import Column, print_panes
+from tokbench.render.table import BEST, NONE, Cell, Column, Table, text_cell
+from tokbench.render.terminal import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,23 +18,64 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.bench.results import Bench, Entry, Figure, Measure
+    from tokbench.render.exports import Forms
 
-BEST = "*"
-NONE = "–"
+CSV_COLUMNS = (
+    *("name", "tokenizer", "peer", "measure", "median", "low", "high", "runs"),
+    *("ratio", "ratio_low", "ratio_high"),
+)
 _PRECISE_BELOW = 10
 _ROUND_FROM = 1000
 
 
 def render_bench(bench: Bench, *, console: Console) -> None:
     """The figures of everyone, what was left out and why, and the machine; as wide as the terminal."""
-    names = [Text(visible(entry.name), style="bold" if entry.peer is None else "") for entry in bench.entries]
-    columns = list(_columns(bench))
-    if columns:
-        print_panes("", names, columns, console=console)
+    if bench.measures:
+        write_table(bench_table(bench), console=console)
     for line in legend(bench):
         console.print(Text(visible(line), style="dim"))
     for line in problems(bench):
         console.print(Text(visible(line), style="yellow"))
+
+
+def bench_forms(bench: Bench) -> Forms:
+    """The same in the forms that other programs read."""
+    return result_forms(
+        json=bench.to_json,
+        csv=lambda: _csv_rows(bench),
+        parts=lambda: (bench_table(bench), *legend(bench), *problems(bench)),
+    )
+
+
+def bench_table(bench: Bench) -> Table:
+    """A row for each tokenizer in a library, a column for each measure; behind the first the ratio to the baseline."""
+    names = (text_cell(entry.name, style="bold" if entry.peer is None else "") for entry in bench.entries)
+    columns = [_column(bench, measure) for measure in bench.measures]
+    if columns and len(bench.entries) > 1:
+        first = bench.measures[0]
+        ratios = (Cell(_ratio(entry, first, baseline=bench.baseline)) for entry in bench.entries)
+        columns.insert(1, Column(f"× {visible(bench.baseline)}", tuple(ratios)))
+    return Table("", (Column("tokenizer", tuple(names), first="ascending", align="left"), *columns))
+
+
+def _column(bench: Bench, measure: Measure) -> Column:
+    best = bench.best(measure)
+    return Column(
+        measure.title,
+        tuple(_cell(entry, measure, best) for entry in bench.entries),
+        name=measure.name,
+        meaning=measure.unit,
+        first="descending" if measure.better == "higher" else "ascending",
+        has_best=True,
+    )
+
+
+def _cell(entry: Entry, measure: Measure, best: float | None) -> Cell:
+    figure = entry.figures.get(measure.name)
+    if figure is None:
+        return Cell("differs" if entry.difference is not None else NONE, style="dim")
+    median = figure.value.median
+    return Cell(_number(median), median, best=median == best)
 
 
 def legend(bench: Bench) -> Iterator[str]:
@@ -65,31 +108,7 @@ def problems(bench: Bench) -> Iterator[str]:
         yield f"without {peer}{' for ' if names else ''}{', '.join(names)}: {reason}"
 
 
-def _columns(bench: Bench) -> Iterator[Column]:
-    for number, measure in enumerate(bench.measures):
-        best = bench.best(measure)
-        yield Column(measure.title, tuple(_cell(entry, measure, best) for entry in bench.entries))
-        if number == 0 and len(bench.entries) > 1:
-            yield Column(
-                f"× {visible(bench.baseline)}",
-                tuple(Text(shown_ratio(entry, measure, baseline=bench.baseline)) for entry in bench.entries),
-            )
-
-
-def _cell(entry: Entry, measure: Measure, best: float | None) -> Text:
-    figure = entry.figures.get(measure.name)
-    if figure is None:
-        return Text("differs " if entry.difference is not None else f"{NONE} ", style="dim")
-    is_best = figure.value.median == best
-    return Text(shown(figure) + (BEST if is_best else " "), style="bold green" if is_best else "")
-
-
-def shown(figure: Figure) -> str:
-    """The median of a figure with the digits that mean something."""
-    return _number(figure.value.median)
-
-
-def shown_ratio(entry: Entry, measure: Measure, *, baseline: str) -> str:
+def _ratio(entry: Entry, measure: Measure, *, baseline: str) -> str:
     """How many times the baseline's figure it is, with the lowest and the highest of the rounds."""
     figure = entry.figures.get(measure.name)
     if entry.name == baseline or figure is None or figure.ratio is None:
@@ -99,24 +118,18 @@ def shown_ratio(entry: Entry, measure: Measure, *, baseline: str) -> str:
     return f"{_number(ratio.median)}{spread}"
 
 
-def rows(bench: Bench) -> Iterator[tuple[str, Sequence[tuple[str, bool]]]]:
-    """The name of each, then its cells with whether it is the best of its column: for tables elsewhere."""
+def _csv_rows(bench: Bench) -> Iterator[Sequence[object]]:
+    """A row for each tokenizer and figure, below the head."""
+    yield CSV_COLUMNS
     for entry in bench.entries:
-        cells = []
-        for number, measure in enumerate(bench.measures):
-            figure = entry.figures.get(measure.name)
-            text = ("differs" if entry.difference is not None else NONE) if figure is None else shown(figure)
-            is_best = figure is not None and figure.value.median == bench.best(measure)
-            cells.append((text, is_best))
-            if number == 0:
-                cells.append((shown_ratio(entry, measure, baseline=bench.baseline), False))
-        yield entry.name, cells
+        for name, figure in entry.figures.items():
+            yield (entry.name, entry.tokenizer, entry.peer, name, *_numbers(figure))
 
 
-def titles(bench: Bench) -> list[str]:
-    """Above those cells."""
-    measures = [measure.title for measure in bench.measures]
-    return [*measures[:1], f"× {bench.baseline}", *measures[1:]] if measures else []
+def _numbers(figure: Figure) -> list[float | None]:
+    value, ratio = figure.value, figure.ratio
+    relative = (None, None, None) if ratio is None else (ratio.median, ratio.low, ratio.high)
+    return [value.median, value.low, value.high, value.runs, *relative]
 
 
 def _number(value: float) -> str:

@@ -1,0 +1,340 @@
+"""A sweep: its tables and sentences, for the terminal and in the forms that other programs read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from tokbench.evaluation.comparison_json import figure_document, mix_document
+from tokbench.evaluation.costs import cost_document
+from tokbench.evaluation.holdout import gaps_of
+from tokbench.evaluation.recommendation import METHOD
+from tokbench.evaluation.sweep import SWEPT
+from tokbench.metrics.catalogue import METRICS
+from tokbench.render.comparison.tables import price_column, tokens_per_byte_column
+from tokbench.render.costs import cost_columns, model_of
+from tokbench.render.exports import result_forms
+from tokbench.render.figures import drawn_from, named_gaps, names_of, shown, shown_change, shown_figure
+from tokbench.render.glyphs import visible
+from tokbench.render.table import NONE, Cell, Column, Table, count_column, text_column
+from tokbench.render.terminal import write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from tokbench.evaluation.figures import Figure
+    from tokbench.evaluation.sweep import Sweep
+    from tokbench.evaluation.sweep_point import SweepPoint
+    from tokbench.metrics.catalogue import Metric
+    from tokbench.render.exports import Forms
+
+CSV_COLUMNS = (
+    *("vocab_size", "group", "bytes_per_token", "low", "high", "gain", "gain_low", "gain_high", "tokens"),
+    *(
+        "character_coverage",
+        "unk_rate",
+        "character_error_rate",
+        "filled",
+        "keeps_text",
+        "knee",
+        "recommended",
+    ),
+)
+
+_BAR_WIDTH = 16
+_GROUPS_DRAWN = 7
+_COMPRESSION, *_OTHER_FIGURES = (METRICS[name] for name in SWEPT)
+
+
+def render_sweep(sweep: Sweep, *, console: Console) -> None:
+    """A line for each size, the groups at some sizes, and the recommendation."""
+    console.print(Text(subtitle_of(sweep), style="dim"))
+    write_table(sizes_table(sweep), bar_width=_BAR_WIDTH, console=console)
+    for line in legend_of_sweep(sweep):
+        console.print(Text(line, style="dim"))
+    by_group = sizes_by_group(sweep)
+    if by_group is not None:
+        write_table(by_group, console=console)
+    console.print()
+    console.print(Text.assemble(("recommended: ", "bold"), recommendation_of(sweep)))
+    for sentence in sweep.mix_summary:
+        console.print(Text(visible(sentence)))
+    for problem in problems_of(sweep):
+        console.print(Text(problem, style="yellow"))
+
+
+def sweep_forms(sweep: Sweep) -> Forms:
+    """A sweep in the forms that other programs read."""
+    return result_forms(
+        json=lambda: sweep_document(sweep), csv=lambda: csv_rows(sweep), parts=lambda: _parts(sweep)
+    )
+
+
+def _parts(sweep: Sweep) -> Iterator[Table | str]:
+    yield sizes_table(sweep)
+    by_group = sizes_by_group(sweep)
+    if by_group is not None:
+        yield by_group
+    yield from sentences_of(sweep)
+    yield subtitle_of(sweep)
+    yield from legend_of_sweep(sweep)
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+def sizes_table(sweep: Sweep) -> Table:
+    """A row for each size, the recommended one marked, with bars of its compression."""
+    points = sweep.points
+    sizes = (
+        Cell(f"{point.vocab_size:,}", point.vocab_size, best=point.vocab_size == sweep.recommended)
+        for point in points
+    )
+    costs = [point.cost for point in points if point.cost is not None]
+    gains = (
+        Cell(NONE) if point.gain is None else Cell(shown_change(point.gain), point.gain.difference)
+        for point in points
+    )
+    return Table(
+        "Vocabulary sizes",
+        (
+            Column("entries", tuple(sizes), first="ascending"),
+            _figure_column(sweep, _COMPRESSION),
+            Column(
+                "gain",
+                tuple(gains),
+                meaning=f"bytes per token{'' if sweep.mix is None else ' of the mix'} over those of the size before",
+            ),
+            text_column("", (", ".join(marks_of(sweep, point)) for point in points), style="bold"),
+            count_column("tokens", (point.tokens for point in points), meaning="tokens of the held-out text"),
+            *(_figure_column(sweep, metric) for metric in _OTHER_FIGURES),
+            *_mix_columns(sweep),
+            *(cost_columns(costs) if len(costs) == len(points) else ()),
+        ),
+        corner="entries",
+        bars=tuple(point.bytes_per_token for point in points),
+    )
+
+
+def sizes_by_group(sweep: Sweep) -> Table | None:
+    """A row for each group: bytes per token at the smallest, the recommended and the largest size.
+
+    By name: a byte is worth more in one script than in another. None for one group.
+    """
+    groups = sorted(sweep.points[-1].groups)
+    if len(groups) < 2:
+        return None
+    return Table(
+        "Bytes per token by group",
+        (
+            text_column("bytes/token", groups),
+            *(
+                _column(f"at {point.vocab_size:,}", [point.groups.get(group) for group in groups])
+                for point in _chosen_points(sweep)
+            ),
+        ),
+        corner="bytes/token",
+    )
+
+
+def _figure_column(sweep: Sweep, metric: Metric) -> Column:
+    figures = [point.figures.get(metric.name) for point in sweep.points]
+    return replace(_column(metric.title, figures, metric), meaning=metric.meaning)
+
+
+def _column(title: str, figures: Sequence[Figure | None], metric: Metric = _COMPRESSION) -> Column:
+    """Figures of a metric; those of the compression with their intervals."""
+    values = [None if figure is None else figure.value for figure in figures]
+    texts = (
+        shown_figure(figure, metric) if metric is _COMPRESSION else shown(value, metric)
+        for figure, value in zip(figures, values, strict=True)
+    )
+    return Column(title, tuple(map(Cell, texts, values)))
+
+
+def _mix_columns(sweep: Sweep) -> Iterator[Column]:
+    """What the mix costs at every size; nothing where none was asked for."""
+    figures = [point.mixed.tokens_per_byte for point in sweep.points if point.mixed is not None]
+    if not figures:
+        return
+    yield tokens_per_byte_column(figures, meaning=f"of a mix of {sweep.mix}")
+    if sweep.model.price is not None:
+        yield price_column(figures, sweep.model.price, meaning="of the mix")
+
+
+def marks_of(sweep: Sweep, point: SweepPoint) -> Iterator[str]:
+    """What is to be said of a size."""
+    if point.vocab_size == sweep.knee:
+        yield "knee"
+    if point.vocab_size == sweep.recommended:
+        yield "recommended"
+    if not point.is_filled:
+        yield "not filled"
+    if not point.keeps_text:
+        yield "loses text"
+
+
+def _chosen_points(sweep: Sweep) -> list[SweepPoint]:
+    """The smallest size, the recommended one and the largest, each once."""
+    first, last = sweep.points[0], sweep.points[-1]
+    return [
+        point
+        for point in sweep.points
+        if point is first or point is last or point.vocab_size == sweep.recommended
+    ]
+
+
+def curve_of(sweep: Sweep) -> list[tuple[int, float | None, str]]:
+    """Size, bytes per token and group, for a chart: all text, and where there are few groups each of them."""
+    rows: list[tuple[int, float | None, str]] = [
+        (point.vocab_size, point.bytes_per_token, "all text") for point in sweep.points
+    ]
+    groups = sweep.points[-1].groups
+    if 1 < len(groups) <= _GROUPS_DRAWN:
+        rows += [
+            (point.vocab_size, point.groups[group].value, group) for group in groups for point in sweep.points
+        ]
+    return rows
+
+
+# --- sentences --------------------------------------------------------------------------------
+
+
+def subtitle_of(sweep: Sweep) -> str:
+    """What was trained, and on what it was evaluated."""
+    runs = "one training" if sweep.trainings == 1 else f"{sweep.trainings} trainings"
+    return (
+        f"{sweep.backend}: {runs} on {sweep.training_bytes:,} bytes, "
+        f"evaluated on {sweep.num_bytes:,} held-out bytes in {sweep.parts}"
+    )
+
+
+def legend_of_sweep(sweep: Sweep) -> Iterator[str]:
+    """What intervals, marks and heads mean."""
+    yield (
+        sweep.interval_gap
+        or f"± 95 % (paired bootstrap over {drawn_from(sweep.units)}), ≈ not distinguishable"
+        f"{named_gaps(sweep.group_interval_gaps)}"
+    )
+    yield METHOD
+    yield names_of((_COMPRESSION, *_OTHER_FIGURES))
+    if sweep.mix is not None:
+        yield f"gain, tokens/byte, knee and recommendation: of a mix of {visible(str(sweep.mix))}, by bytes"
+    model = model_of(sweep.model)
+    if model is not None:
+        yield model
+
+
+def recommendation_of(sweep: Sweep) -> str:
+    """The recommended size and why, in a sentence."""
+    size = "none" if sweep.recommended is None else f"{sweep.recommended:,} entries"
+    return f"{size}: {sweep.reason}"
+
+
+def problems_of(sweep: Sweep) -> Iterator[str]:
+    """What the text was not enough for, and what is held out of some groups that is no tenth."""
+    yield from gaps_of(sweep.shares)
+    if sweep.missing:
+        sizes = ", ".join(f"{size:,}" for size in sweep.missing)
+        yield f"the text cannot fill {sizes} entries"
+
+
+def sentences_of(sweep: Sweep) -> Iterator[str]:
+    """What the sweep comes to."""
+    yield f"recommended: {recommendation_of(sweep)}"
+    yield from sweep.mix_summary
+    yield from problems_of(sweep)
+
+
+# --- JSON and CSV -----------------------------------------------------------------------------
+
+
+def sweep_document(sweep: Sweep) -> dict[str, Any]:
+    """As `--json` prints it: schema tokbench.sweep/1."""
+    return {
+        "schema": "tokbench.sweep/1",
+        "backend": sweep.backend,
+        "trainings": sweep.trainings,
+        "corpus": {
+            "documents": sweep.documents,
+            "bytes": sweep.num_bytes,
+            "training_bytes": sweep.training_bytes,
+            "units": dict(sweep.units),
+            "held_out_shares": dict(sweep.shares),
+        },
+        "points": [
+            {
+                "vocab_size": point.vocab_size,
+                "tokens": point.tokens,
+                "bytes_per_token": point.bytes_per_token,
+                "filled": point.is_filled,
+                "keeps_text": point.keeps_text,
+                "metrics": {name: figure_document(figure) for name, figure in point.figures.items()},
+                "embedding_parameters": None
+                if sweep.model.dim is None
+                else point.vocab_size * sweep.model.dim,
+                "cost": None if point.cost is None or not point.cost.is_known else cost_document(point.cost),
+                "mix": None if point.mixed is None else figure_document(point.mixed.tokens_per_byte),
+                "groups": {group: figure_document(figure) for group, figure in point.groups.items()},
+            }
+            for point in sweep.points
+        ],
+        "knee": sweep.knee,
+        "method": METHOD,
+        "recommended": sweep.recommended,
+        "reason": sweep.reason,
+        "missing": list(sweep.missing),
+        "interval_gap": sweep.interval_gap,
+        "group_interval_gaps": dict(sweep.group_interval_gaps),
+        "mix": None if sweep.mix is None else mix_document(sweep.mix, sweep.mix_summary),
+    }
+
+
+def csv_rows(sweep: Sweep) -> Iterator[Sequence[object]]:
+    """A row for each size and group below the head; all text is the group without a name, and has more figures."""
+    costs = list(cost_columns([point.cost for point in sweep.points if point.cost is not None]))
+    mixed = (
+        ("tokens_per_byte", "tokens_per_byte_low", "tokens_per_byte_high") if sweep.mix is not None else ()
+    )
+    head = (*CSV_COLUMNS, *(column.name for column in costs), *mixed)
+    yield head
+    for place, point in enumerate(sweep.points):
+        yield (
+            point.vocab_size,
+            "",
+            point.bytes_per_token,
+            *_csv_gain(point.gain),
+            point.tokens,
+            *(figure and figure.value for figure in map(point.figures.get, SWEPT[1:])),
+            int(point.is_filled),
+            int(point.keeps_text),
+            int(point.vocab_size == sweep.knee),
+            int(point.vocab_size == sweep.recommended),
+            *(column.values[place] for column in costs),
+            *_csv_mix(point),
+        )
+        for group, figure in point.groups.items():
+            row = (point.vocab_size, group, figure.value, *_csv_gain(figure))
+            yield (*row, *(None for _ in head[len(row) :]))
+
+
+def _csv_gain(figure: Figure | None) -> tuple[float | None, ...]:
+    """The interval of a figure, its difference to the size before, and the interval of that."""
+    if figure is None:
+        return (None,) * 5
+    return (
+        *(figure.interval or (None, None)),
+        figure.difference,
+        *(figure.difference_interval or (None, None)),
+    )
+
+
+def _csv_mix(point: SweepPoint) -> tuple[float | None, ...]:
+    if point.mixed is None:
+        return ()
+    figure = point.mixed.tokens_per_byte
+    return (figure.value, *(figure.interval or (None, None)))
