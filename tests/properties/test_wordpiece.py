@@ -13,6 +13,7 @@ from support.texts import bundled_texts, texts, words
 
 from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
+from tokbench.backends.wordpiece.longest_match import longest_match
 from tokbench.backends.wordpiece.trainer import train
 from tokbench.backends.wordpiece.words import _Splitter, count_words
 from tokbench.core.progress import no_progress
@@ -70,7 +71,7 @@ def test_a_text_is_encoded_word_by_word_as_the_textbook_does(text: str) -> None:
     tokenizer = multilingual()
     vocabulary = _vocabulary()
     counted = count_words([text], WordPieceConfig(max_characters_per_word=1000), progress=no_progress)
-    expected = {word: reference.encode(word, vocabulary, unknown=1) for word in counted.words}
+    expected = {word: longest_match(word, vocabulary, unknown=1) for word in counted.words}
     assert {word: tokenizer.encode(word) for word in counted.words} == expected
     num_tokens = sum(len(expected[word]) * count for word, count in counted.words.items())
     assert len(tokenizer.encode(text)) == num_tokens

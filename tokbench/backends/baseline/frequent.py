@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tokbench import store
 from tokbench.core.base import utf8
+from tokbench.core.default_sizes import DEFAULT_WORDS
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.interfaces import TokenizerInfo, TrainingRecord
@@ -39,7 +40,6 @@ UNKNOWN = "[UNK]"
 VOCABULARY_NAME = "vocabulary.json"
 
 _MAX_VOCAB_SIZE = 1 << 24
-_DEFAULT_WORDS = 32_768
 _RETRAIN = "the folder is damaged: restore it, or train again"
 _SECONDS_BETWEEN_REPORTS = 0.1
 
@@ -52,7 +52,7 @@ class FrequentConfig:
         default=None,
         metadata={
             "help": "entries, special tokens included; by default every character, or "
-            f"{_DEFAULT_WORDS:,} words"
+            f"{DEFAULT_WORDS:,} words"
         },
     )
     special_tokens: tuple[str, ...] = field(
@@ -354,7 +354,7 @@ class WordBackend(_FrequentBackend[WordTokenizer]):
     summary: ClassVar[str] = "a baseline: every frequent word is a token, and what stands between words"
     _tokenizer_type = WordTokenizer
     _unit = "words"
-    _default_size = _DEFAULT_WORDS
+    _default_size = DEFAULT_WORDS
 
 
 def _why_early(vocab_size: int, config: FrequentConfig) -> str | None:

@@ -16,6 +16,7 @@ from tokbench.backends.bpe.saved import config_as_saved
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.base import utf8
+from tokbench.core.default_sizes import fitted_size
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import files_read, reading_of, total_for
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
 
 _BATCH_CHARACTERS = 1 << 20
-_DEFAULT_SIZES = [1 << power for power in range(9, 17)]
-_PRETOKENS_FOR_AN_ENTRY = 8
 
 
 def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) -> BpeTokenizer:
@@ -61,7 +60,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
             "there is no text to train on", hint="name files with text, or leave out --special-token"
         )
 
-    vocab_size = config.vocab_size or default_vocab_size(counter.distinct_pretokens)
+    vocab_size = config.vocab_size or fitted_size(counter.distinct_pretokens)
     num_merges = vocab_size - NUM_BYTES - len(config.special_tokens)
     progress("merging", 0, num_merges, "merges")
     with _limits_told():
@@ -112,19 +111,6 @@ def _limits_told() -> Iterator[None]:
             f"the text is too much for the kernel: {error}",
             hint="is it text? a word of 2 GiB is none; train on a part of it, or leave out the file that holds it",
         ) from None
-
-
-def default_vocab_size(distinct_pretokens: int) -> int:
-    """A vocabulary that the text can fill: about one entry for eight distinct pre-tokens, a power of two.
-
-    Between 512 and 65,536. A merge worth having serves several words: on the bundled text and on
-    100 MB of web text, larger vocabularies spend most of their last entries on single words.
-
-    >>> default_vocab_size(300_000)
-    32768
-    """
-    wanted = distinct_pretokens / _PRETOKENS_FOR_AN_ENTRY
-    return min(_DEFAULT_SIZES, key=lambda size: abs(size - wanted))
 
 
 def _why_early(*, num_learned: int, num_merges: int, config: BpeConfig) -> str | None:

@@ -209,38 +209,3 @@ def train(
             again[join(segmentation, pair, ids[joined])] += count
         segmented = again
     return spellings
-
-
-# --- encoding ---------------------------------------------------------------------------------
-
-
-def encode(
-    word: str,
-    vocabulary: Mapping[str, int],
-    *,
-    unknown: int,
-    prefix: str = "##",
-    max_characters: int = 100,
-) -> list[int]:
-    """The ids of one word: again and again the longest piece that the rest begins with.
-
-    A word that cannot be covered so to its end, or is longer than `max_characters`, is unknown wholly.
-
-    >>> encode("hugs", {"[UNK]": 0, "hug": 1, "h": 2, "##s": 3}, unknown=0)
-    [1, 3]
-    >>> encode("hugo", {"[UNK]": 0, "hug": 1, "h": 2, "##s": 3}, unknown=0)
-    [0]
-    """
-    if len(word) > max_characters:
-        return [unknown]
-    ids: list[int] = []
-    start = 0
-    while start < len(word):
-        mark = prefix if start else ""
-        stops = range(len(word), start, -1)
-        stop = next((stop for stop in stops if mark + word[start:stop] in vocabulary), None)
-        if stop is None:
-            return [unknown]
-        ids.append(vocabulary[mark + word[start:stop]])
-        start = stop
-    return ids

@@ -10,6 +10,7 @@ from tokbench.backends.wordpiece import reference
 from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_document
 from tokbench.backends.wordpiece.trainer import train as join_pieces
 from tokbench.backends.wordpiece.words import count_words
+from tokbench.core.default_sizes import fitted_size
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.errors import TrainingError
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from tokbench.backends.wordpiece.words import WordCounts
     from tokbench.core.progress import Progress
 
-_WORDS_FOR_AN_ENTRY = 8
-_DEFAULT_SIZES = [1 << power for power in range(9, 16)]
+_MOST_LEARNED = 1 << 15  # pieces, where no size is given
 _ENCODED_AT_ONCE = 1 << 14
 
 
@@ -83,7 +83,7 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
 
 def _vocab_size(config: WordPieceConfig, *, num_first: int, num_letters: int, counted: WordCounts) -> int:
     if config.vocab_size is None:
-        return num_first + default_num_learned(len(counted.words))
+        return num_first + fitted_size(len(counted.words), largest=_MOST_LEARNED)
     if config.vocab_size < num_first:
         raise TrainingError(
             f"a vocabulary of {config.vocab_size} is too small: the {num_letters} characters of the text, "
@@ -91,16 +91,6 @@ def _vocab_size(config: WordPieceConfig, *, num_first: int, num_letters: int, co
             hint=f"make vocab_size at least {num_first}, or limit_alphabet smaller",
         )
     return config.vocab_size
-
-
-def default_num_learned(distinct_words: int) -> int:
-    """How many pieces a text can fill: about one for eight distinct words, a power of two.
-
-    >>> default_num_learned(30_000)
-    4096
-    """
-    wanted = distinct_words / _WORDS_FOR_AN_ENTRY
-    return min(_DEFAULT_SIZES, key=lambda size: abs(size - wanted))
 
 
 def _why_early(*, num_learned: int, num_pieces: int, config: WordPieceConfig) -> str | None:

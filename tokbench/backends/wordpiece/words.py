@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.core.progress import Progress
 
-_MOST_STRETCHES = 1 << 20
+_MOST_PARTS = 1 << 20
 _SECONDS_BETWEEN_REPORTS = 0.1
 
 
@@ -69,7 +69,7 @@ def count_words(documents: Iterable[str], config: WordPieceConfig, *, progress: 
         for piece in finder.cut(text, special=SpecialPolicy.ENCODE):
             if not piece.is_special:
                 counts.update(split_at_spaces(piece.text))
-        if len(counts) > _MOST_STRETCHES:
+        if len(counts) > _MOST_PARTS:
             _add_words(counted.words, counts, splitter)
         if time.monotonic() - reported > _SECONDS_BETWEEN_REPORTS:
             progress("counting", *read(counted.num_bytes), "bytes")

@@ -6,13 +6,13 @@ that its samples cannot be repeated. What is here needs only the pieces and thei
 
 from __future__ import annotations
 
-import heapq
 import math
 import random
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokbench.core.merging import merge_symbols
 from tokbench.formats.sentencepiece.model import PieceType, iter_user_defined
 
 if TYPE_CHECKING:
@@ -144,35 +144,21 @@ def bpe_dropout(text: str, lexicon: Lexicon, *, dropout: float, seed: int) -> li
         left out is not tried again until one of its neighbours has changed.
     """
     generator = random.Random(seed)  # noqa: S311 -- segmentations, not secrets
-    symbols, frozen = _symbols(text, lexicon)
-    following = [*range(1, len(symbols)), -1] if symbols else []
-    preceding = list(range(-1, len(symbols) - 1))
     made_of: dict[str, tuple[str, str]] = {}
-    agenda: list[tuple[float, int, int, str]] = []
 
-    def consider(left: int, right: int) -> None:
-        if left < 0 or right < 0 or frozen[left] or frozen[right]:
-            return
-        merged = symbols[left] + symbols[right]
-        if merged in lexicon.scores:
-            heapq.heappush(agenda, (-lexicon.scores[merged], left, right, merged))
-            if merged in lexicon.unused:
-                made_of[merged] = symbols[left], symbols[right]
+    def merge_of(pair: tuple[str, str]) -> tuple[float, str] | None:
+        left, right = pair
+        merged = left + right
+        if merged not in lexicon.scores or _UserDefined in (type(left), type(right)):
+            return None
+        if merged in lexicon.unused:
+            made_of[merged] = pair
+        return -lexicon.scores[merged], merged
 
-    for left in range(len(symbols) - 1):
-        consider(left, left + 1)
-    while agenda:
-        _, left, right, merged = heapq.heappop(agenda)
-        is_stale = not symbols[left] or not symbols[right] or symbols[left] + symbols[right] != merged
-        if is_stale or (dropout > 0 and generator.random() < dropout):
-            continue
-        symbols[left], symbols[right] = merged, ""
-        following[left] = following[right]
-        if following[right] >= 0:
-            preceding[following[right]] = left
-        consider(preceding[left], left)
-        consider(left, following[left])
-    return [piece for symbol in symbols if symbol for piece in _unmerged(symbol, made_of)]
+    symbols = merge_symbols(
+        _symbols(text, lexicon), merge_of, is_dropped=lambda: generator.random() < dropout, retries=False
+    )
+    return [piece for symbol in symbols for piece in _unmerged(symbol, made_of)]
 
 
 def sampled_index(scores: Sequence[float], *, seed: int) -> int:
@@ -180,18 +166,20 @@ def sampled_index(scores: Sequence[float], *, seed: int) -> int:
     return _drawn(scores, random.Random(seed))  # noqa: S311 -- segmentations, not secrets
 
 
-def _symbols(text: str, lexicon: Lexicon) -> tuple[list[str], list[bool]]:
-    """The characters of a text, and its user-defined symbols, which nothing merges with."""
+class _UserDefined(str):
+    """A user-defined symbol in a text: nothing merges with it."""
+
+    __slots__ = ()
+
+
+def _symbols(text: str, lexicon: Lexicon) -> list[str]:
+    """The characters of a text, and its user-defined symbols."""
     symbols: list[str] = []
-    frozen: list[bool] = []
     position = 0
     for match in lexicon.user_defined.finditer(text) if lexicon.user_defined else ():
-        before = text[position : match.start()]
-        symbols += [*before, match.group()]
-        frozen += [False] * len(before) + [True]
+        symbols += [*text[position : match.start()], _UserDefined(match.group())]
         position = match.end()
-    symbols += text[position:]
-    return symbols, frozen + [False] * (len(symbols) - len(frozen))
+    return [*symbols, *text[position:]]
 
 
 def _unmerged(symbol: str, made_of: Mapping[str, tuple[str, str]]) -> list[str]:

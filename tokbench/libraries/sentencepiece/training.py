@@ -18,6 +18,7 @@ import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
+from tokbench.core.default_sizes import fitted_size
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.plurals import was_or_were
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from tokbench.libraries.sentencepiece.config import SentencePieceConfig
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
-_DEFAULT_SIZES = [1 << power for power in range(9, 17)]
-_WORDS_FOR_AN_ENTRY = 8
 _BLOCK_BYTES = 1 << 20
 _SPOOL_BYTES = 64 << 20
 _LAST_LINES = 40
@@ -116,19 +115,6 @@ def train(
     )
 
 
-def default_vocab_size(distinct_words: int, *, needed: int) -> int:
-    """A vocabulary that the text can fill: what is there anyway, and an entry for eight distinct words.
-
-    A power of two between 512 and 65,536; the next one up where the characters leave too little room.
-
-    >>> default_vocab_size(30_000, needed=3_000)
-    8192
-    """
-    wanted = needed + distinct_words / _WORDS_FOR_AN_ENTRY
-    nearest = min(_DEFAULT_SIZES, key=lambda size: abs(size - wanted))
-    return nearest if nearest >= needed * 1.1 else nearest * 2
-
-
 # --- the text ---------------------------------------------------------------------------------
 
 
@@ -155,7 +141,7 @@ def _spool(lines: Iterable[bytes], config: SentencePieceConfig, *, spool: IO[byt
             words |= fresh
             for word in fresh:
                 characters.update(word.decode())
-    return default_vocab_size(len(words), needed=config.reserved + len(characters) + 1)
+    return fitted_size(len(words), reserved=config.reserved + len(characters) + 1)
 
 
 def _chosen(spool: IO[bytes], config: SentencePieceConfig, *, total: int) -> Iterator[bytes]:

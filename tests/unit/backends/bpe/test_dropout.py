@@ -17,11 +17,11 @@ from typer.testing import CliRunner
 
 from tokbench.backends.bpe import BpeBackend
 from tokbench.backends.bpe.config import BpeConfig
-from tokbench.backends.bpe.dropout import merge_with_dropout
 from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.cli.app import app
 from tokbench.core.capabilities import SupportsSampling
+from tokbench.core.merging import merge_symbols
 from tokbench.core.sampling import Sampling, sample_segmentation
 from tokbench.core.tokens import SpecialPolicy, TokenKind
 from tokbench.corpus.inputs import read_inputs
@@ -75,12 +75,9 @@ def test_merging_is_as_defined(
     symbols: list[int], merges: list[tuple[int, int]], dropout: float, seed: int
 ) -> None:
     ranks = {pair: 3 + rank for rank, pair in enumerate(merges)}
-    found = merge_with_dropout(
-        symbols,
-        made_of=lambda *pair: (ranks[pair], ranks[pair]) if pair in ranks else None,
-        dropout=dropout,
-        source=random.Random(seed),
-    )
+    merges = {pair: (rank, rank) for pair, rank in ranks.items()}
+    drawn = random.Random(seed)
+    found = merge_symbols(symbols, merges.get, is_dropped=lambda: drawn.random() < dropout)
     assert found == by_definition(symbols, ranks, dropout=dropout, source=random.Random(seed))
 
 
@@ -88,7 +85,7 @@ def test_a_merge_is_left_out_as_often_as_asked() -> None:
     # "ab" with one merge: it stays apart with the probability of dropout.
     source = random.Random(7)
     outcomes = Counter(
-        len(merge_with_dropout([0, 1], made_of=lambda *_: (0, 2), dropout=0.3, source=source))
+        len(merge_symbols([0, 1], {(0, 1): (0, 2)}.get, is_dropped=lambda: source.random() < 0.3))
         for _ in range(20_000)
     )
     assert outcomes[2] / 20_000 == pytest.approx(0.3, abs=0.01)

@@ -12,7 +12,7 @@ from support.texts import bundled_texts
 
 from tokbench.backends.bpe import BpeBackend, reference
 from tokbench.backends.bpe.config import BpeConfig
-from tokbench.backends.bpe.training import default_vocab_size
+from tokbench.core.default_sizes import fitted_size
 from tokbench.core.documents import ByteDocuments, ByteSource, TextIdentity
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError, CorpusError, TextError, TrainingError
@@ -126,7 +126,7 @@ def test_the_default_size_is_fitted_to_the_text(kernel: Kernel) -> None:
 
 
 def test_the_default_size_is_a_power_of_two_between_512_and_65536() -> None:
-    sizes = [default_vocab_size(distinct) for distinct in range(0, 2_000_000, 1000)]
+    sizes = [fitted_size(distinct) for distinct in range(0, 2_000_000, 1000)]
     assert sizes == sorted(sizes)
     assert set(sizes) == {1 << power for power in range(9, 17)}
 

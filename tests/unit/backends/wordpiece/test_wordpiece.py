@@ -13,11 +13,12 @@ from support.texts import bundled_texts
 from tokbench import store
 from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
+from tokbench.backends.wordpiece.longest_match import longest_match
 from tokbench.backends.wordpiece.trainer import train
-from tokbench.backends.wordpiece.training import default_num_learned
 from tokbench.backends.wordpiece.words import count_words
 from tokbench.config import load_preset
 from tokbench.core.capabilities import SupportsTemplate
+from tokbench.core.default_sizes import fitted_size
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, TextError, TrainingError
@@ -89,11 +90,11 @@ def test_the_alphabet_is_limited_to_the_most_frequent_and_smallest() -> None:
 
 def test_a_word_is_covered_wholly_or_unknown() -> None:
     vocabulary = {"?": 0, "a": 1, "ab": 2, "##c": 3, "##cd": 4}
-    assert reference.encode("abcd", vocabulary, unknown=0) == [2, 4]
-    assert reference.encode("abcc", vocabulary, unknown=0) == [2, 3, 3]
-    assert reference.encode("abx", vocabulary, unknown=0) == [0]
-    assert reference.encode("abc", vocabulary, unknown=0, max_characters=2) == [0]
-    assert reference.encode("", vocabulary, unknown=0) == []
+    assert longest_match("abcd", vocabulary, unknown=0) == [2, 4]
+    assert longest_match("abcc", vocabulary, unknown=0) == [2, 3, 3]
+    assert longest_match("abx", vocabulary, unknown=0) == [0]
+    assert longest_match("abc", vocabulary, unknown=0, max_characters=2) == [0]
+    assert longest_match("", vocabulary, unknown=0) == []
 
 
 # Words
@@ -180,7 +181,7 @@ def test_it_stops_early_and_says_so() -> None:
 
 
 def test_the_size_is_fitted_to_the_text() -> None:
-    assert [default_num_learned(words) for words in (1, 4096, 10**7)] == [512, 512, 32768]
+    assert [fitted_size(words, largest=32_768) for words in (1, 4096, 10**7)] == [512, 512, 32768]
     assert trained("a text of few words").training is not None
 
 
@@ -251,7 +252,7 @@ def test_an_option_that_cannot_be_used_is_refused(options: dict[str, object]) ->
 def test_the_longest_piece_comes_first(english: WordPieceTokenizer) -> None:
     vocabulary = json.loads(english.document)["model"]["vocab"]
     for word in ("water", "unbelievable", "the", "x" * 101, "☃", "waterfall☃"):
-        expected = reference.encode(word, vocabulary, unknown=1)
+        expected = longest_match(word, vocabulary, unknown=1)
         assert english.encode(word) == expected
 
 

@@ -18,11 +18,11 @@ from support.sentencepiece_models import training_text, variant
 
 import tokbench
 from tokbench.config import build_config, load_preset
+from tokbench.core.default_sizes import fitted_size
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, SelfTestError, TrainingError
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.libraries.sentencepiece import training
 from tokbench.libraries.sentencepiece.config import LONGEST_LINE, PARTS, SentencePieceConfig, UnigramConfig
-from tokbench.libraries.sentencepiece.training import default_vocab_size
 from tokbench.libraries.sentencepiece.training_log import Lines, drawn
 from tokbench.registry import get_backend
 
@@ -109,10 +109,10 @@ def test_a_size_that_was_not_chosen_fits_the_text(backend: str) -> None:
 
 
 def test_the_default_size_leaves_room_beyond_the_characters() -> None:
-    assert default_vocab_size(0, needed=300) == 512
-    assert default_vocab_size(30_000, needed=300) == 4096
-    assert default_vocab_size(1_000, needed=4_000) == 8192
-    assert default_vocab_size(10**9, needed=300) == 65_536
+    assert fitted_size(0, reserved=300) == 512
+    assert fitted_size(30_000, reserved=300) == 4096
+    assert fitted_size(1_000, reserved=4_000) == 8192
+    assert fitted_size(10**9, reserved=300) == 65_536
 
 
 def test_the_record_tells_what_was_learned() -> None:

@@ -1,8 +1,7 @@
-"""Encoding with one vocabulary: each pre-token merged by a heap, and remembered."""
+"""Encoding with one vocabulary: each distinct pre-token is merged once."""
 
 from __future__ import annotations
 
-import heapq
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, cast
 
@@ -11,6 +10,7 @@ import numpy as np
 from tokbench.backends.bpe import reference
 from tokbench.backends.bpe.fallback.splitting import named_pattern
 from tokbench.backends.bpe.split_patterns import split
+from tokbench.core.merging import merge_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ class Encoder:
                 raise ValueError(f"merge {number} refers to an id that is not made yet")
         tokens = reference.vocabulary(rows)
         made = range(reference.NUM_BYTES, len(tokens))
-        self._set(tokens, pairs=_ranks_of_pairs(rows), made=made, byte_ids=range(256), pattern=pattern)
+        self._set(tokens, merges=_merges(rows, made), byte_ids=range(256), pattern=pattern)
 
     @classmethod
     def from_ranks(cls, tokens: list[bytes], pattern: str | None) -> Encoder:
@@ -70,21 +70,14 @@ class Encoder:
         for id, token in enumerate(tokens):
             if token and ids.setdefault(token, id) != id:
                 raise ValueError(f"token {id} occurs twice")
-        pairs = {
-            (ids[token[:cut]], ids[token[cut:]]): id
+        merges = {
+            (ids[token[:cut]], ids[token[cut:]]): (id, id)
             for id, token in enumerate(tokens)
             for cut in range(1, len(token))
             if token[:cut] in ids and token[cut:] in ids
         }
         encoder = cls.__new__(cls)
-        encoder._set(
-            tokens,
-            pairs=pairs,
-            made=range(len(tokens)),
-            byte_ids=_byte_ids(ids),
-            pattern=pattern,
-            whole_tokens=ids,
-        )
+        encoder._set(tokens, merges=merges, byte_ids=_byte_ids(ids), pattern=pattern, whole_tokens=ids)
         return encoder
 
     @classmethod
@@ -106,8 +99,7 @@ class Encoder:
         encoder = cls.__new__(cls)
         encoder._set(
             tokens,
-            pairs=_ranks_of_pairs(rows),
-            made=[row[2] for row in rows],
+            merges=_merges(rows, [row[2] for row in rows]),
             byte_ids=byte_ids,
             pattern=pattern,
             whole_tokens=ids if whole_tokens_first else {},
@@ -118,15 +110,13 @@ class Encoder:
         self,
         tokens: list[bytes],
         *,
-        pairs: Mapping[Pair, int],
-        made: Sequence[int],
+        merges: Mapping[Pair, tuple[int, int]],
         byte_ids: Sequence[int],
         pattern: str | None,
         whole_tokens: Mapping[bytes, int] | None = None,
     ) -> None:
         self._tokens = list(tokens)
-        self._ranks = pairs
-        self._made = made
+        self._merges = merges
         self._byte_ids = byte_ids
         self._whole_tokens = whole_tokens or {}
         self._pattern = named_pattern(pattern)
@@ -174,33 +164,10 @@ class Encoder:
             self._seen[pretoken] = ids
         return ids
 
-    def _merge(self, pretoken: bytes) -> Iterable[int]:
-        """Merge neighbours, the smallest rank first and of equal ones the leftmost: n log n by a heap."""
+    def _merge(self, pretoken: bytes) -> Sequence[int]:
         if pretoken in self._whole_tokens:
             return (self._whole_tokens[pretoken],)
-        symbols = [self._byte_ids[byte] for byte in pretoken]
-        previous, following = list(range(-1, len(symbols) - 1)), [*range(1, len(symbols)), -1]
-        heap = [
-            (rank, place, left, right)
-            for place, (left, right) in enumerate(pairwise(symbols))
-            if (rank := self._ranks.get((left, right))) is not None
-        ]
-        heapq.heapify(heap)
-        while heap:
-            rank, place, left, right = heapq.heappop(heap)
-            behind = following[place]
-            if symbols[place] != left or behind < 0 or symbols[behind] != right:
-                continue
-            symbols[place], symbols[behind] = self._made[rank], -1
-            following[place] = after = following[behind]
-            if after >= 0:
-                previous[after] = place
-            for start in (previous[place], place):
-                if start >= 0 and following[start] >= 0:
-                    pair = symbols[start], symbols[following[start]]
-                    if (next_rank := self._ranks.get(pair)) is not None:
-                        heapq.heappush(heap, (next_rank, start, *pair))
-        return (symbol for symbol in symbols if symbol >= 0)
+        return merge_symbols([self._byte_ids[byte] for byte in pretoken], self._merges.get)
 
 
 def _tokens_in(block: bytes, starts: memoryview, gaps: list[int]) -> list[bytes]:
@@ -224,9 +191,9 @@ def _byte_ids(ids: Mapping[bytes, int]) -> list[int]:
     return [ids[bytes([value])] for value in range(reference.NUM_BYTES)]
 
 
-def _ranks_of_pairs(merges: Iterable[Sequence[int]]) -> dict[Pair, int]:
-    """The rank of each pair; of a pair that is merged twice the first counts."""
-    ranks: dict[Pair, int] = {}
-    for rank, (left, right, *_) in enumerate(merges):
-        ranks.setdefault((left, right), rank)
-    return ranks
+def _merges(pairs: Iterable[Sequence[int]], made: Iterable[int]) -> dict[Pair, tuple[int, int]]:
+    """Each pair's rank and the id that it makes; of a pair that is merged twice the first counts."""
+    merges: dict[Pair, tuple[int, int]] = {}
+    for rank, ((left, right, *_), id) in enumerate(zip(pairs, made, strict=True)):
+        merges.setdefault((left, right), (rank, id))
+    return merges

@@ -1,0 +1,40 @@
+"""Merging by ranks gives what the textbook gives; what dropout leaves out comes back, or does not."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.backends.bpe import reference
+from tokbench.core.merging import merge_symbols
+
+MERGES = {("a", "b"): (0, "ab"), ("b", "c"): (1, "bc"), ("ab", "c"): (2, "abc")}
+
+
+@given(
+    word=st.lists(st.sampled_from([97, 98]), max_size=30).map(bytes),
+    pairs=st.lists(st.tuples(*[st.sampled_from([97, 98, 256, 257, 258])] * 2), max_size=6, unique=True),
+)
+def test_merging_is_that_of_the_textbook(word: bytes, pairs: list[tuple[int, int]]) -> None:
+    made = {pair: 256 + rank for rank, pair in enumerate(pairs) if max(pair) < 256 + rank}
+    merges = {pair: (id, id) for pair, id in made.items()}
+    assert merge_symbols(word, merges.get) == reference.encode(word, made)
+
+
+def test_without_symbols_there_is_nothing() -> None:
+    assert merge_symbols("", MERGES.get) == []
+
+
+def test_a_merge_that_was_left_out_may_come_after_another_one() -> None:
+    def merged(answers: str, *, retries: bool) -> list[str]:
+        drawn = iter(answers)
+        return merge_symbols("abab", MERGES.get, is_dropped=lambda: next(drawn) == "n", retries=retries)
+
+    assert merged("nyy", retries=True) == ["ab", "ab"]
+    assert merged("ny", retries=False) == ["a", "b", "ab"]
+    assert merged("nn", retries=True) == ["a", "b", "a", "b"]
+
+
+def test_with_another_neighbour_a_merge_is_another_one() -> None:
+    drawn = iter("nyy")  # "ab" is left out, then "bc" made; "a" with "bc" is no merge
+    assert merge_symbols("abc", MERGES.get, is_dropped=lambda: next(drawn) == "n") == ["a", "bc"]
