@@ -1,0 +1,111 @@
+"""Compressed files: unpacked as they are read, and refused where damaged."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import sys
+
+import pytest
+from support.corpus_files import (
+    PACKERS,
+    fails,
+    texts_of,
+    write,
+    zstd,
+)
+
+from tokbench.corpus import bytes as corpus_bytes
+from tokbench.corpus import open_corpus
+from tokbench.errors import BackendUnavailableError
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+class TestCompression:
+    @pytest.mark.parametrize("extension", PACKERS)
+    def test_packed_files_read_like_plain_ones(self, extension):
+        text = "".join(f"{number} é\n" for number in range(200_000))
+        write("a.txt", text)
+        write(f"a.txt.{extension}", PACKERS[extension](text.encode()))
+        corpus = open_corpus(f"a.txt.{extension}")
+        assert list(corpus) == [text]
+        assert corpus.fingerprint() == open_corpus("a.txt").fingerprint()
+        [source] = corpus.byte_sources()
+        assert source.path is None
+        blocks = list(source.blocks)
+        assert b"".join(blocks).decode() == text
+        assert 1 < len(blocks) <= len(text.encode()) / 2**20 + 2
+
+    @pytest.mark.parametrize("extension", PACKERS)
+    def test_packed_jsonl(self, extension):
+        write(f"a.jsonl.{extension}", PACKERS[extension](b'{"text": "one"}\n{"text": "two"}'))
+        assert list(open_corpus(f"a.jsonl.{extension}")) == ["one", "two"]
+
+    @pytest.mark.parametrize("extension", PACKERS)
+    def test_several_members_are_one_text(self, extension):
+        pack = PACKERS[extension]
+        write(f"a.{extension}", pack(b"one ") + pack(b"two"))
+        assert list(open_corpus(f"a.{extension}")) == ["one two"]
+
+    @pytest.mark.parametrize("extension", PACKERS)
+    def test_cut_off(self, extension):
+        packed = PACKERS[extension](random.Random(1).randbytes(5000).hex().encode())
+        for length in (0, 1, len(packed) // 2, len(packed) - 1):
+            write(f"a.{extension}", packed[:length])
+            fails(f"a.{extension}: ", f"a.{extension}")
+        fails("its compressed data is cut off", f"a.{extension}")
+
+    @pytest.mark.parametrize("extension", PACKERS)
+    def test_cut_off_after_a_whole_member(self, extension):
+        pack = PACKERS[extension]
+        write(f"a.{extension}", pack(b"one") + pack(b"two" * 100)[:-3])
+        fails("its compressed data is", f"a.{extension}")
+
+    @pytest.mark.parametrize("extension", PACKERS)
+    def test_damaged(self, extension):
+        packed = bytearray(PACKERS[extension](random.Random(1).randbytes(5000).hex().encode()))
+        packed[40:80] = bytes(40)
+        write(f"a.{extension}", bytes(packed))
+        fails(f"a.{extension}: its compressed data is damaged", f"a.{extension}")
+
+    @pytest.mark.parametrize("extension", PACKERS)
+    def test_extension_without_the_compression(self, extension):
+        write(f"a.{extension}", "plain text")
+        fails(
+            f"a.{extension}: not .{extension} data (it starts with the bytes 70 6c 61 69 6e 20)",
+            f"a.{extension}",
+        )
+
+    def test_compression_without_the_extension(self):
+        write("a.txt", gzip.compress(b"text"))
+        assert ".gz" in fails("a.txt: not UTF-8 at byte 1 (0x8B); it looks compressed", "a.txt").hint
+
+    def test_a_packed_empty_file_has_no_document(self):
+        write("a.txt.gz", gzip.compress(b""))
+        write("b.txt")
+        assert texts_of(open_corpus("a.txt.gz", "b.txt").byte_sources()) == list(
+            open_corpus("a.txt.gz", "b.txt")
+        )
+
+    def test_frames_that_are_to_be_skipped(self):
+        write("a.zst", b"\x50\x2a\x4d\x18\x04\0\0\0info" + zstd(b"text"))
+        assert list(open_corpus("a.zst")) == ["text"]
+
+    def test_a_bomb_comes_in_blocks(self):
+        bomb = zstd(bytes(1 << 27))
+        write("a.zst", bomb)
+        assert len(bomb) < 1 << 14
+        [file] = open_corpus("a.zst").files
+        sizes = [len(block) for block in corpus_bytes.read_blocks(file)]
+        assert sum(sizes) == 1 << 27
+        assert max(sizes) <= 1 << 25
+
+    def test_zstandard_is_not_installed(self, monkeypatch):
+        write("docs/a.txt.zst", b"\x28\xb5\x2f\xfd")
+        write("docs/b.bin.zst", b"\x28\xb5\x2f\xfd")
+        monkeypatch.setitem(sys.modules, "zstandard", None)
+        for path in ("docs", "docs/a.txt.zst"):
+            with pytest.raises(BackendUnavailableError) as caught:
+                open_corpus(path)
+            assert caught.value.hint == "pip install 'tokbench[zstd]'"

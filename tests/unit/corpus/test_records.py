@@ -1,0 +1,162 @@
+"""Records of JSON lines and rows of Parquet files."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from support.corpus_files import (
+    fails,
+    groups,
+    texts_of,
+    write,
+    write_jsonl,
+)
+
+from tokbench.corpus import Problems, open_corpus
+from tokbench.errors import BackendUnavailableError
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+class TestJsonl:
+    def test_records(self):
+        write("a.jsonl", '\ufeff{"text": "öne\\n\\ud83d\\ude00", "n": 1}\r\n\n  \n{"n": NaN, "text": "two"}')
+        documents = list(open_corpus("a.jsonl", documents="lines").documents())
+        assert [(document.text, document.source) for document in documents] == [
+            ("öne\n😀", "a.jsonl:1"),
+            ("two", "a.jsonl:4"),
+        ]
+
+    def test_another_field(self):
+        write_jsonl("a.ndjson", {"content": "one"})
+        assert list(open_corpus("a.ndjson", text_field="content")) == ["one"]
+
+    @pytest.mark.parametrize(
+        ("line", "message", "hint"),
+        [
+            ('{"content": "x", "id": 1}', "the record has no field 'text'", "'content', 'id'"),
+            ("{}", "the record has no field 'text'", "none"),
+            (json.dumps(dict.fromkeys(range(20))), "the record has no field 'text'", "and 8 more"),
+            ('{"text": null}', "the field 'text' is null, not a string", "--text-field"),
+            ('{"text": 3}', "the field 'text' is a number, not a string", "--text-field"),
+            ('{"text": true}', "the field 'text' is a boolean, not a string", "--text-field"),
+            ('{"text": ["x"]}', "the field 'text' is an array, not a string", "--text-field"),
+            ('{"text": {}}', "the field 'text' is an object, not a string", "--text-field"),
+            ('["text"]', "an array, not an object", "one a line"),
+            ('"text"', "a string, not an object", "one a line"),
+            ('{"text": "x"', "not JSON (unexpected end", "one JSON object a line"),
+            ("[" * 100_000, "not JSON", "one JSON object a line"),
+            ("1" * 10_000, "not JSON", "one JSON object a line"),
+            ('{"text": "\\ud800"}', "the text holds the lone surrogate U+D800", "--errors replace"),
+        ],
+    )
+    def test_what_is_wrong_and_where(self, line, message, hint):
+        write("a.jsonl", '{"text": "ok"}\n\n' + line + "\n")
+        assert hint in fails(f"a.jsonl:3: {message}", "a.jsonl").hint
+
+    def test_bad_utf8_is_named_by_line_and_byte(self):
+        write("a.jsonl", codecs.BOM_UTF8 + b'{"text": "ok"}\n{"text": "\xe9"}')
+        fails("a.jsonl:2: not UTF-8 at byte 28 (0xE9)", "a.jsonl")
+
+    def test_replace_and_skip(self):
+        write("a.jsonl", b'{"text": "a\xe9"}\n{"text": "b\\udc80"}\n{"text": "c"}\n')
+        replacing = open_corpus("a.jsonl", errors="replace")
+        assert list(replacing) == ["a\ufffd", "b\ufffd", "c"]
+        assert replacing.problems == Problems(replaced_bytes=7)
+        skipping = open_corpus("a.jsonl", errors="skip")
+        assert list(skipping) == ["c"]
+        assert skipping.problems == Problems(skipped_documents=2)
+
+    def test_byte_sources_are_few_and_give_the_same_documents(self):
+        texts = [
+            "one",
+            " ",
+            "two\nlines",
+            "\n",
+            "end\r",
+            "\r",
+            "three",
+            "four\u2028",
+            "\0",
+            "é" * 2**20,
+            "five",
+        ] * 3
+        write_jsonl("a.jsonl", *({"text": text} for text in texts))
+        corpus = open_corpus("a.jsonl")
+        assert list(corpus) == texts_of(corpus.byte_sources()) == texts
+        write_jsonl("b.jsonl", *({"text": f"record {number}"} for number in range(10_000)))
+        assert len(list(open_corpus("b.jsonl").byte_sources())) == 1
+
+
+class TestParquet:
+    @pytest.fixture(autouse=True)
+    def pyarrow(self):
+        return pytest.importorskip("pyarrow")
+
+    def write(self, pyarrow, path="a.parquet", **columns):
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.table(columns), path, row_group_size=300)
+
+    def test_rows(self, pyarrow):
+        texts = [f"text {number}" for number in range(1000)]
+        self.write(pyarrow, other=list(range(1000)), text=texts)
+        corpus = open_corpus("a.parquet")
+        assert list(corpus) == texts_of(corpus.byte_sources()) == texts
+        assert [document.source for document in corpus.documents()][-1] == "a.parquet:1000"
+        assert corpus.files[0].kind == "parquet"
+
+    @pytest.mark.parametrize("kind", ["large_string", "string_view", "dictionary"])
+    def test_every_kind_of_string(self, pyarrow, kind):
+        column = pyarrow.array(["a", "é", "a"])
+        try:
+            made = (
+                column.dictionary_encode() if kind == "dictionary" else column.cast(getattr(pyarrow, kind)())
+            )
+            self.write(pyarrow, text=made)
+        except pyarrow.ArrowNotImplementedError as error:
+            pytest.skip(f"this pyarrow does not write it: {error}")
+        assert list(open_corpus("a.parquet")) == ["a", "é", "a"]
+
+    def test_another_column_and_groups(self, pyarrow):
+        self.write(pyarrow, lang=["de", "fr"], content=["eins", "un"], year=[1, 2])
+        options = {"text_field": "content"}
+        assert groups("a.parquet", group_by="field:lang", **options) == ["de", "fr"]
+        assert groups("a.parquet", group_by="field:year", **options) == ["1", "2"]
+        assert groups("a.parquet", group_by="field:content", **options) == ["eins", "un"]
+
+    def test_what_is_wrong_and_where(self, pyarrow):
+        self.write(pyarrow, content=["x"], id=[1])
+        assert "'content', 'id'" in fails("a.parquet: there is no column 'text'", "a.parquet").hint
+        fails("a.parquet: the column 'id' holds int64, not text", "a.parquet", text_field="id")
+        self.write(pyarrow, text=["x", None])
+        fails("a.parquet:2: the field 'text' is null, not a string", "a.parquet")
+
+    def test_bad_utf8(self, pyarrow):
+        column = pyarrow.array([b"ok", b"b\xe9"]).view(pyarrow.string())
+        self.write(pyarrow, text=column)
+        fails("a.parquet:2: not UTF-8 at byte 1 (0xE9)", "a.parquet")
+        assert list(open_corpus("a.parquet", errors="replace")) == ["ok", "b\ufffd"]
+        assert list(open_corpus("a.parquet", errors="skip")) == ["ok"]
+        fails("a.parquet: cannot be read as Parquet", "a.parquet", group_by="field:text", errors="replace")
+
+    def test_files_that_are_not_parquet(self, pyarrow):
+        self.write(pyarrow, text=["some text"] * 100)
+        data = Path("a.parquet").read_bytes()
+        for damaged in (b"", b"PAR1", b"plain text", data[:-10], data[:4] + bytes(60) + data[64:]):
+            write("b.parquet", damaged)
+            fails("b.parquet: cannot be read as Parquet", "b.parquet")
+        write("c.parquet.gz", gzip.compress(data))
+        fails("c.parquet.gz: Parquet is read from plain files only", "c.parquet.gz")
+
+    def test_pyarrow_is_not_installed(self, pyarrow, monkeypatch):
+        self.write(pyarrow, text=["x"])
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(BackendUnavailableError) as caught:
+            open_corpus("a.parquet")
+        assert caught.value.hint == "pip install 'tokbench[parquet]'"

@@ -1,0 +1,94 @@
+"""Bytes that are not UTF-8, byte order marks, and what --errors makes of them."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+
+import pytest
+from support.corpus_files import fails, fingerprint, texts_of, write
+
+from tokbench.corpus import Problems, open_corpus
+from tokbench.errors import CorpusError
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+class TestUtf8:
+    def test_the_first_bad_byte_is_named(self):
+        write("docs/a.txt", b"x" * 1234 + b"\xe9t\xe9")
+        error = fails("docs/a.txt: not UTF-8 at byte 1234 (0xE9)", "docs")
+        assert "--errors replace" in error.hint
+        assert "--errors skip" in error.hint
+
+    @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
+    @pytest.mark.parametrize("before", [0, 1, 2**20 - 2, 2**20 - 1, 2**20, 2**20 + 1, 3 * 2**20 - 1])
+    def test_offsets_hold_across_blocks(self, unit, before):
+        write("a.txt.gz", gzip.compress(b"x" * before + b"\xe2\x82y", 1))
+        fails(f"not UTF-8 at byte {before} (0xE2)", "a.txt.gz", documents=unit)
+
+    def test_offsets_count_the_byte_order_mark(self):
+        write("a.txt", codecs.BOM_UTF8 + b"ab\xff")
+        fails("not UTF-8 at byte 5 (0xFF)", "a.txt")
+
+    def test_a_character_cut_off_at_the_end(self):
+        write("a.txt", "abc€".encode()[:-1])
+        fails("not UTF-8 at byte 3 (0xE2)", "a.txt")
+
+    @pytest.mark.parametrize("data", [b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"])
+    def test_forms_that_are_not_utf8(self, data):
+        write("a.txt", b"ok" + data)
+        fails(f"not UTF-8 at byte 2 (0x{data[0]:02X})", "a.txt")
+
+    def test_replace(self):
+        write("a.txt", b"gr" + b"\xfc\xdfe \xe2\x82 \xef\xbf\xbd")
+        corpus = open_corpus("a.txt", errors="replace")
+        assert list(corpus) == ["gr\ufffd\ufffde \ufffd \ufffd"]
+        assert corpus.problems == Problems(replaced_bytes=4)
+        assert list(corpus)
+        assert corpus.problems == Problems(replaced_bytes=4)
+        assert texts_of(corpus.byte_sources()) == list(corpus)
+        assert corpus.fingerprint() == fingerprint(corpus)
+
+    @pytest.mark.parametrize(
+        ("unit", "kept", "skipped"),
+        [("file", ["good"], 1), ("lines", ["a", "d", "e", "good"], 2), ("paragraphs", ["d\ne", "good"], 1)],
+    )
+    def test_skip(self, unit, kept, skipped):
+        write("a.txt", b"a\nb\xff\nc\xe2\n\nd\ne")
+        write("b.txt", "good")
+        corpus = open_corpus("a.txt", "b.txt", documents=unit, errors="skip")
+        assert list(corpus) == kept
+        assert corpus.problems == Problems(skipped_documents=skipped)
+        assert texts_of(corpus.byte_sources()) == kept
+        assert corpus.fingerprint() == fingerprint(kept)
+
+    def test_skip_everything(self):
+        write("a.txt", b"\xff")
+        with pytest.raises(CorpusError, match=r"no document of a\.txt is UTF-8"):
+            list(open_corpus("a.txt", errors="skip"))
+
+    def test_byte_order_mark_is_taken_off_at_the_start_only(self):
+        write("a.txt", "\ufeffa\ufeff\n\ufeffb")
+        corpus = open_corpus("a.txt")
+        assert list(corpus) == texts_of(corpus.byte_sources()) == ["a\ufeff\n\ufeffb"]
+        assert corpus.fingerprint() == fingerprint(corpus)
+        [source] = corpus.byte_sources()
+        assert source.path is None
+
+    @pytest.mark.parametrize("errors", ["strict", "replace", "skip"])
+    @pytest.mark.parametrize("encoding", ["UTF-16", "UTF-32"])
+    def test_other_encodings_are_named(self, encoding, errors):
+        write("docs/a.txt", "text".encode(encoding))
+        error = fails(f"docs/a.txt: not UTF-8: it looks like {encoding}", "docs", errors=errors)
+        assert f"iconv -f {encoding}" in error.hint
+        with pytest.raises(CorpusError, match="it looks like"):
+            list(open_corpus("docs").byte_sources())
+
+    def test_binary_files(self):
+        write("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+        fails("a.png: not UTF-8 at byte 0 (0x89); it looks like a binary file", "a.png")
+
+    def test_nul_is_text(self):
+        write("a.txt", "a\0\nb")
+        assert list(open_corpus("a.txt", documents="lines")) == ["a\0", "b"]
