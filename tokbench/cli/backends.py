@@ -12,7 +12,7 @@ from tokbench.cli.options import (
 def backends(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
     """List the algorithms with their options, and the presets."""
     from tokbench.render.console import make_console, print_json
-    from tokbench.render.tables import render_backends
+    from tokbench.render.listings import render_backends
     from tokbench.workbench.backends import list_backends
 
     result = list_backends()

@@ -48,7 +48,7 @@ def corpus(
     """List text by group: the bundled texts with their licence, or yours."""
     from tokbench.corpus import bundled_corpus, open_corpus
     from tokbench.render.console import make_console, print_json
-    from tokbench.render.tables import render_corpus
+    from tokbench.render.listings import render_corpus
     from tokbench.workbench.corpus import describe_bundled_corpus, describe_corpus
 
     opened = None

@@ -14,7 +14,7 @@ from tokbench.cli.options import (
 def doctor(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
     """Tell what is installed and which kernel runs, and check that it does what it should."""
     from tokbench.render.console import make_console, print_json
-    from tokbench.render.tables import render_doctor
+    from tokbench.render.listings import render_doctor
     from tokbench.workbench.doctor import examine
 
     result = examine()

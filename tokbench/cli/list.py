@@ -12,7 +12,7 @@ from tokbench.cli.options import (
 def list_(*, json: JsonFlag = False, color: ColorOption = ColorChoice.auto) -> None:
     """List the tokenizers that -t finds by name."""
     from tokbench.render.console import make_console, print_json
-    from tokbench.render.tables import render_list
+    from tokbench.render.listings import render_list
     from tokbench.workbench.list import list_tokenizers
 
     result = list_tokenizers()

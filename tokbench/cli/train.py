@@ -140,7 +140,7 @@ def train(
     """Train a tokenizer and save it: on the bundled texts, or on yours."""
     from tokbench.render.console import make_console, print_json
     from tokbench.render.progress import showing_progress
-    from tokbench.render.tables import render_train
+    from tokbench.render.train import render_train
     from tokbench.workbench.train import parsed_options, train_and_save
 
     directory = _directory(name, out)

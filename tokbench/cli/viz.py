@@ -54,8 +54,7 @@ def viz(
 ) -> None:
     """Show the tokens of a text in colour: where they begin and end, what they are, what they cut."""
     from tokbench.render.console import make_console, print_json
-    from tokbench.render.tables import render_source
-    from tokbench.render.viz import render_viz, viz_document
+    from tokbench.render.viz import render_source, render_viz, viz_document
     from tokbench.workbench.viz import visualise
 
     opened = opening.open_all(tokenizer, progress=progress)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.glyphs import spelled, text_of, visible
-from tokbench.render.layout import print_rows
+from tokbench.render.terminal import print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

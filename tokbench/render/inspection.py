@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.render.amounts import amount
 from tokbench.render.glyphs import visible
-from tokbench.render.layout import print_rows
+from tokbench.render.terminal import print_rows
 from tokbench.workbench.inspect import PARTS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.glyphs import visible
-from tokbench.render.layout import grid, print_rows, print_table
+from tokbench.render.terminal import grid, print_rows, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,7 +9,7 @@ from rich.text import Text
 from tokbench.core.plurals import counted
 from tokbench.render.amounts import rate
 from tokbench.render.glyphs import visible
-from tokbench.render.layout import grid, print_table
+from tokbench.render.terminal import print_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,10 +31,7 @@ def render_shards(result: ShardsResult, *, console: Console) -> None:
         ),
         "written to": str(result.folder),
     }
-    table = grid("label", "text")
-    for label, value in rows.items():
-        table.add_row(Text(label, style="dim"), Text(value))
-    print_table(table, console=console)
+    print_rows(((label, Text(value)) for label, value in rows.items()), console=console)
 
 
 def render_verify(result: VerifyResult, *, console: Console) -> None:

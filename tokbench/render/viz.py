@@ -81,6 +81,11 @@ def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout
         _print(_wrapped(note, console=console, width=width), console=console)
 
 
+def render_source(source: str, *, console: Console) -> None:
+    """A line above what belongs to one of several texts."""
+    console.print(Text(visible(source), style=_BOLD))
+
+
 def viz_document(result: VizResult) -> dict[str, Any]:
     """The same as a JSON document, `tokbench.viz/1`."""
     return {

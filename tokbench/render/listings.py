@@ -1,0 +1,121 @@
+"""What there is: groups of a corpus, tokenizers, backends and presets, and what `doctor` found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokbench.render.amounts import amount
+from tokbench.render.glyphs import visible
+from tokbench.render.table import (
+    Cell,
+    Column,
+    Table,
+    count_cell,
+    table_of_rows,
+    text_cell,
+    text_column,
+    value_column,
+)
+from tokbench.render.terminal import grid, print_table, write_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tokbench.workbench.backends import BackendsResult
+    from tokbench.workbench.corpus import CorpusResult
+    from tokbench.workbench.doctor import DoctorResult
+    from tokbench.workbench.list import ListResult
+
+
+def render_corpus(result: CorpusResult, *, console: Console) -> None:
+    """A line a group, and the total."""
+    write_table(corpus_table(result), console=console)
+
+
+def corpus_table(result: CorpusResult) -> Table:
+    """A row for each group below its kind, and the total."""
+    heads = [text_column(title, is_long=True) for title in ("group", "", "licence")]
+    heads[2:2] = [Column(title) for title in ("documents", "bytes", "characters", "lines")]
+    rows: list[tuple[Cell, ...]] = []
+    sections = []
+    for kind, groups in groupby(result.groups, key=lambda group: group.kind):
+        if kind is not None:
+            sections.append(len(rows))
+            rows.append((text_cell(kind, style="dim"), *[Cell("")] * 6))
+        for group in groups:
+            numbers = (group.documents, group.num_bytes, group.characters, group.lines)
+            names = (text_cell(group.group), Cell(group.title or ""))
+            rows.append((*names, *map(count_cell, numbers), Cell(group.licence or "")))
+    sections.append(len(rows))
+    total = result.to_json()["total"]
+    sums = (count_cell(total[name]) for name in ("documents", "bytes", "characters", "lines"))
+    rows.append((text_cell("total", style="bold"), text_cell(result.place), *sums, Cell("")))
+    if not any(group.licence for group in result.groups):
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
+    table = table_of_rows("", heads, rows, corner="group")
+    return replace(table, sections=frozenset(sections))
+
+
+def render_list(result: ListResult, *, console: Console) -> None:
+    """A line a tokenizer."""
+    write_table(list_table(result), console=console)
+    console.print(Text('any of them: tokbench viz -t NAME "your text"', style="dim"))
+
+
+def list_table(result: ListResult) -> Table:
+    """A row for each tokenizer."""
+    entries = result.tokenizers
+    notes = (
+        text_cell(f"damaged: {entry.error}", style="red") if entry.error else text_cell(entry.note)
+        for entry in entries
+    )
+    return Table(
+        "",
+        (
+            text_column("name", (entry.name for entry in entries), style="bold", is_long=True),
+            text_column("backend", (entry.backend or "?" for entry in entries), is_long=True),
+            value_column("vocabulary", (entry.vocab_size for entry in entries), "{:,}".format),
+            value_column("size", (entry.num_bytes for entry in entries), amount),
+            Column("", tuple(notes), align="left", is_long=True),
+        ),
+        corner="name",
+    )
+
+
+def render_backends(result: BackendsResult, *, console: Console) -> None:
+    """Each backend with its options, then the presets."""
+    for backend in result.backends:
+        head = (backend.name, "bold"), f"  {backend.summary}  ", (f"[{backend.kernel}]", "dim")
+        console.print(Text.assemble(*head))
+        options = grid("label", "text")
+        for option in backend.options:
+            default = "" if option.default in (None, []) else f"(default {option.default})"
+            options.add_row(Text(f"  {option.name}"), Text(f"{option.help} {default}".strip()))
+        print_table(options, console=console)
+        console.print()
+    console.print(Text("presets (--preset NAME)", style="bold"))
+    presets = grid("label", "label", "text")
+    for preset in result.presets:
+        presets.add_row(Text(f"  {preset.name}"), Text(preset.backend, style="dim"), Text(preset.description))
+    print_table(presets, console=console)
+
+
+def render_doctor(result: DoctorResult, *, console: Console) -> None:
+    """A line a check, and what to do about those that failed."""
+    signs = {
+        True: Text("✓", style="green"),
+        False: Text("✗", style="bold red"),
+        None: Text("·", style="dim"),
+    }
+    table = grid("label", "label", "text")
+    for check in result.checks:
+        table.add_row(signs[check.passed], Text(check.subject), Text(visible(check.found)))
+        if check.hint and check.passed is not True:
+            table.add_row("", "", Text(f"→ {check.hint}", style="yellow"))
+    print_table(table, console=console)
+    console.print()
+    console.print(Text("all is well" if result.passed else "something is wrong", style="bold"))
