@@ -174,7 +174,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "lint -t tokenizer.json",
             "lint -t mine docs/ --select vocabulary --json",
             "lint -t mine --reference original --fail-on warning --sarif lint.sarif",
-            "lint --explain bidi-in-token",
+            "lint --explain unreachable-token",
         ],
     ),
     "corpus": Entry(

@@ -38,6 +38,9 @@ def render_lint(result: LintResult, *, console: Console, shown: int | None = _SH
         _render_outcome(outcome, console=console, shown=shown)
         console.print()
     for outcome in result.outcomes:
+        if outcome.figures and not outcome.findings:
+            console.print(Text.assemble((f"{outcome.rule.name}: ", "bold"), (_figures(outcome), "dim")))
+    for outcome in result.outcomes:
         if outcome.skipped is not None:
             console.print(Text(f"skipped {outcome.rule.name}: {visible(outcome.skipped)}", style="dim"))
     console.print(_summary(result))
@@ -68,8 +71,7 @@ def _render_outcome(outcome: Outcome, *, console: Console, shown: int | None) ->
     title = Text.assemble((gravest, _STYLES[gravest]), "  ", (outcome.rule.name, "bold"))
     console.print(title.append(f"  {counted(len(findings), 'finding')}", style="dim"))
     if outcome.figures:
-        figures = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in outcome.figures.items())
-        console.print(Text(f"  {visible(figures)}", style="dim"))
+        console.print(Text(f"  {_figures(outcome)}", style="dim"))
     table = grid("text", "text")
     for finding in findings[:shown]:
         table.add_row(Text(f"  {visible(finding.subject)}"), Text(visible(finding.evidence)))
@@ -78,6 +80,12 @@ def _render_outcome(outcome: Outcome, *, console: Console, shown: int | None) ->
         console.print(Text(f"  and {len(findings) - shown:,} more (--all, --json)", style="dim"))
     for remedy in dict.fromkeys(finding.remedy for finding in findings[:shown]):
         console.print(Text(f"  → {visible(remedy)}"))
+
+
+def _figures(outcome: Outcome) -> str:
+    """What a rule counted: `reachable 50,243, undecided 0`."""
+    figures = outcome.figures.items()
+    return visible(", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in figures))
 
 
 def _summary(result: LintResult) -> Text:

@@ -1,0 +1,249 @@
+"""Reachability: every verdict on small vocabularies is held against all short texts."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import huggingface
+from support.descriptions import running
+from support.lint import GPT2_SPLIT, NO_SPLIT, byte_level, findings_of, outcome_of, target_of
+
+from tokbench.core.descriptions import ByteLevelBpe
+from tokbench.lint.reachability.analysis import analyse
+from tokbench.lint.reachability.merging import blame, merge_trail, rules_from_merges
+from tokbench.lint.reachability.pattern_automaton import automaton_of
+from tokbench.lint.reachability.verdicts import Cause
+from tokbench.lint.reachability.witnesses import completions
+from tokbench.lint.target import LintTarget
+from tokbench.opening import Format, Opened, Source
+
+if TYPE_CHECKING:
+    from tokbench.lint.reachability.verdicts import Reachability
+
+ALPHABET, LONGEST = "ab 1", 5
+TEXTS = ["".join(text) for size in range(1, LONGEST + 1) for text in product(ALPHABET, repeat=size)]
+PATTERNS = {
+    "none": None,
+    "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
+    "custom": r"a(?=b)|[ab]{1,3}|\s1?|1|[^ab\s1]",
+}
+
+
+def described(pairs: list[tuple[bytes, bytes]], pattern: str, **options: Any) -> ByteLevelBpe:
+    """A byte-level BPE with merges; those whose parts are no tokens yet make tokens of their own."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    for left, right in pairs:
+        tokens += [token for token in dict.fromkeys((left, right, left + right)) if token not in tokens]
+    merges = None
+    if not options.get("whole_tokens_first"):
+        merges = [
+            tuple(map(tokens.index, (left, right, left + right))) for left, right in dict.fromkeys(pairs)
+        ]
+    return ByteLevelBpe(tokens, merges, PATTERNS[pattern], pattern, **options)
+
+
+def target_of_bpe(bpe: ByteLevelBpe) -> LintTarget:
+    source = Source(Format.SAVED, Path("made"), ())
+    return LintTarget(Opened(running(bpe), source, model="BPE", engine="native", reason="made"))
+
+
+def seen(target: LintTarget) -> set[int]:
+    """Every id that a short text gives."""
+    return set(target.tokenizer.encode_batch(TEXTS).ids.tolist())
+
+
+def check(target: LintTarget) -> Reachability:
+    """The verdicts, none of which a short text contradicts."""
+    found = analyse(target)
+    short = seen(target) & target.ordinary.keys()
+    assert short <= found.witnesses.keys()
+    assert not short & found.unreachable.keys()
+    for id, text in found.witnesses.items():
+        assert id in target.tokenizer.encode(text)
+    verdicts = [found.witnesses.keys(), found.unreachable.keys(), found.by_design.keys(), {*found.undecided}]
+    for one, other in pairwise(verdicts):
+        assert not set(one) & set(other)
+    assert set().union(*verdicts) == target.ordinary.keys()
+    return found
+
+
+PARTS = st.sampled_from(sorted({text.encode() for text in TEXTS if len(text) <= 2}))
+MERGES = st.lists(st.tuples(PARTS, PARTS), min_size=1, max_size=8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(MERGES, st.sampled_from(sorted(PATTERNS)))
+def test_verdicts_agree_with_all_short_texts(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
+    found = check(target_of_bpe(described(pairs, pattern)))
+    assert found.undecided == ()
+
+
+@settings(max_examples=25, deadline=None)
+@given(MERGES, st.sampled_from(sorted(PATTERNS)))
+def test_so_they_do_for_ranks(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
+    assert check(target_of_bpe(described(pairs, pattern, whole_tokens_first=True))).undecided == ()
+
+
+SCORES = st.dictionaries(
+    st.sampled_from([text for text in TEXTS if len(text) <= 3 and " " not in text]),
+    st.integers(-60, -1).map(lambda tenths: tenths / 10),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SCORES)
+def test_so_they_do_for_unigram(scores: dict[str, float]) -> None:
+    pieces = {"<unk>": 0.0, "a": -4.0, "b": -3.0, "1": -5.0, " ": -3.0} | scores
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [list(item) for item in pieces.items()]}
+    target = opened_document(huggingface.document(model))
+    found = analyse(target)
+    short = seen(target) & target.ordinary.keys()
+    assert short <= {*found.witnesses, *found.undecided}
+    assert not short & found.unreachable.keys()
+
+
+WORDS = st.sets(st.sampled_from([text for text in TEXTS if len(text) <= 3 and " " not in text]), max_size=6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(WORDS, WORDS)
+def test_so_they_do_for_wordpiece(first: set[str], inside: set[str]) -> None:
+    pieces = ["[UNK]", "a", *sorted(first - {"a"}), *(f"##{piece}" for piece in sorted(inside))]
+    model = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+        "vocab": {piece: id for id, piece in enumerate(pieces)},
+    }
+    target = opened_document(huggingface.document(model, pre_tokenizer={"type": "BertPreTokenizer"}))
+    found = analyse(target)
+    short = seen(target) & target.ordinary.keys()
+    assert short <= {*found.witnesses, *found.undecided}
+    assert not short & found.unreachable.keys()
+
+
+def opened_document(document: dict[str, Any]) -> LintTarget:
+    from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+
+    tokenizer = HuggingFaceTokenizer(huggingface.dump(document), name="made", backend="made")
+    source = Source(Format.SENTENCEPIECE, Path("made"), ())
+    return LintTarget(Opened(tokenizer, source, model="", engine="library", reason="made"))
+
+
+def cause_of(target: LintTarget, token: bytes) -> tuple[Cause, str]:
+    id = next(id for id, piece in target.ordinary.items() if piece == token)
+    found = analyse(target).unreachable[id]
+    return found.cause, found.evidence
+
+
+def test_merge_order_names_the_merge_that_takes_a_part(tmp_path: Path) -> None:
+    target = target_of(byte_level(("b", "c"), ("a", "b"), ("ab", "c"), pre_tokenizer=NO_SPLIT), tmp_path)
+    cause, evidence = cause_of(target, b"abc")
+    assert cause is Cause.MERGE_ORDER
+    assert evidence == (
+        '"abc" becomes "a" + "bc": merge 0 ("b" + "c") comes before merge 2 ("ab" + "c") and takes a part of it'
+    )
+    [finding] = findings_of("unreachable-token", target)
+    assert finding.details["cause"] == "merge-order"
+
+
+def test_taking_away_the_named_merge_makes_the_token_reachable(tmp_path: Path) -> None:
+    target = target_of(byte_level(("a", "b"), ("ab", "c"), pre_tokenizer=NO_SPLIT), tmp_path)
+    assert outcome_of("unreachable-token", target).findings == ()
+
+
+def test_a_token_without_a_merge_is_named(tmp_path: Path) -> None:
+    target = target_of(byte_level(("a", "b"), tokens=["abc"]), tmp_path)
+    assert cause_of(target, b"abc") == (Cause.NO_MERGE, 'no merge makes "abc": its bytes become "ab" + "c"')
+
+
+def test_the_pattern_is_named_where_it_cuts_a_token_everywhere(tmp_path: Path) -> None:
+    target = target_of(byte_level(("a", "1"), pre_tokenizer=GPT2_SPLIT), tmp_path)
+    cause, evidence = cause_of(target, b"a1")
+    assert cause is Cause.PATTERN
+    assert '"a" + "1"' in evidence
+
+
+def test_the_normaliser_is_named_where_it_changes_a_token(tmp_path: Path) -> None:
+    decomposed = byte_level(("e", b"\xcc"), (b"e\xcc", b"\x81"), normalizer={"type": "NFC"})
+    assert cause_of(target_of(decomposed, tmp_path / "nfc"), "e\u0301".encode())[0] is Cause.NORMALIZER
+    upper = byte_level(("A", "B"), normalizer={"type": "Lowercase"})
+    cause, evidence = cause_of(target_of(upper, tmp_path / "lower"), b"AB")
+    assert (cause, '"A", "B"' in evidence) == (Cause.NORMALIZER, True)
+
+
+def test_an_added_token_hides_what_it_is_found_in(tmp_path: Path) -> None:
+    spaces = huggingface.added("  ", 260, special=False)
+    document = byte_level((" ", " "), ("  ", " "), ("a", "b"), ("c", "d"), added_tokens=[spaces])
+    cause, evidence = cause_of(target_of(document, tmp_path), b"   ")
+    assert (cause, evidence) == (Cause.ADDED_TOKEN, 'the added token "  " is found in it first')
+
+
+def test_incomplete_tokens_have_witnesses_that_are_texts(tmp_path: Path) -> None:
+    document = byte_level((b"\xe4", b"\xb8"), (b"\xbd", b"\xe5"), (b"\xff", b"a"))
+    target = target_of(document, tmp_path)
+    found = analyse(target)
+    ids = {piece: id for id, piece in target.ordinary.items()}
+    for piece in (b"\xe4\xb8", b"\xbd\xe5"):
+        assert piece in found.witnesses[ids[piece]].encode()
+        assert ids[piece] in target.tokenizer.encode(found.witnesses[ids[piece]])
+    assert cause_of(target, b"\xffa")[0] is Cause.NOT_TEXT
+    assert ids[b"\xff"] in found.by_design
+
+
+def test_encoding_each_token_alone_mislabels_what_needs_surroundings(tmp_path: Path) -> None:
+    target = target_of(byte_level((b"\xe4", b"\xb8")), tmp_path)
+    found = analyse(target)
+    assert found.mislabelled > 0
+    assert (
+        outcome_of("unreachable-token", target).figures["mislabelled_by_encoding_alone"] == found.mislabelled
+    )
+
+
+@pytest.mark.parametrize(
+    ("piece", "expected"),
+    [
+        (b"\x80\xe4", True),
+        (b"\xbf", True),
+        (b"\xbf\xbf\xbf", True),
+        (b"\xbf\xbf\xbf\xbf", False),
+        (b"\xc0\x80", False),
+    ],
+)
+def test_completions_have_the_bytes(piece: bytes, *, expected: bool) -> None:
+    texts = list(completions(piece, most=20))
+    assert bool(texts) == expected
+    assert all(piece in text.encode() for text in texts)
+
+
+def test_the_automaton_takes_every_pretoken() -> None:
+    import regex
+
+    for pattern in filter(None, PATTERNS.values()):
+        automaton = automaton_of(pattern)
+        assert automaton is not None
+        for text in TEXTS:
+            assert all(automaton.holds(match.group()) for match in regex.finditer(pattern, text))
+    assert automaton_of(r"(a)\1") is None
+
+
+def test_blame_follows_the_parts() -> None:
+    merges = {
+        ("b", "c"): (0.0, "bc"),
+        ("a", "b"): (1.0, "ab"),
+        ("ab", "c"): (2.0, "abc"),
+        ("abc", "d"): (3.0, "abcd"),
+    }
+    rules = rules_from_merges(merges, list)
+    assert merge_trail(rules, "abcd")[0] == ["a", "bc", "d"]
+    found = blame(rules, "abcd")
+    assert found is not None
+    assert (found.token, found.blocker and found.blocker.rank) == ("abc", 0.0)

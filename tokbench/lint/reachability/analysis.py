@@ -1,0 +1,237 @@
+"""Reachability of every token: cheap checks first, surroundings and proofs for those that are left."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import product
+from typing import TYPE_CHECKING
+
+from tokbench.lint.reachability.models import model_of
+from tokbench.lint.reachability.pattern_automaton import automaton_of
+from tokbench.lint.reachability.steps import DocumentSteps
+from tokbench.lint.reachability.verdicts import Cause, Reachability, Unreachable
+from tokbench.lint.reachability.witnesses import WitnessSearch, completions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.lint.reachability.models import Model
+    from tokbench.lint.target import LintTarget
+
+_INSIDE = "##"
+"""What begins a piece that stands inside a word: only where a vocabulary spells its pieces."""
+_FEW, _MANY = 12, 4096
+"""Completions tried of each end of an incomplete token, at first and at last."""
+_BEFORE = (*"aqA1.(~-", "", " ", "\n", "\t", "é", "中", "я", "\u00a0", "  ", "x ", "€", "🧿")
+_BEHIND = (*"aqA1.)~-", "", " ", "\n", "\t", "é", "中", "я", "\u00a0", "  ", " x", "€", "🧿")
+_RARE = "".join(
+    chr(point)
+    for first in (0x0, 0x80, 0x400, 0x700, 0x1000, 0x2C00, 0xA000, 0xFB00, 0x10000, 0x1F300, 0x2FA00, 0xE0000)
+    for point in range(first, first + 0x140)
+    if not 0xD800 <= point < 0xE000
+)
+
+
+def analyse(target: LintTarget) -> Reachability:
+    """What is known of each token that is not an added one; see `tokbench.lint.reachability`."""
+    return _Analysis(target).run()
+
+
+class _Analysis:
+    def __init__(self, target: LintTarget) -> None:
+        self.target = target
+        self.model: Model = model_of(target)
+        self.search = WitnessSearch(target.tokenizer, threads=target.threads)
+        self.steps = None if target.document is None else DocumentSteps(target.document)
+        self.unreachable: dict[int, Unreachable] = {}
+        self.ids = [id for id in target.ordinary if id in self.model.spellings]
+
+    def run(self) -> Reachability:
+        """Each step has only those tokens to look at that the steps before left open."""
+        changed = self._try_alone()
+        self._disprove()
+        self._disprove_steps()
+        self.search.try_texts(_RARE)
+        self._try_incomplete(_FEW)
+        self._try_surroundings()
+        self._try_patterns()
+        self._try_incomplete(_MANY)
+        witnesses = {id: self.search.witnesses[id] for id in self.ids if self.search.has(id)}
+        designed = {id: reason for id in self.ids if (reason := self._designed(id)) is not None}
+        settled = witnesses.keys() | designed.keys()
+        return Reachability(
+            witnesses=witnesses,
+            unreachable={id: self.unreachable[id] for id in sorted(self.unreachable.keys() - settled)},
+            by_design=designed,
+            undecided=tuple(id for id in self._open() if id not in designed),
+            changed_alone=changed,
+        )
+
+    def _open(self) -> list[int]:
+        """The tokens of which nothing is known yet."""
+        return [id for id in self.search.missing(self.ids) if id not in self.unreachable]
+
+    def _designed(self, id: int) -> str | None:
+        return None if self.search.has(id) else self.model.designed(id)
+
+    # --- texts --------------------------------------------------------------------------------
+
+    def _try_alone(self) -> frozenset[int]:
+        """Each token's own text; the tokens of which other ids come."""
+        texts = {id: text for id in self.ids if (text := self._text(id)) is not None}
+        encoded = self.target.tokenizer.encode_batch(list(texts.values()), threads=self.target.threads)
+        changed = {
+            id for number, id in enumerate(texts) if len(encoded[number]) != 1 or encoded[number][0] != id
+        }
+        self.search.try_texts(texts.values())
+        return frozenset(changed | (set(self.ids) - texts.keys()))
+
+    def _text(self, id: int) -> str | None:
+        """A token's text; None for one that is no whole characters."""
+        try:
+            return self.target.ordinary[id].decode()
+        except UnicodeDecodeError:
+            return None
+
+    def _try_surroundings(self) -> None:
+        """Each token among others."""
+        for before, behind in product(_BEFORE, _BEHIND):
+            ids = self._open()
+            if not ids:
+                return
+            self.search.try_texts(before + form + behind for id in ids for form in self._forms(id))
+        for id in self._open():
+            self.search.try_texts(self.model.proposals(id))
+
+    def _forms(self, id: int) -> Iterator[str]:
+        """A token's text: also without the space with which a tokenizer may begin every text, or with what it lacks."""
+        text = self._text(id)
+        if text is None:
+            yield from completions(self.target.ordinary[id], most=2)
+            return
+        yield text
+        if text.startswith(" "):
+            yield text[1:]
+
+    def _try_incomplete(self, most: int) -> None:
+        """Tokens that begin or end inside a character, with characters that have the rest."""
+        for id in self._open():
+            if self._text(id) is None:
+                for texts in _in_parts(completions(self.target.ordinary[id], most=most)):
+                    self.search.try_texts(texts)
+                    if self.search.has(id):
+                        break
+
+    def _try_patterns(self) -> None:
+        """Tokens that the split pattern cuts alone, with what can stand around them in one match."""
+        bpe = self.target.bpe
+        automaton = None if bpe is None or bpe.pattern is None else automaton_of(bpe.pattern)
+        if bpe is None or automaton is None:
+            return
+        for id in self._open():
+            text = self._text(id)
+            if text is None:
+                continue
+            if not automaton.holds(text):
+                shown = " + ".join(f'"{part}"' for part in self._pretokens(text))
+                self.unreachable[id] = Unreachable(
+                    id, Cause.PATTERN, f"the split pattern never has it in one pre-token: alone it is {shown}"
+                )
+                continue
+            around = automaton.surroundings(text)
+            self.search.try_texts(
+                before + text + behind + after
+                for before, behind in around
+                for after in ("", "a", " ", "\n", ".")
+            )
+
+    def _pretokens(self, text: str) -> list[str]:
+        from tokbench.core.interfaces import SupportsPreTokens
+
+        tokenizer = self.target.tokenizer
+        return tokenizer.pretokens(text) if isinstance(tokenizer, SupportsPreTokens) else [text]
+
+    # --- proofs -------------------------------------------------------------------------------
+
+    def _disprove(self) -> None:
+        for id in self._open():
+            found = self.model.disproof(id) or self._not_text(id) or self._hidden(id)
+            if found is not None:
+                self.unreachable[id] = found
+
+    def _not_text(self, id: int) -> Unreachable | None:
+        piece = self.target.ordinary[id]
+        if self._text(id) is not None or next(completions(piece, most=1), None) is not None:
+            return None
+        return Unreachable(id, Cause.NOT_TEXT, "its bytes are a part of no UTF-8 text")
+
+    def _hidden(self, id: int) -> Unreachable | None:
+        """An added token that is found wherever the token's text stands."""
+        text = self._text(id)
+        for added in self.target.opened.added_tokens if text else ():
+            if added in (text or "") and self._is_found_everywhere(added):
+                return Unreachable(
+                    id,
+                    Cause.ADDED_TOKEN,
+                    f'the added token "{added}" is found in it first',
+                    {"added_token": added},
+                )
+        return None
+
+    def _is_found_everywhere(self, added: str) -> bool:
+        """Whether an added token has no flag by which it is left alone in some texts."""
+        document = self.target.document
+        entries = [] if document is None else document.get("added_tokens") or []
+        return any(each.get("content") == added and not each.get("single_word") for each in entries)
+
+    def _disprove_steps(self) -> None:
+        """What the normaliser or pre-tokenizer never lets through."""
+        bpe = self.target.bpe
+        for id in self._open():
+            text = self._text(id)
+            if text is None:
+                continue
+            if bpe is not None and bpe.normalization == "nfc":
+                if unicodedata.normalize("NFC", text) != text:
+                    self.unreachable[id] = _changed(id, text)
+            elif self.steps is not None:
+                self._disprove_by_steps(id, text, self.steps)
+
+    def _disprove_by_steps(self, id: int, text: str, steps: DocumentSteps) -> None:
+        spelling = self.model.spellings.get(id)
+        piece = text if steps.is_byte_level or not isinstance(spelling, str) else spelling
+        if lost := steps.lost_characters(piece.removeprefix(_INSIDE)):
+            shown = ", ".join(f'"{character}"' for character in lost)
+            self.unreachable[id] = Unreachable(
+                id, Cause.NORMALIZER, f"the normaliser leaves no {shown} in any text", {"characters": lost}
+            )
+        elif piece.startswith(_INSIDE):
+            if steps.cut_behind(piece.removeprefix(_INSIDE)):
+                self.unreachable[id] = Unreachable(
+                    id,
+                    Cause.PATTERN,
+                    f'the pre-tokenizer leaves "{piece}" behind no other character of a word',
+                )
+        elif parts := steps.cut_inside(piece):
+            shown = " + ".join(f'"{part}"' for part in parts)
+            self.unreachable[id] = Unreachable(
+                id, Cause.PATTERN, f"the pre-tokenizer cuts it, wherever it stands, into {shown}"
+            )
+
+
+def _changed(id: int, text: str) -> Unreachable:
+    return Unreachable(
+        id, Cause.NORMALIZER, f"normalised to NFC it is {unicodedata.normalize('NFC', text)!a}"
+    )
+
+
+def _in_parts(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Texts, a few first and then ever more at a time: most tokens are found with the first."""
+    size, part = 64, []
+    for text in texts:
+        part.append(text)
+        if len(part) == size:
+            yield part
+            size, part = size * 4, []
+    if part:
+        yield part

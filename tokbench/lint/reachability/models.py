@@ -1,0 +1,350 @@
+"""The model inside a tokenizer, as reachability needs it: how tokens are spelled, and what proves one unreachable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tokbench.core.descriptions import SentencePieceModel
+from tokbench.formats.sentencepiece.model import ModelType, PieceType, parse_model
+from tokbench.lint.reachability.merging import blame, rules_from_merges, rules_from_ranks
+from tokbench.lint.reachability.steps import DocumentSteps
+from tokbench.lint.reachability.verdicts import Cause, Unreachable
+from tokbench.lint.target import spelled_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tokbench.core.descriptions import ByteLevelBpe
+    from tokbench.lint.reachability.merging import Blame, MergeRules
+    from tokbench.lint.target import LintTarget
+
+_SURELY_LESS = 1e-3
+"""By so much a score must be beaten: sums of 32 bits over a long text differ by a part of it."""
+
+
+class Model(Protocol):
+    """What proves tokens unreachable by the algorithm alone, whatever text there is."""
+
+    @property
+    def spellings(self) -> Mapping[int, str | bytes]:
+        """The tokens as the algorithm sees them: bytes, or pieces."""
+
+    def disproof(self, id: int) -> Unreachable | None:
+        """Why the algorithm never gives a token; None where it may."""
+
+    def designed(self, id: int) -> str | None:
+        """Why a token that does not occur is no fault: what it is there for; else None."""
+
+    def proposals(self, id: int) -> Iterator[str]:
+        """Texts in which the token may occur, beyond its own text in general surroundings."""
+
+
+@dataclass(frozen=True, slots=True)
+class BpeModel:
+    """BPE of any kind.
+
+    Attributes:
+        spellings: id → bytes, or the piece.
+        byte_rules: its merges where tokens are bytes, else None.
+        text_rules: its merges where tokens are pieces, else None.
+        whole_tokens_first: whether a pre-token that is a token is taken as it is.
+        byte_fallback: ids of tokens that stand for single bytes of what has no piece.
+        is_byte_level: whether the characters of pieces stand for bytes.
+    """
+
+    spellings: Mapping[int, str | bytes]
+    byte_rules: MergeRules[bytes] | None
+    text_rules: MergeRules[str] | None
+    whole_tokens_first: bool = False
+    byte_fallback: frozenset[int] = frozenset()
+    is_byte_level: bool = False
+
+    def disproof(self, id: int) -> Unreachable | None:
+        """Why merging never gives a token; None where it may."""
+        token = self.spellings.get(id)
+        if token is None or self.whole_tokens_first or id in self.byte_fallback:
+            return None
+        if isinstance(token, bytes):
+            return None if self.byte_rules is None else _blamed(id, blame(self.byte_rules, token))
+        return None if self.text_rules is None else _blamed(id, blame(self.text_rules, token))
+
+    def designed(self, id: int) -> str | None:
+        """Byte tokens are there for texts that may come."""
+        if id in self.byte_fallback:
+            return "a byte of characters that all have a piece"
+        return "one of the bytes from which all others are merged" if self._is_base_byte(id) else None
+
+    def _is_base_byte(self, id: int) -> bool:
+        token = self.spellings.get(id)
+        if isinstance(token, bytes):
+            return len(token) == 1
+        rules = self.text_rules if self.is_byte_level else None
+        return rules is not None and token is not None and len(rules.symbols(token) or ()) == 1
+
+    def proposals(self, id: int) -> Iterator[str]:
+        """None: the surroundings are a matter of the pattern."""
+        del id
+        yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnigramModel:
+    """Unigram: the pieces with the highest sum of scores.
+
+    Attributes:
+        spellings: id → piece.
+        scores: piece → score, of those that segmentation may use.
+        byte_fallback: as for `BpeModel`.
+    """
+
+    spellings: Mapping[int, str | bytes]
+    scores: Mapping[str, float]
+    byte_fallback: frozenset[int] = frozenset()
+
+    def disproof(self, id: int) -> Unreachable | None:
+        """Other pieces that together are better than it, wherever it stands; None where there are none."""
+        piece = self.spellings.get(id)
+        if not isinstance(piece, str) or id in self.byte_fallback or piece not in self.scores:
+            return None
+        parts, score = self._best_parts(piece)
+        if parts and score > self.scores[piece] + _SURELY_LESS:
+            shown = " + ".join(f'"{part}"' for part in parts)
+            return Unreachable(
+                id,
+                Cause.BETTER_PARTS,
+                f"{shown} have the higher score {score:.4f} against {self.scores[piece]:.4f}",
+                {"parts": parts, "parts_score": score, "score": self.scores[piece]},
+            )
+        return None
+
+    def _best_parts(self, piece: str) -> tuple[list[str], float]:
+        best: list[tuple[float, int]] = [(0.0, 0)]
+        for stop in range(1, len(piece) + 1):
+            ways = [
+                (best[start][0] + self.scores[piece[start:stop]], start)
+                for start in range(stop)
+                if piece[start:stop] in self.scores and stop - start < len(piece)
+            ]
+            best.append(max(ways, default=(float("-inf"), -1)))
+        if best[-1][1] < 0 or best[-1][0] == float("-inf"):
+            return [], float("-inf")
+        parts, stop = [], len(piece)
+        while stop:
+            start = best[stop][1]
+            parts.append(piece[start:stop])
+            stop = start
+        return parts[::-1], best[-1][0]
+
+    def designed(self, id: int) -> str | None:
+        """Byte tokens are there for texts that may come."""
+        return "a byte of characters that all have a piece" if id in self.byte_fallback else None
+
+    def proposals(self, id: int) -> Iterator[str]:
+        """None: general surroundings do."""
+        del id
+        yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class WordPieceModel:
+    """WordPiece: the longest match, from the left.
+
+    Attributes:
+        spellings: id → piece.
+        pieces: all of them.
+        prefix: what begins those inside words.
+        longest: the most characters of a word.
+    """
+
+    spellings: Mapping[int, str | bytes]
+    pieces: frozenset[str]
+    prefix: str
+    longest: int
+
+    def disproof(self, id: int) -> Unreachable | None:
+        """A piece longer than a word may be; else what stands before a piece decides."""
+        piece = str(self.spellings[id])
+        if len(piece.removeprefix(self.prefix)) > self.longest:
+            return Unreachable(
+                id, Cause.LONGER_MATCH, f"it is longer than the {self.longest} characters a word may have"
+            )
+        return None
+
+    def designed(self, id: int) -> str | None:
+        """Nothing but what the check by text finds."""
+        piece = str(self.spellings[id])
+        return "a place that is kept free" if piece.startswith("[unused") and piece.endswith("]") else None
+
+    def proposals(self, id: int) -> Iterator[str]:
+        """Words in which a piece inside words stands last, behind a piece that does not reach into it."""
+        piece = str(self.spellings[id])
+        if not piece.startswith(self.prefix):
+            return
+        rest = piece.removeprefix(self.prefix)
+        for first in self._first_pieces:
+            if not any(first + rest[:size] in self.pieces for size in range(1, len(rest) + 1)):
+                yield first + rest
+
+    @property
+    def _first_pieces(self) -> Sequence[str]:
+        return [piece for piece in sorted(self.pieces, key=len) if piece.isalnum()][:2000]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherModel:
+    """A model of which only what it does is known."""
+
+    spellings: Mapping[int, str | bytes]
+
+    def disproof(self, id: int) -> Unreachable | None:
+        """Nothing is proved."""
+        del id
+        return None
+
+    def designed(self, id: int) -> str | None:
+        """Nothing is known."""
+        del id
+        return None
+
+    def proposals(self, id: int) -> Iterator[str]:
+        """No texts."""
+        del id
+        yield from ()
+
+
+def model_of(target: LintTarget) -> Model:
+    """The model inside a target, as far as its files tell it."""
+    if target.bpe is not None:
+        return _byte_level(target.bpe)
+    if isinstance(target.description, SentencePieceModel):
+        return _sentencepiece(target.description.proto)
+    if target.document is not None:
+        return _of_document(target.document)
+    return OtherModel(target.ordinary)
+
+
+def _byte_level(bpe: ByteLevelBpe) -> BpeModel:
+    tokens = {id: token for id, token in enumerate(bpe.tokens) if token is not None}
+    present = set(tokens.values())
+
+    def symbols(token: bytes) -> list[bytes] | None:
+        found = [token[place : place + 1] for place in range(len(token))]
+        return found if present.issuperset(found) else None
+
+    if bpe.merges is None:
+        rules = rules_from_ranks({token: id for id, token in tokens.items()}, symbols)
+    else:
+        merges: dict[tuple[bytes, bytes], tuple[float, bytes]] = {}
+        for rank, (left, right, made) in enumerate(bpe.merges):
+            merges.setdefault((tokens[left], tokens[right]), (rank, tokens[made]))
+        rules = rules_from_merges(merges, symbols)
+    return BpeModel(tokens, rules, None, whole_tokens_first=bpe.whole_tokens_first)
+
+
+def _of_document(document: Mapping[str, Any]) -> Model:
+    model = document["model"]
+    kind, vocab = model.get("type"), model["vocab"]
+    if isinstance(vocab, list):
+        return _unigram({id: (piece, score) for id, (piece, score) in enumerate(vocab)})
+    spellings = {id: piece for piece, id in vocab.items()}
+    if kind == "BPE" or "merges" in model:
+        return _bpe_of_document(model, spellings, is_byte_level=DocumentSteps(document).is_byte_level)
+    if kind == "WordPiece" or "max_input_chars_per_word" in model:
+        return WordPieceModel(
+            spellings,
+            frozenset(vocab),
+            prefix=model.get("continuing_subword_prefix") or "##",
+            longest=model.get("max_input_chars_per_word") or 100,
+        )
+    return OtherModel(spellings)
+
+
+def _bpe_of_document(model: Mapping[str, Any], spellings: Mapping[int, str], *, is_byte_level: bool) -> Model:
+    from tokbench.opening.native_bpe import merge_pairs
+
+    if model.get("continuing_subword_prefix") or model.get("dropout"):
+        return OtherModel(spellings)
+    suffix, vocab = model.get("end_of_word_suffix") or "", model["vocab"]
+
+    def symbols(token: str) -> list[str] | None:
+        ends = bool(suffix) and token.endswith(suffix)
+        found = list(token.removesuffix(suffix) if ends else token)
+        if ends and found:
+            found[-1] += suffix
+        return found if found and all(symbol in vocab for symbol in found) else None
+
+    merges: dict[tuple[str, str], tuple[float, str]] = {}
+    for rank, (left, right) in enumerate(merge_pairs(model, path="")):
+        merges[left, right] = (rank, left + right)  # the library keeps the last of two that are the same
+    fallback = {id for id, piece in spellings.items() if model.get("byte_fallback") and _is_byte(piece)}
+    return BpeModel(
+        spellings,
+        None,
+        rules_from_merges(merges, symbols),
+        whole_tokens_first=bool(model.get("ignore_merges")),
+        byte_fallback=frozenset(fallback),
+        is_byte_level=is_byte_level,
+    )
+
+
+def _sentencepiece(proto: bytes) -> Model:
+    file = parse_model(proto)
+    normal = (PieceType.NORMAL, PieceType.USER_DEFINED)
+    fallback = frozenset(id for id, piece in enumerate(file.pieces) if piece.type is PieceType.BYTE)
+    pieces = {id: (piece.text, piece.score) for id, piece in enumerate(file.pieces) if piece.type in normal}
+    if file.model_type is ModelType.UNIGRAM:
+        return _unigram(pieces, fallback=fallback)
+    spellings = {id: text for id, (text, _) in pieces.items()}
+    spellings |= {id: file.pieces[id].text for id in fallback}
+    if file.model_type is not ModelType.BPE or any(piece.type is PieceType.UNUSED for piece in file.pieces):
+        return OtherModel(spellings)
+    ranks = {text: -score for text, score in pieces.values()}
+    user_defined = {piece.text for piece in file.pieces if piece.type is PieceType.USER_DEFINED}
+
+    def symbols(token: str) -> list[str] | None:
+        return [token] if token in user_defined else list(token)
+
+    return BpeModel(spellings, None, rules_from_ranks(ranks, symbols), byte_fallback=fallback)
+
+
+def _unigram(
+    pieces: Mapping[int, tuple[str, float]], *, fallback: frozenset[int] = frozenset()
+) -> UnigramModel:
+    return UnigramModel(
+        {**{id: piece for id, (piece, _) in pieces.items()}, **dict.fromkeys(fallback, "")},
+        {piece: float(score) for piece, score in pieces.values()},
+        byte_fallback=fallback,
+    )
+
+
+def _is_byte(piece: str) -> bool:
+    return len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")
+
+
+def _blamed(id: int, found: Blame[Any] | None) -> Unreachable | None:
+    """What a failed merging says, in words."""
+    if found is None:
+        return None
+    token, parts = _quoted(found.token), " + ".join(map(_quoted, found.parts))
+    details: dict[str, Any] = {"made": [_quoted(part) for part in found.parts]}
+    if not found.parts:
+        return Unreachable(id, Cause.NO_MERGE, f"{token} has a symbol without a token", details)
+    if found.wanted is None or found.blocker is None:
+        return Unreachable(id, Cause.NO_MERGE, f"no merge makes {token}: its bytes become {parts}", details)
+    rank, left, right = found.wanted
+    blocker = found.blocker
+    details |= {"blocking_rank": blocker.rank, "wanted_rank": rank}
+    evidence = (
+        f"{token} becomes {parts}: merge {_rank(blocker.rank)} ({_quoted(blocker.left)} + {_quoted(blocker.right)}) "
+        f"comes before merge {_rank(rank)} ({_quoted(left)} + {_quoted(right)}) and takes a part of it"
+    )
+    return Unreachable(id, Cause.MERGE_ORDER, evidence, details)
+
+
+def _rank(rank: float) -> str:
+    return f"{rank:,.0f}" if rank == int(rank) else f"{rank}"
+
+
+def _quoted(token: str | bytes) -> str:
+    return spelled_bytes(token.encode() if isinstance(token, str) else token)

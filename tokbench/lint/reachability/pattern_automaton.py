@@ -1,0 +1,223 @@
+"""What can stand inside one match of a split pattern, and what must stand around it there.
+
+The automaton takes every text that the pattern matches, and more: it knows no look-around, no order of
+alternatives and no possessive quantifiers. So a text that stands inside none of its texts is never inside one
+pre-token, whatever surrounds it; and surroundings that it proposes have to be tried.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tokbench.lint.reachability.pattern_syntax import (
+    CharacterClass,
+    Choice,
+    Repetition,
+    Sequence,
+    UnknownSyntaxError,
+    parse_pattern,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.lint.reachability.pattern_syntax import Node
+
+_POOL = "aqzxsAQZé𝓐Яяאبहक中한ʰ019٣½'.,!_/-(#€©\u0301\u200d😀\x01\ue000\U000e0001 \t\n\r\u00a0\u3000"
+"""Characters that stand for those of a class: of several scripts and kinds, frequent ones and rare ones."""
+
+
+class PatternAutomaton:
+    """A pattern as states, with a class of characters on each way from one to the next.
+
+    Args:
+        pattern: a regular expression as the `regex` package reads it.
+
+    Raises:
+        UnknownSyntaxError: it has something that is not understood here.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self._moves: list[list[tuple[CharacterClass, int]]] = [[]]
+        self._silent: list[set[int]] = [set()]
+        self._end = self._add(parse_pattern(pattern), 0)
+        self._closures = [self._closure(state) for state in range(len(self._moves))]
+
+    def holds(self, text: str) -> bool:
+        """Whether a text stands inside some text of the automaton."""
+        return bool(self._after(text, frozenset(range(len(self._moves)))))
+
+    def surroundings(self, text: str, *, most: int = 8) -> Iterator[tuple[str, str]]:
+        """What can stand before and behind a text in one match, the shortest first.
+
+        Args:
+            text: that `holds`.
+            most: choices of characters for each way.
+        """
+        befores, behinds = self._ways_in(), self._ways_out()
+        found: set[tuple[tuple[CharacterClass, ...], tuple[CharacterClass, ...]]] = set()
+        for state, before in befores.items():
+            for end in self._after(text, self._closures[state]):
+                if end in behinds:
+                    found.add((before, behinds[end]))
+        for before, behind in sorted(found, key=lambda way: (len(way[0]) + len(way[1]), repr(way))):
+            for number in range(most if before or behind else 1):
+                yield _spelled(before, number), _spelled(behind, number * 5 + 1)
+                yield _spelled(before, number), _spelled(behind, number)
+
+    # --- building -----------------------------------------------------------------------------
+
+    def _new(self) -> int:
+        self._moves.append([])
+        self._silent.append(set())
+        return len(self._moves) - 1
+
+    def _add(self, node: Node, start: int) -> int:
+        """Add the ways of a node behind a state; the state where they end."""
+        match node:
+            case CharacterClass():
+                end = self._new()
+                self._moves[start].append((node, end))
+                return end
+            case Sequence(parts):
+                for part in parts:
+                    start = self._add(part, start)
+                return start
+            case Choice(options):
+                ends = [self._add(option, self._from(start)) for option in options]
+                return self._joined(ends)
+            case Repetition(part, least, most):
+                return self._add_repeated(part, least, most, start)
+
+    def _add_repeated(self, part: Node, least: int, most: int | None, start: int) -> int:
+        for _ in range(least):
+            start = self._add(part, start)
+        if most is None:
+            loop = self._from(start)
+            self._silent[self._add(part, loop)].add(loop)
+            return self._joined([loop])
+        ends = [start]
+        for _ in range(most - least):
+            start = self._add(part, start)
+            ends.append(start)
+        return self._joined(ends)
+
+    def _from(self, state: int) -> int:
+        made = self._new()
+        self._silent[state].add(made)
+        return made
+
+    def _joined(self, states: list[int]) -> int:
+        made = self._new()
+        for state in states:
+            self._silent[state].add(made)
+        return made
+
+    def _closure(self, state: int) -> frozenset[int]:
+        reached, todo = {state}, [state]
+        while todo:
+            for following in self._silent[todo.pop()] - reached:
+                reached.add(following)
+                todo.append(following)
+        return frozenset(reached)
+
+    # --- running ------------------------------------------------------------------------------
+
+    def _after(self, text: str, states: frozenset[int]) -> frozenset[int]:
+        for character in text:
+            states = self._step(character, states)
+            if not states:
+                break
+        return states
+
+    def _step(self, character: str, states: frozenset[int]) -> frozenset[int]:
+        reached: set[int] = set()
+        for state in states:
+            for leaf, following in self._moves[state]:
+                if following not in reached and _matches(leaf, character):
+                    reached |= self._closures[following]
+        return frozenset(reached)
+
+    def _ways_in(self) -> dict[int, tuple[CharacterClass, ...]]:
+        """State → the fewest characters with which a match comes to it."""
+        ways: dict[int, tuple[CharacterClass, ...]] = dict.fromkeys(self._closures[0], ())
+        layer = list(ways)
+        while layer:
+            following: list[int] = []
+            for state in layer:
+                for leaf, target in self._moves[state]:
+                    for reached in self._closures[target]:
+                        if reached not in ways:
+                            ways[reached] = (*ways[state], leaf)
+                            following.append(reached)
+            layer = following
+        return ways
+
+    def _ways_out(self) -> dict[int, tuple[CharacterClass, ...]]:
+        """State → the fewest characters with which a match goes from it to its end."""
+        states = range(len(self._moves))
+        ways: dict[int, tuple[CharacterClass, ...]] = {
+            s: () for s in states if self._end in self._closures[s]
+        }
+        while True:
+            found = {
+                state: (leaf, *ways[target])
+                for state in states
+                if state not in ways
+                for inner in self._closures[state]
+                for leaf, target in self._moves[inner]
+                if target in ways
+            }
+            if not found:
+                return ways
+            ways |= found
+
+
+@lru_cache(maxsize=256)
+def _compiled(leaf: CharacterClass) -> Any:
+    import regex
+
+    return regex.compile(leaf.text, regex.IGNORECASE if leaf.ignores_case else 0)
+
+
+@lru_cache(maxsize=1 << 16)
+def _matches(leaf: CharacterClass, character: str) -> bool:
+    return _compiled(leaf).fullmatch(character) is not None
+
+
+@lru_cache(maxsize=256)
+def _members(leaf: CharacterClass) -> str:
+    found = "".join(character for character in _POOL if _matches(leaf, character))
+    if found:
+        return found
+    plain = leaf.text.removeprefix("\\")
+    return (
+        plain
+        if len(plain) == 1 and _matches(leaf, plain)
+        else next((chr(point) for point in range(0x3000) if _matches(leaf, chr(point))), "")
+    )
+
+
+def _spelled(way: tuple[CharacterClass, ...], number: int) -> str:
+    """Characters for a way: other ones for other numbers, as far as there are."""
+    members = map(_members, way)
+    return "".join(
+        found[(number + place) % len(found)] if found else "" for place, found in enumerate(members)
+    )
+
+
+@lru_cache(maxsize=16)
+def automaton_of(pattern: str) -> PatternAutomaton | None:
+    r"""The automaton of a pattern; None where it is not understood.
+
+    >>> gpt2 = automaton_of(r"'s| ?\p{L}+| ?\p{N}+|\s+")
+    >>> gpt2.holds(" the"), gpt2.holds("the cat"), gpt2.holds("  ")
+    (True, False, True)
+    """
+    from tokbench.formats.set_operations import without_set_operations
+
+    try:
+        return PatternAutomaton(without_set_operations(pattern))
+    except UnknownSyntaxError:
+        return None

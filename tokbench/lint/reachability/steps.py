@@ -1,0 +1,144 @@
+"""The steps of a tokenizer.json that come before its model: what their texts can never have in them."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_STABLE = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
+_BY_CHARACTER = frozenset({"Lowercase", "StripAccents", "BertNormalizer", "Nmt"})
+_REPLACING = frozenset({"Replace", "Prepend"})
+_REMOVING = frozenset({"Strip"})
+_LOCAL = frozenset({"BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Digits", "CharDelimiterSplit"})
+"""Pre-tokenizers that cut between two characters, or do not, whatever stands around the two."""
+_LOCAL_BEHAVIORS = frozenset({"Isolated", "Contiguous", "Removed"})
+_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+"
+_SPACE = "\u2581"
+
+
+class DocumentSteps:
+    """The normaliser and pre-tokenizer of a tokenizer.json, as its library runs them.
+
+    Args:
+        document: parsed; its library has opened it before.
+    """
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+        self.normalizers = tuple(_flat(document.get("normalizer"), "normalizers"))
+        self.pre_tokenizers = tuple(_flat(document.get("pre_tokenizer"), "pretokenizers"))
+
+    @property
+    def is_byte_level(self) -> bool:
+        """Whether the characters of a piece stand for bytes."""
+        return any(step.get("type") == "ByteLevel" for step in (*self.normalizers, *self.pre_tokenizers))
+
+    def lost_characters(self, text: str) -> str:
+        """Those characters of a text that no normalised text has; none where that cannot be told."""
+        kinds = {step.get("type") for step in self.normalizers}
+        if not self.normalizers or not kinds <= _STABLE | _BY_CHARACTER | _REPLACING | _REMOVING:
+            return ""
+        written = "".join(
+            str(step.get("content") or "") + str(step.get("prepend") or "") for step in self.normalizers
+        )
+        return "".join(
+            character
+            for character in dict.fromkeys(text)
+            if character not in (_SPACE, *written)
+            and character not in self._image
+            and character not in self._library.normalizer.normalize_str(character)
+        )
+
+    def cut_inside(self, text: str) -> list[str] | None:
+        """What a pre-tokenizer makes of a text that it cuts wherever it stands; None where none is known to."""
+        for step in self.pre_tokenizers:
+            kind = step.get("type")
+            if kind == "ByteLevel":
+                return None if not step.get("use_regex", True) else self._cut_by_pattern(_GPT2, text)
+            if kind == "Split":
+                cut = self._cut_by_split(step, text)
+            elif kind in _LOCAL or (kind == "Punctuation" and step.get("behavior") in _LOCAL_BEHAVIORS):
+                cut = self._cut_by_step(step, text)
+            elif kind == "Metaspace" and step.get("split", True):
+                parts = text.replace(_SPACE, "\0" + _SPACE).strip("\0").split("\0")
+                cut = parts if len(parts) > 1 else None
+            else:
+                return None
+            if cut is not None:
+                return cut
+        return None
+
+    def cut_behind(self, text: str) -> list[str] | None:
+        """The same for a text that must have another character of its pre-token before it."""
+        kinds = {step.get("type") for step in self.pre_tokenizers}
+        return self.cut_inside(f"a{text}") if kinds <= {"BertPreTokenizer", "WhitespaceSplit"} else None
+
+    def _cut_by_step(self, step: Mapping[str, Any], text: str) -> list[str] | None:
+        """By what is done to each character by itself; BERT's normaliser makes words of Chinese ones."""
+        if any(one.get("type") == "BertNormalizer" for one in self.normalizers):
+            text = self._library.normalizer.normalize_str(text).strip() or text
+        engine = _engine_of_step(json.dumps(step))
+        parts = [part for part, _ in engine.pre_tokenizer.pre_tokenize_str(text)]
+        return None if parts == [text] else parts
+
+    def _cut_by_split(self, step: Mapping[str, Any], text: str) -> list[str] | None:
+        pattern = (step.get("pattern") or {}).get("Regex")
+        if not isinstance(pattern, str) or (step.get("behavior"), step.get("invert")) != ("Removed", True):
+            return None
+        return self._cut_by_pattern(pattern, text)
+
+    def _cut_by_pattern(self, pattern: str, text: str) -> list[str] | None:
+        from tokbench.lint.reachability.pattern_automaton import automaton_of
+
+        automaton = automaton_of(pattern)
+        if automaton is None or automaton.holds(text):
+            return None
+        import regex
+
+        return [match.group() for match in regex.finditer(pattern, text)]
+
+    @cached_property
+    def _library(self) -> Any:
+        return _engine({"normalizer": self._document.get("normalizer")})
+
+    @cached_property
+    def _image(self) -> frozenset[str]:
+        """The characters that single characters are normalised to."""
+        normalize = self._library.normalizer.normalize_str
+        found: set[str] = set()
+        for point in range(0x110000):
+            if not 0xD800 <= point < 0xE000 and unicodedata.category(chr(point)) not in ("Cn", "Co"):
+                found.update(normalize(chr(point)))
+        return frozenset(found)
+
+
+def _flat(step: object, key: str) -> Iterator[Mapping[str, Any]]:
+    if not isinstance(step, dict):
+        return
+    if step.get("type") == "Sequence":
+        for inner in step.get(key) or []:
+            yield from _flat(inner, key)
+    else:
+        yield step
+
+
+@lru_cache(maxsize=16)
+def _engine_of_step(step: str) -> Any:
+    return _engine({"pre_tokenizer": json.loads(step)})
+
+
+def _engine(parts: Mapping[str, Any]) -> Any:
+    import orjson
+    import tokenizers
+
+    empty = dict.fromkeys(
+        ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
+    )
+    model = {"type": "BPE", "vocab": {}, "merges": []}
+    document = {"version": "1.0", "added_tokens": [], **empty, **parts, "model": model}
+    return tokenizers.Tokenizer.from_buffer(orjson.dumps(document))

@@ -1,0 +1,73 @@
+"""What is known of each token, and why one cannot occur."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Cause(StrEnum):
+    """Why no text gives a token."""
+
+    MERGE_ORDER = "merge-order"
+    """An earlier merge takes one of its parts."""
+    NO_MERGE = "no-merge"
+    """No merge makes it, or one of its parts."""
+    PATTERN = "pattern"
+    """The split pattern never leaves it in one pre-token."""
+    NORMALIZER = "normalizer"
+    """The normaliser never gives its text."""
+    ADDED_TOKEN = "added-token"  # noqa: S105 -- a token of texts
+    """An added token is found inside it first."""
+    NOT_TEXT = "not-text"
+    """No text has its bytes."""
+    BETTER_PARTS = "better-parts"
+    """Unigram: its parts together have a higher score."""
+    LONGER_MATCH = "longer-match"
+    """WordPiece: whatever stands before it is matched together with its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """A token that no text gives.
+
+    Attributes:
+        id: the token.
+        cause: why.
+        evidence: what shows it, in a sentence without a full stop.
+        details: the same as plain data.
+    """
+
+    id: int
+    cause: Cause
+    evidence: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reachability:
+    """What is known of every token that is not an added one.
+
+    Attributes:
+        witnesses: reachable id → a text whose ids have it.
+        unreachable: id → why.
+        by_design: id → why, where that is no fault: a byte that no text has, or that has a piece of its own.
+        undecided: ids of which neither is known.
+        changed_alone: tokens whose own text, encoded alone, gives other ids: those among the reachable are what
+            the usual check by re-encoding reports wrongly.
+    """
+
+    witnesses: Mapping[int, str]
+    unreachable: Mapping[int, Unreachable]
+    by_design: Mapping[int, str]
+    undecided: tuple[int, ...]
+    changed_alone: frozenset[int]
+
+    @property
+    def mislabelled(self) -> int:
+        """How many reachable tokens encoding each token alone would report."""
+        return len(self.changed_alone & self.witnesses.keys())

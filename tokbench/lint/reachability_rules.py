@@ -1,0 +1,72 @@
+"""Rules about tokens that no text can give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.reachability.analysis import analyse
+from tokbench.lint.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tokbench.lint.target import LintTarget
+
+_GROUP = "reachability"
+
+
+def _unreachable_tokens(target: LintTarget) -> Iterator[Found]:
+    for id, found in target.derived(analyse).unreachable.items():
+        yield Found(
+            subject=target.named(id),
+            evidence=found.evidence,
+            token_ids=(id,),
+            details={"cause": found.cause.value, **found.details},
+        )
+
+
+def _undecided_tokens(target: LintTarget) -> Iterator[Found]:
+    undecided = target.derived(analyse).undecided
+    if undecided:
+        shown = ", ".join(map(target.named, undecided[:3]))
+        yield Found(
+            subject=f"{len(undecided):,} tokens",
+            evidence=f"no text was found that gives them, and no proof that none does: {shown}",
+            token_ids=undecided,
+        )
+
+
+def _figures(target: LintTarget) -> Mapping[str, Any]:
+    found = target.derived(analyse)
+    return {
+        "reachable": len(found.witnesses),
+        "unreachable": len(found.unreachable),
+        "by_design": len(found.by_design),
+        "undecided": len(found.undecided),
+        "mislabelled_by_encoding_alone": found.mislabelled,
+    }
+
+
+RULES = (
+    Rule(
+        name="unreachable-token",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="A token that no text gives is never trained: its embedding is noise, and its place is wasted.",
+        found="Every token has a text that was encoded and gives it, or a proof by its merges, scores, pattern, "
+        "normaliser or added tokens.",
+        remedy="Put its merge before the one that takes its part, or leave the token out at the next training.",
+        check=_unreachable_tokens,
+        figures=_figures,
+    ),
+    Rule(
+        name="undecided-token",
+        group=_GROUP,
+        severity=Severity.NOTE,
+        breaks="A token of which it is not known whether any text gives it may be untrained.",
+        found="Neither the texts that were tried gave it, nor is there a proof that none does.",
+        remedy="Count it on a large corpus, as `tokbench lint` does with PATH.",
+        check=_undecided_tokens,
+    ),
+)
