@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from tokbench.lint.reachability.models import model_of
-from tokbench.lint.reachability.pattern_automaton import automaton_of
+from tokbench.lint.reachability.pattern_automaton import automaton_of, pretokens
 from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.reachability.verdicts import Cause, Reachability, Unreachable
 from tokbench.lint.reachability.witnesses import WitnessSearch, completions
@@ -126,14 +126,14 @@ class _Analysis:
         """Tokens that the split pattern cuts alone, with what can stand around them in one match."""
         bpe = self.target.bpe
         automaton = None if bpe is None or bpe.pattern is None else automaton_of(bpe.pattern)
-        if bpe is None or automaton is None:
+        if bpe is None or bpe.pattern is None or automaton is None:
             return
         for id in self._open():
             text = self._text(id)
             if text is None:
                 continue
             if not automaton.holds(text):
-                shown = " + ".join(f'"{part}"' for part in self._pretokens(text))
+                shown = " + ".join(f'"{part}"' for part in pretokens(bpe.pattern, text))
                 self.unreachable[id] = Unreachable(
                     id, Cause.PATTERN, f"the split pattern never has it in one pre-token: alone it is {shown}"
                 )
@@ -144,12 +144,6 @@ class _Analysis:
                 for before, behind in around
                 for after in ("", "a", " ", "\n", ".")
             )
-
-    def _pretokens(self, text: str) -> list[str]:
-        from tokbench.core.interfaces import SupportsPreTokens
-
-        tokenizer = self.target.tokenizer
-        return tokenizer.pretokens(text) if isinstance(tokenizer, SupportsPreTokens) else [text]
 
     # --- proofs -------------------------------------------------------------------------------
 

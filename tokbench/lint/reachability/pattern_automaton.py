@@ -221,3 +221,16 @@ def automaton_of(pattern: str) -> PatternAutomaton | None:
         return PatternAutomaton(without_set_operations(pattern))
     except UnknownSyntaxError:
         return None
+
+
+def pretokens(pattern: str, text: str) -> list[str]:
+    r"""What a pattern makes of a text by itself.
+
+    >>> pretokens(r" ?\p{L}+| ?\p{N}+", "a1")
+    ['a', '1']
+    """
+    import regex
+
+    from tokbench.formats.set_operations import without_set_operations
+
+    return [match.group() for match in regex.finditer(without_set_operations(pattern), text)]

@@ -93,14 +93,12 @@ class DocumentSteps:
         return self._cut_by_pattern(pattern, text)
 
     def _cut_by_pattern(self, pattern: str, text: str) -> list[str] | None:
-        from tokbench.lint.reachability.pattern_automaton import automaton_of
+        from tokbench.lint.reachability.pattern_automaton import automaton_of, pretokens
 
         automaton = automaton_of(pattern)
         if automaton is None or automaton.holds(text):
             return None
-        import regex
-
-        return [match.group() for match in regex.finditer(pattern, text)]
+        return pretokens(pattern, text)
 
     @cached_property
     def _library(self) -> Any:
