@@ -20,7 +20,8 @@ from tokbench.lint.reachability.pattern_automaton import automaton_of
 from tokbench.lint.reachability.verdicts import Cause
 from tokbench.lint.reachability.witnesses import completions
 from tokbench.lint.target import LintTarget
-from tokbench.opening import Format, Opened, Source
+from tokbench.opening.recognition import Format, Source
+from tokbench.opening.request import Opened
 
 if TYPE_CHECKING:
     from tokbench.lint.reachability.verdicts import Reachability
