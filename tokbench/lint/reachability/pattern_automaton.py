@@ -188,15 +188,9 @@ def _matches(leaf: CharacterClass, character: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _members(leaf: CharacterClass) -> str:
-    found = "".join(character for character in _POOL if _matches(leaf, character))
-    if found:
-        return found
-    plain = leaf.text.removeprefix("\\")
-    return (
-        plain
-        if len(plain) == 1 and _matches(leaf, plain)
-        else next((chr(point) for point in range(0x3000) if _matches(leaf, chr(point))), "")
-    )
+    likely = dict.fromkeys(_POOL + leaf.text)
+    found = "".join(character for character in likely if _matches(leaf, character))
+    return found or next((chr(point) for point in range(0x3000) if _matches(leaf, chr(point))), "")
 
 
 def _spelled(way: tuple[CharacterClass, ...], number: int) -> str:
