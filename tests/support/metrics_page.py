@@ -11,7 +11,7 @@ from tokbench.metrics.explanations import BESIDE, UNITS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
 
 HEAD = """\
 # Metrics

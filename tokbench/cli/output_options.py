@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.report import Report
     from tokbench.evaluation.sweep import Sweep
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
     from tokbench.render.charts.layout import Spec
     from tokbench.render.exports import Form, Forms
     from tokbench.render.html.report import Curve

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.metrics.bootstrap import Resamples
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
 
 Aggregation = Literal["pooled", "macro", "per_document"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)

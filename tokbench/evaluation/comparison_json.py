@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.mix import Mix
     from tokbench.evaluation.throughput import Throughput
     from tokbench.metrics.bootstrap import Interval
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
     from tokbench.metrics.tally import Tally
 
 SCHEMA = "tokbench.compare/1"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tokbench.evaluation.aggregation import Aggregate
     from tokbench.metrics.bootstrap import Resampled
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
 
 
 @dataclass(frozen=True, slots=True)

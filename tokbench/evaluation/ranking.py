@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
 
 _ONE_BYTE_SCRIPTS = 1.05
 """Bytes a character up to which text is taken to be of ASCII: program code, English."""

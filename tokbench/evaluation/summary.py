@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.losses import Cause
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
     from tokbench.metrics.tally import Tally
 
 _HEADLINE = "bytes_per_token"

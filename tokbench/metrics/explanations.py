@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokbench.metrics.catalogue import METRICS
 
 if TYPE_CHECKING:
-    from tokbench.metrics.catalogue import Direction
+    from tokbench.metrics.metric import Direction
 
 UNITS = {
     "bytes_per_token": "bytes/token",

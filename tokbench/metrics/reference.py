@@ -1,23 +1,34 @@
 """Counting by the textbook: the definition that the compiled kernel must equal.
 
-Read it top to bottom. A document falls into characters; characters make up runs (words,
-numbers, identifiers, operators, indentations); the tokens are asked how they stand to each
-run. `counts.py` says what each count counts. Nothing here is fast, and nothing is clever.
+Each run of a document (`text_runs.py`) is held against the tokens that touch it, and counted as
+`counts.py` defines. Nothing here is fast, and nothing is clever.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from itertools import accumulate, groupby
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.core.tokens import Span
-from tokbench.metrics.character_classes import CharacterClass, character_classes
-from tokbench.metrics.counts import COUNTS, OPERATORS
+from tokbench.metrics.character_classes import CharacterClass
+from tokbench.metrics.counts import COUNTS
+from tokbench.metrics.text_runs import (
+    IDENTIFIER,
+    LANGUAGE,
+    Character,
+    characters,
+    digit_boundaries,
+    identifier_boundaries,
+    indentations,
+    numbers,
+    operators,
+    white_space_around,
+    words,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -26,180 +37,6 @@ if TYPE_CHECKING:
 
 BYTE, UNKNOWN = 1, 2
 """Kinds of tokens: places in `TokenKind`, NORMAL, BYTE, UNKNOWN, SPECIAL."""
-
-_CLASSES = tuple(CharacterClass)
-_LETTERS = {CharacterClass.UPPER, CharacterClass.LOWER, CharacterClass.LETTER}
-_WORD_STARTS = _LETTERS | {CharacterClass.DIGIT, CharacterClass.NUMBER, CharacterClass.UNDERSCORE}
-_LANGUAGE = _LETTERS | {
-    CharacterClass.UNSPACED,
-    CharacterClass.MARK,
-    CharacterClass.DIGIT,
-    CharacterClass.NUMBER,
-}
-_WHITE_SPACE = {CharacterClass.SPACE, CharacterClass.NEWLINE}
-_IDENTIFIER = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
-_IDENTIFIER_BOUNDARY = re.compile(
-    rb"_+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
-)
-_OPERATOR = re.compile(b"|".join(map(re.escape, sorted(map(str.encode, OPERATORS), key=len, reverse=True))))
-
-
-# --- characters -------------------------------------------------------------------------------
-
-
-class Character(NamedTuple):
-    """One character of a document: its place in bytes, its text and its class."""
-
-    start: int
-    stop: int
-    text: str
-    kind: CharacterClass
-
-
-def characters(document: bytes, classes: bytes | NDArray[np.uint8] | None = None) -> list[Character]:
-    """The characters of a document; a byte that belongs to none is one of class OTHER.
-
-    Args:
-        document: bytes, UTF-8 or not.
-        classes: the class of each code point; None for `character_classes()`.
-
-    >>> [(each.start, each.stop, each.kind.name) for each in characters("7é".encode() + bytes([255]))]
-    [(0, 1, 'DIGIT'), (1, 3, 'LOWER'), (3, 4, 'OTHER')]
-    """
-    classes = character_classes() if classes is None else classes
-    found = []
-    start = 0
-    for text in document.decode("utf-8", "surrogateescape"):
-        is_stray = "\udc80" <= text <= "\udcff"
-        stop = start + (1 if is_stray else len(text.encode()))
-        kind = CharacterClass.OTHER if is_stray else _CLASSES[classes[ord(text)]]
-        found.append(Character(start, stop, text, kind))
-        start = stop
-    return found
-
-
-def is_white_space(document: bytes) -> bool:
-    r"""Whether there is nothing else; so for no bytes at all.
-
-    >>> is_white_space(b" \r\n"), is_white_space(b" .")
-    (True, False)
-    """
-    return all(character.kind in _WHITE_SPACE for character in characters(document))
-
-
-# --- runs -------------------------------------------------------------------------------------
-
-
-def joins(before: CharacterClass, joiner: str, behind: CharacterClass) -> bool:
-    """Whether a character holds a word together: an apostrophe between letters, a point between digits.
-
-    >>> joins(CharacterClass.LOWER, "'", CharacterClass.LOWER), joins(CharacterClass.LOWER, ".", CharacterClass.LOWER)
-    (True, False)
-    """
-    between_letters = before in _LETTERS and behind in _LETTERS
-    between_digits = before == behind == CharacterClass.DIGIT
-    return (joiner in "'\u2019\u00b7" and between_letters) or (joiner in ".," and between_digits)
-
-
-def word_stop(text: Sequence[Character], first: int) -> int:
-    """The index behind the last character of the word that begins with one.
-
-    >>> word_stop(characters(b"don't!"), 0), word_stop(characters(b"dogs' tails"), 0)
-    (5, 4)
-    """
-    is_unspaced = text[first].kind == CharacterClass.UNSPACED
-    goes_on = {CharacterClass.MARK} if is_unspaced else _WORD_STARTS | {CharacterClass.MARK}
-    base = text[first].kind  # of the last character that is no mark
-    index = first + 1
-    while index < len(text):
-        kind = text[index].kind
-        if kind in goes_on:
-            base = base if kind == CharacterClass.MARK else kind
-        elif index + 1 == len(text) or not joins(base, text[index].text, text[index + 1].kind):
-            break
-        index += 1
-    return index
-
-
-def words(text: Sequence[Character]) -> Iterator[Sequence[Character]]:
-    """The words of a text, as UAX 29 finds them, without its dictionaries.
-
-    A run of letters, marks, digits, numbers and underscores that begins with no mark; a letter of an
-    unspaced script is one by itself, with the marks behind it.
-
-    >>> ["".join(each.text for each in word) for word in words(characters("L'été: 1,000 m², 東京.".encode()))]
-    ["L'été", '1,000', 'm²', '東', '京']
-    """
-    index = 0
-    while index < len(text):
-        if text[index].kind in _WORD_STARTS or text[index].kind == CharacterClass.UNSPACED:
-            stop = word_stop(text, index)
-            yield text[index:stop]
-            index = stop
-        else:
-            index += 1
-
-
-def numbers(text: Sequence[Character]) -> Iterator[Sequence[Character]]:
-    """The maximal runs of decimal digits, also those inside words.
-
-    >>> ["".join(each.text for each in number) for number in numbers(characters("v2: 1,234 ७".encode()))]
-    ['2', '1', '234', '७']
-    """
-    for is_digit, run in groupby(text, key=lambda character: character.kind == CharacterClass.DIGIT):
-        if is_digit:
-            yield list(run)
-
-
-def operators(document: bytes) -> Iterator[Span]:
-    """The operators of two characters or more, the longest first.
-
-    >>> [document[slice(*span)] for document in [b"a===b<-c=d"] for span in operators(document)]
-    [b'===', b'<-']
-    """
-    for found in _OPERATOR.finditer(document):
-        yield Span(*found.span())
-
-
-def indentations(document: bytes) -> Iterator[Span]:
-    r"""The spaces and tabs at the beginning of lines that hold more than white space.
-
-    >>> list(indentations(b"if x:\n\ty\n  \r\n"))
-    [Span(start=6, stop=7)]
-    """
-    start = 0
-    for line in document.split(b"\n"):
-        rest = line.lstrip(b" \t")
-        if rest != line and not is_white_space(rest):
-            yield Span(start, start + len(line) - len(rest))
-        start += len(line) + 1
-
-
-# --- boundaries that a tokenizer could be expected to have ------------------------------------
-
-
-def digit_boundaries(number: Sequence[Character]) -> set[int]:
-    """Where groups of three digits, counted from the right, would be cut.
-
-    >>> digit_boundaries(characters(b"1234567"))
-    {1, 4}
-    """
-    return {number[index].start for index in range(len(number) - 3, 0, -3)}
-
-
-def identifier_boundaries(identifier: bytes) -> list[set[int]]:
-    """Where the parts of an identifier meet: for each such boundary, the positions that hit it.
-
-    A run of underscores is one, hit at either side of it that lies strictly inside the identifier.
-
-    >>> identifier_boundaries(b"getUserName"), identifier_boundaries(b"HTTPServer")
-    ([{3}, {7}], [{4}])
-    >>> identifier_boundaries(b"snake_case2"), identifier_boundaries(b"__init__")
-    ([{5, 6}, {10}], [{2}, {6}])
-    """
-    places = [{*found.span()} - {0, len(identifier)} for found in _IDENTIFIER_BOUNDARY.finditer(identifier)]
-    return [place for place in places if place]
-
 
 # --- tokens -----------------------------------------------------------------------------------
 
@@ -231,21 +68,6 @@ class Tokens:
         """The positions strictly inside a run where a token starts or stops, each once."""
         first = bisect_right(self._boundaries, run.start)
         return self._boundaries[first : bisect_left(self._boundaries, run.stop)]
-
-
-def white_space_around(text: Sequence[Character], run: Span) -> Span:
-    """A run made longer by the white space at both sides of it.
-
-    >>> white_space_around(characters(b"a ==  b"), Span(2, 4))
-    Span(start=1, stop=6)
-    """
-    before = bisect_left(text, run.start, key=lambda character: character.start)
-    behind = bisect_left(text, run.stop, key=lambda character: character.start)
-    while before > 0 and text[before - 1].kind in _WHITE_SPACE:
-        before -= 1
-    while behind < len(text) and text[behind].kind in _WHITE_SPACE:
-        behind += 1
-    return Span(text[before].start, text[behind - 1].stop)
 
 
 # --- counting ---------------------------------------------------------------------------------
@@ -343,7 +165,7 @@ def _count_language(text: Sequence[Character], spans: Sequence[Span], kinds: Seq
     these are fallback bytes or entries of a byte-level vocabulary.
     """
     whole = [span for span, kind in zip(spans, kinds, strict=True) if kind not in {BYTE, UNKNOWN}]
-    of_language = [character for character in text if character.kind in _LANGUAGE]
+    of_language = [character for character in text if character.kind in LANGUAGE]
     covered = 0
     for character in of_language:
         last = bisect_right(whole, character.start, key=lambda span: span.start) - 1
@@ -387,7 +209,7 @@ def _is_alone(text: Sequence[Character], run: Span, tokens: Tokens, *, may_go_on
 
 
 def _count_identifiers(document: bytes, word_spans: Sequence[Span], tokens: Tokens) -> Counts:
-    found = [span for span in word_spans if _IDENTIFIER.fullmatch(document[slice(*span)])]
+    found = [span for span in word_spans if IDENTIFIER.fullmatch(document[slice(*span)])]
     counts = {
         "identifiers": len(found),
         "identifier_boundaries": 0,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.figures import Figure
     from tokbench.metrics.bootstrap import Interval
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
 
 LOSSY = "?"
 _MOST_UNKNOWN = 0.01

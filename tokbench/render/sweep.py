@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.figures import Figure
     from tokbench.evaluation.sweep import Sweep
     from tokbench.evaluation.sweep_point import SweepPoint
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
     from tokbench.render.exports import Forms
 
 CSV_COLUMNS = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
 
 MOST_GROUPS = 60
 LONGEST_TOKEN = 16

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
     from tokbench.render.exports import Forms
     from tokbench.render.table import Table
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.figures import Figure
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
     from tokbench.render.table import Order
 
 HEADLINES = (

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.evaluation.comparison import Comparison, TrainingSetup
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
 
 AGGREGATED = {"pooled": "on", "macro": "means over the groups of", "per_document": "means over"}
 """How documents became one figure, before their number."""

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.report import Report
     from tokbench.evaluation.samples import Sample
     from tokbench.evaluation.sweep import Sweep
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
     from tokbench.render.charts.layout import Spec
     from tokbench.render.charts.sweep import Point
     from tokbench.render.table import Table

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.evaluation.report import Report, Use
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
 
 GROUP_FIGURES = (
     "bytes_per_token",

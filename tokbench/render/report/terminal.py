@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.evaluation.report import Report
-    from tokbench.metrics.catalogue import Metric
+    from tokbench.metrics.metric import Metric
     from tokbench.render.table import Table
 
 
