@@ -105,8 +105,8 @@ class _Field:
             expected = Expected(ours.runner, sample)
             self._ids[subject.name] = expected.ids
             self._enter(ours, expected)
-            for place, peer in enumerate(installed, 1):
-                progress("checking", number * (1 + len(installed)) + place, total, "tokenizers")
+            for position, peer in enumerate(installed, 1):
+                progress("checking", number * (1 + len(installed)) + position, total, "tokenizers")
                 entrant = peer_of(subject, tokenizer, peer, folder / f"{number}-{peer.name}")
                 if isinstance(entrant, str):
                     self.left_out.append(LeftOut(subject.name, peer.name, entrant))

@@ -77,12 +77,14 @@ def _difference(found: list[int], expected: list[int]) -> str | None:
     """
     if found == expected:
         return None
-    place = next(
+    position = next(
         (index for index, (one, other) in enumerate(zip(found, expected, strict=False)) if one != other),
         min(len(found), len(expected)),
     )
-    return f"at token {place + 1} it gives {_shown(found, place)} instead of {_shown(expected, place)}"
+    return (
+        f"at token {position + 1} it gives {_shown(found, position)} instead of {_shown(expected, position)}"
+    )
 
 
-def _shown(ids: list[int], place: int) -> str:
-    return " ".join(map(str, ids[place : place + _SHOWN])) or "nothing"
+def _shown(ids: list[int], position: int) -> str:
+    return " ".join(map(str, ids[position : position + _SHOWN])) or "nothing"

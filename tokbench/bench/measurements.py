@@ -142,4 +142,4 @@ def _repeated(ids: Sequence[int], number: int) -> list[int]:
     >>> _repeated([1, 2], 5)
     [1, 2, 1, 2, 1]
     """
-    return [*ids[:number], *(ids[place % len(ids)] for place in range(len(ids), number))]
+    return [*ids[:number], *(ids[position % len(ids)] for position in range(len(ids), number))]

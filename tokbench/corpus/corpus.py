@@ -65,7 +65,7 @@ class Corpus:
         options: how it reads them.
         left_out: what the named folders hold besides.
         problems: what the latest reading went on in spite of.
-        place: how far the file that was read last has been read, in bytes on the disk: for progress.
+        position: how far the file that was read last has been read, in bytes on the disk: for progress.
         on_block: called for each block of a file that is read: for progress within a long document.
     """
 
@@ -73,7 +73,7 @@ class Corpus:
     options: CorpusOptions = field(kw_only=True)
     left_out: LeftOut = field(kw_only=True)
     problems: Problems = field(default_factory=Problems, init=False)
-    place: int = field(default=0, init=False)
+    position: int = field(default=0, init=False)
     on_block: Callable[[], None] | None = field(default=None, init=False, repr=False)
     _memory: DocumentMemory | None = field(default=None, init=False, repr=False)
     _bytes_before: int = field(default=0, init=False, repr=False)
@@ -111,7 +111,7 @@ class Corpus:
         """How far the latest reading is: bytes on the disk that are read, and of all files; None with a stream."""
         if any(file.stream for file in self.files):
             return None
-        return min(self._bytes_before + self.place, self.num_bytes), self.num_bytes
+        return min(self._bytes_before + self.position, self.num_bytes), self.num_bytes
 
     def __iter__(self) -> Iterator[str]:
         """The texts. Raises `CorpusError` for one that cannot be read."""
@@ -152,7 +152,7 @@ class Corpus:
     def texts_of(self, file: CorpusFile, problems: Problems, *, batch: int) -> Iterator[list[str]]:
         """The texts of one of its files in order, so many at a time that they have about `batch` characters.
 
-        For readers that must know their place: of all files together they are what iterating gives. A
+        For readers that must know their position: of all files together they are what iterating gives. A
         batch of lines costs no work in Python for each of them.
         """
         texts: list[str] = []
@@ -246,10 +246,10 @@ class Corpus:
         """Its files, each read before the next is asked for."""
         self._bytes_before = 0
         for file in self.files:
-            self.place = 0
+            self.position = 0
             yield file
             self._bytes_before += file.size
-        self.place = 0
+        self.position = 0
 
     def _at_least_one(self, items: Iterator[_T]) -> Iterator[_T]:
         for first in items:
@@ -341,8 +341,8 @@ class Corpus:
         with closing(read_blocks(file, tell=self._tell)) as blocks:
             yield utf8_stream(file.name, blocks)
 
-    def _tell(self, place: int) -> None:
-        self.place = place
+    def _tell(self, position: int) -> None:
+        self.position = position
         if self.on_block is not None:
             self.on_block()
 

@@ -16,7 +16,7 @@ MAX_DOCUMENT_BYTES = 256 << 20
 """Some commands take several times as much memory as the longest document has bytes."""
 
 MOST_DOCUMENT_BYTES = 2 << 30
-"""Of what can be asked for: places in a batch of texts are counted in 32 bits."""
+"""Of what can be asked for: positions in a batch of texts are counted in 32 bits."""
 
 TOO_LONG = "\udfff"
 """What stands for a document that is to be left out: like one that is not UTF-8, it has no UTF-8 form."""
@@ -47,16 +47,16 @@ class Bound:
         if sum(map(len, lines)) * _MOST_UTF8_BYTES <= self.num_bytes:
             return lines
         return [
-            line if line == TOO_LONG or self.holds(line) else self.too_long(place)
-            for place, line in enumerate(lines, number)
+            line if line == TOO_LONG or self.holds(line) else self.too_long(position)
+            for position, line in enumerate(lines, number)
         ]
 
     def too_long(self, number: int | None) -> str:
         """What stands for a document that begins on a line, or is the file. Raises `CorpusError`."""
-        place = self.name if number is None else f"{self.name}:{number}"
+        where = self.name if number is None else f"{self.name}:{number}"
         if self.errors != "skip":
             raise CorpusError(
-                f"{place}: a document of more than {self.num_bytes:,} bytes",
+                f"{where}: a document of more than {self.num_bytes:,} bytes",
                 hint="--max-document-bytes (max_document_bytes=) says how many it may have; "
                 "--documents lines makes smaller ones of a text, --errors skip leaves it out",
             )
@@ -93,7 +93,7 @@ def bounded_blocks(blocks: Iterable[bytes], bound: Bound, *, lines: bool) -> Ite
 def _check_lines(block: bytes, pending: int, number: int, bound: Bound) -> None:
     """Look at each line that ends in a block, the first of which has begun before."""
     *ended, _ = block.split(b"\n")
-    for place, line in enumerate(ended, number + 1):
+    for position, line in enumerate(ended, number + 1):
         if pending + len(line.removesuffix(b"\r")) > bound.num_bytes:
-            bound.too_long(place)
+            bound.too_long(position)
         pending = 0

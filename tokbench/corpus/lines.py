@@ -62,9 +62,9 @@ class Lines:
         self._weighted += sum(map(mul, sums, sizes))
         # What is sampled has the smallest sums: few lines have to be hashed.
         largest = self._sample.largest >> 8
-        for place in [place for place, checksum in enumerate(sums) if checksum <= largest]:
-            if sizes[place] >= _SHORTEST_BYTES:
-                self._sample.add(sums[place] << 8 | blake2b(lines[place], digest_size=1).digest()[0])
+        for position in [position for position, checksum in enumerate(sums) if checksum <= largest]:
+            if sizes[position] >= _SHORTEST_BYTES:
+                self._sample.add(sums[position] << 8 | blake2b(lines[position], digest_size=1).digest()[0])
 
     def watch_blocks(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
         """The blocks of one document in UTF-8, cut anywhere, unchanged; its lines are counted as they go by."""

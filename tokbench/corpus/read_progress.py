@@ -42,9 +42,9 @@ def watched(documents: Iterable[_T], source: object, *, phase: str, progress: Pr
     def report() -> None:
         nonlocal reported
         now = time.monotonic()
-        if now - reported >= _SECONDS_BETWEEN_REPORTS and (place := files_read(source)) is not None:
+        if now - reported >= _SECONDS_BETWEEN_REPORTS and (position := files_read(source)) is not None:
             reported = now
-            progress(phase, *place, "bytes")
+            progress(phase, *position, "bytes")
 
     with _calling(report, source):
         for document in documents:

@@ -313,7 +313,7 @@ def _texts(column: pyarrow.Array) -> Iterator[bytes | None]:
 
     if isinstance(column, pyarrow.DictionaryArray):
         entries = column.dictionary.cast(pyarrow.large_binary())
-        return (None if place is None else entries[place].as_py() for place in column.indices.to_pylist())
+        return (None if index is None else entries[index].as_py() for index in column.indices.to_pylist())
     return (text.as_py() for text in column.cast(pyarrow.large_binary()))
 
 

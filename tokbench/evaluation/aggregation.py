@@ -161,8 +161,8 @@ class Aggregate:
 
     def _is_in(self, group: str) -> NDArray[np.bool_]:
         """bool[D], which documents that are drawn from are of a group; none where its lines have no text."""
-        place = self._source_groups.index(group) if group in self._source_groups else -1
-        return np.equal(self._source.document_groups, place)
+        position = self._source_groups.index(group) if group in self._source_groups else -1
+        return np.equal(self._source.document_groups, position)
 
     def _is_drawn(self, metric: Metric, units: NDArray[np.int64]) -> bool:
         """Whether a metric can be resampled: not a share of files where lines are drawn."""

@@ -193,7 +193,7 @@ def _train(
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """About a share of some texts, chosen by their place: the same each time."""
+    """About a share of some texts, chosen by their position: the same each time."""
 
     texts: Iterable[str]
     share: float

@@ -194,17 +194,17 @@ def compare_candidates(
         for name, one in zip(names, candidates, strict=True)
         if not isinstance(alignment, str)
     ]
-    place = names.index(baseline or names[0])
-    base = evaluations[place]
+    position = names.index(baseline or names[0])
+    base = evaluations[position]
     aggregates = [
         Aggregate(one, lines=by_line, seed=seed, aggregation=aggregation)
         for one, by_line in zip_longest(evaluations, lines)
     ]
-    base_aggregate = aggregates[place]
+    base_aggregate = aggregates[position]
     # One language for all of them: premiums over several could not stand side by side.
     fairness: list[Fairness | None] = [None] * len(evaluations)
     if not isinstance(alignment, str):
-        reference = reference_of(lines[place], alignment, wanted=reference_group)
+        reference = reference_of(lines[position], alignment, wanted=reference_group)
         fairness = [fairness_of(by_line, alignment, reference=reference, seed=seed) for by_line in lines]
     described = model or Model()
     provenance = provenance_of(
@@ -235,7 +235,7 @@ def compare_candidates(
                 aggregate, base_aggregate, value=ratio(evaluation.total["tokens"], base.total["tokens"])
             ),
             cost=cost_of(evaluation.info.vocab_size, evaluation.groups, described),
-            mixed=None if its_mix is None else mixed_beside(its_mix, mixes[place]),
+            mixed=None if its_mix is None else mixed_beside(its_mix, mixes[position]),
         )
         for name, candidate, evaluation, aggregate, fair, its_mix in zip(
             names, candidates, evaluations, aggregates, fairness, mixes, strict=True
@@ -246,14 +246,14 @@ def compare_candidates(
         baseline=baseline or names[0],
         documents=len(base.document_groups),
         num_bytes=base.num_bytes,
-        units=(lines or evaluations)[place].units,
+        units=(lines or evaluations)[position].units,
         fairness_gap=alignment if isinstance(alignment, str) else None,
         interval_gap=interval_gap(base_aggregate.num_units),
         group_interval_gaps=group_interval_gaps(base_aggregate, base.groups),
         summary=summary_of(evaluated),
         aggregation=aggregation,
         seed=seed,
-        provenance=replace(provenance, warnings=(*provenance.warnings, *_warnings(fairness[place]))),
+        provenance=replace(provenance, warnings=(*provenance.warnings, *_warnings(fairness[position]))),
         model=described,
         mix=mix,
         mix_summary=() if mix is None else tuple(_mix_summary(mix, evaluated, price=described.price)),

@@ -54,7 +54,7 @@ class Evaluation:
         set_frequencies: int64[S, V], the same of up to 64 sets into which units are dealt in turns; fewer where
             the vocabulary is very large.
         num_bytes: UTF-8 bytes of all documents.
-        document_groups: int32[D], the place of each document's group in `groups`. Documents stand in an order
+        document_groups: int32[D], the position of each document's group in `groups`. Documents stand in an order
             that is the same for every tokenizer: that of the corpus, but for a few megabytes at a time by group.
         document_units: int64[D], the number of what each document was drawn with: the same for all parts of a file.
         file_units: the numbers of those that are files with several documents.
@@ -247,7 +247,7 @@ class _Pass:
         self._workers = [CountingWorker(tokenizer, tables, self._vocabulary) for _ in range(threads)]
         self._frequencies = _Frequencies(tokenizer.info.vocab_size)
         self._sets = _Sets(tokenizer.info.vocab_size)
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
         self._units = _Units()
         self._document_groups: list[NDArray[np.int32]] = []
         self._document_units: list[NDArray[np.int64]] = []
@@ -275,8 +275,10 @@ class _Pass:
             self._failures += counted.failures
             self.num_bytes += counted.num_bytes
         del self._failures[FAILURES_KEPT:]
-        places = [self._places.setdefault(document.group, len(self._places)) for document in documents]
-        self._document_groups.append(np.array(places, dtype=np.int32))
+        positions = [
+            self._positions.setdefault(document.group, len(self._positions)) for document in documents
+        ]
+        self._document_groups.append(np.array(positions, dtype=np.int32))
         self._document_units.append(units)
 
     def _encoded(self, documents: list[Document]) -> EncodedSpans:
@@ -295,9 +297,9 @@ class _Pass:
         for worker in others:
             all_together.join(worker)
         groups = {name: all_together.groups[name] for name in sorted(all_together.groups)}
-        places = np.zeros(len(groups), dtype=np.int32)
-        for place, name in enumerate(groups):
-            places[self._places[name]] = place
+        positions = np.zeros(len(groups), dtype=np.int32)
+        for position, name in enumerate(groups):
+            positions[self._positions[name]] = position
         return Evaluation(
             info=self._tokenizer.info,
             vocabulary=self._vocabulary,
@@ -305,7 +307,7 @@ class _Pass:
             frequencies=self._frequencies.total,
             set_frequencies=self._sets.counts(self._units.number),
             num_bytes=self.num_bytes,
-            document_groups=places[np.concatenate(self._document_groups)],
+            document_groups=positions[np.concatenate(self._document_groups)],
             document_units=np.concatenate(self._document_units),
             file_units=self._units.of_kind("file"),
             line_units=self._units.of_kind("aligned line"),

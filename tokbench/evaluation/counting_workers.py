@@ -15,7 +15,7 @@ from tokbench.evaluation.fidelity import all_kept, fidelity_of
 from tokbench.evaluation.losses import CAUSES, error_count
 from tokbench.metrics.counts import COUNTS
 from tokbench.metrics.kernel import current_kernel
-from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, place_of
+from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, position_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -103,9 +103,9 @@ class GroupCounter:
         sums[: len(COUNTS)] = self.measurer.totals()[0]
         sums[_IDENTIFIERS] -= self.prose
         for name, value in zip(_OTHERS, self.others, strict=True):
-            sums[place_of(name)] = value
-        sums[place_of("documents")] = self.documents
-        sums[place_of("empty_documents")] = self.empty_documents
+            sums[position_of(name)] = value
+        sums[position_of("documents")] = self.documents
+        sums[position_of("empty_documents")] = self.empty_documents
         distinct, whole = self.measurer.word_types()[0].tolist()
         return Tally(sums, frequencies, (distinct, whole), self.measurer.numbers_by_length()[0])
 
@@ -163,7 +163,7 @@ class CountingWorker:
                 text=b"".join(texts),
                 is_chosen=batch.is_chosen,
             )
-            rows, num_bytes = self._measured_places(counter, batch, texts), sum(map(len, texts))
+            rows, num_bytes = self._measured_positions(counter, batch, texts), sum(map(len, texts))
         counter.take_prose(batch.documents, rows)
         counter.documents += len(batch.documents)
         counter.empty_documents += int(np.count_nonzero(np.diff(batch.spans.encoded.offsets) == 0))
@@ -177,8 +177,8 @@ class CountingWorker:
         """int64[D, len(ENTRIES)]."""
         columns = []
         for is_such in (self._vocabulary.lone_bytes, self._vocabulary.incomplete):
-            places = np.flatnonzero(is_such[encoded.ids])
-            before = np.searchsorted(places, encoded.offsets)
+            positions = np.flatnonzero(is_such[encoded.ids])
+            before = np.searchsorted(positions, encoded.offsets)
             columns.append(np.diff(before))
         return np.stack(columns, axis=1).astype(np.int64)
 
@@ -193,8 +193,8 @@ class CountingWorker:
         )
 
     @staticmethod
-    def _measured_places(counter: GroupCounter, batch: Batch, texts: list[bytes]) -> NDArray[np.int64]:
-        """int64[D, len(COUNTS)]: a document that gave no tokens has its place, and no part in any ratio."""
+    def _measured_positions(counter: GroupCounter, batch: Batch, texts: list[bytes]) -> NDArray[np.int64]:
+        """int64[D, len(COUNTS)]: a document that gave no tokens has its position, and no part in any ratio."""
         spans = batch.spans
         is_empty = np.diff(spans.encoded.offsets) == 0
         measured = [text for text, empty in zip(texts, is_empty.tolist(), strict=True) if not empty]

@@ -122,12 +122,12 @@ def _complete_lines(evaluation: Evaluation, languages: Iterable[str]) -> tuple[N
     A translation that stops half way would be a cheap language. One without any text has no part in this.
     """
     names = list(evaluation.groups)
-    places = [names.index(language) for language in languages if language in names]
-    is_aligned = np.isin(evaluation.document_groups, places)
+    positions = [names.index(language) for language in languages if language in names]
+    is_aligned = np.isin(evaluation.document_groups, positions)
     _, line, count = np.unique(evaluation.document_units[is_aligned], return_inverse=True, return_counts=True)
     is_complete = is_aligned.copy()
-    is_complete[is_aligned] = count[line] == len(places)
-    return is_complete, int((count < len(places)).sum())
+    is_complete[is_aligned] = count[line] == len(positions)
+    return is_complete, int((count < len(positions)).sum())
 
 
 def _tokens_of(
@@ -158,8 +158,8 @@ def _resampled(
     seed: int,
 ) -> dict[str, Resampled]:
     names = list(evaluation.groups)
-    places = [names.index(language) for language in known]
-    is_drawn = is_complete & np.isin(evaluation.document_groups, places)
+    positions = [names.index(language) for language in known]
+    is_drawn = is_complete & np.isin(evaluation.document_groups, positions)
     drawn = resamples(evaluation.document_units[is_drawn], seed=seed)
     if drawn is None or coefficient is None:
         return {}
@@ -167,7 +167,9 @@ def _resampled(
     sums = dict(
         zip(
             known,
-            drawn.sums(np.stack([np.where(groups == place, tokens, 0) for place in places], axis=1)).T,
+            drawn.sums(
+                np.stack([np.where(groups == position, tokens, 0) for position in positions], axis=1)
+            ).T,
             strict=True,
         )
     )

@@ -28,7 +28,7 @@ _CHECKED_FOR_STABILITY = 1 << 22
 """Characters of text that are encoded twice, and whose losses are counted: not more, so that both stay out of the
 time of a pass."""
 _EXCERPT = 40
-_PLACES = {name: place for place, name in enumerate(FIDELITY)}
+_PLACES = {name: position for position, name in enumerate(FIDELITY)}
 _ERRORS = tuple(name for name in FIDELITY if name.endswith("_errors") or name == "error_chars")
 _WORD = re.compile(r"\S+")
 _INDENTATION = re.compile(r"^[ \t]+(?=[^ \t\n])")
@@ -42,7 +42,7 @@ class Failure:
         source: where the document is.
         offset: the first byte that differs.
         expected: the text from some characters before it.
-        found: what it decodes to, from the same place.
+        found: what it decodes to, from the same position.
     """
 
     source: str
@@ -151,12 +151,12 @@ def failure_of(source: str, text: str, decoded: str) -> Failure:
     >>> failure_of("a.txt", "two  spaces", "two spaces")
     Failure(source='a.txt', offset=4, expected='two  spaces', found='two spaces')
     """
-    place = next(
-        (place for place, (one, other) in enumerate(zip(text, decoded, strict=False)) if one != other),
+    position = next(
+        (position for position, (one, other) in enumerate(zip(text, decoded, strict=False)) if one != other),
         min(len(text), len(decoded)),
     )
-    shown = slice(max(place - _EXCERPT // 2, 0), place + _EXCERPT)
-    return Failure(source, len(text[:place].encode()), text[shown], decoded[shown])
+    shown = slice(max(position - _EXCERPT // 2, 0), position + _EXCERPT)
+    return Failure(source, len(text[:position].encode()), text[shown], decoded[shown])
 
 
 def indentation_lost(text: str, decoded: str) -> int:

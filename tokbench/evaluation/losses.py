@@ -63,7 +63,7 @@ def losses_of(text: str, decoded: str) -> Losses:
 
     What differs, between a common beginning and a common end, is aligned exactly up to 32 by 32
     characters. Of more than that the letters and signs of both, without case, accents and white space, are
-    walked side by side: where they part, the nearest place is taken at which six of them agree again. What
+    walked side by side: where they part, the nearest position is taken at which six of them agree again. What
     stands between them, and letters that agree but for case and accents, are compared there. That takes time
     in proportion to the texts, and finds no fewer edits than there are.
 
@@ -109,13 +109,13 @@ class _Signs:
 
     Attributes:
         text: all of it.
-        places: where they are.
+        positions: where they are.
         folded: these, without case and accents; as many.
         done: up to where the text is compared.
     """
 
     text: str
-    places: list[int]
+    positions: list[int]
     folded: str
     done: int = 0
 
@@ -123,26 +123,28 @@ class _Signs:
     def of(cls, text: str) -> _Signs:
         """Those of a text."""
         fold = {character: _bare(character)[:1].strip() for character in set(text)}
-        places = [place for place, character in enumerate(text) if fold[character]]
-        return cls(text, places, "".join([fold[text[place]] for place in places]))
+        positions = [position for position, character in enumerate(text) if fold[character]]
+        return cls(text, positions, "".join([fold[text[position]] for position in positions]))
 
     def end(self, number: int) -> int:
         """Behind so many of them."""
-        return self.places[number - 1] + 1 if number else 0
+        return self.positions[number - 1] + 1 if number else 0
 
     def before(self, number: int) -> str:
         """What is not compared yet before one of them, or the end."""
-        return self.text[self.done : self.places[number] if number < len(self.places) else len(self.text)]
+        return self.text[
+            self.done : self.positions[number] if number < len(self.positions) else len(self.text)
+        ]
 
     def pairs(self, other: _Signs, i: int, j: int, agreeing: int) -> Iterator[tuple[str, str]]:
         """What differs in signs of both that agree but for case and accents, and between these."""
-        mine, theirs = self.places[i : i + agreeing], other.places[j : j + agreeing]
+        mine, theirs = self.positions[i : i + agreeing], other.positions[j : j + agreeing]
         last, other_last = (mine[0] - 1, theirs[0] - 1) if agreeing else (0, 0)
-        for place, other_place in zip(mine, theirs, strict=True):
-            lost, found = self.text[last + 1 : place + 1], other.text[other_last + 1 : other_place + 1]
+        for position, other_position in zip(mine, theirs, strict=True):
+            lost, found = self.text[last + 1 : position + 1], other.text[other_last + 1 : other_position + 1]
             if lost != found:
                 yield lost, found
-            last, other_last = place, other_place
+            last, other_last = position, other_position
 
 
 def cause_of(lost: str, found: str) -> Cause:
@@ -169,8 +171,8 @@ def edits(text: str, other: str) -> list[tuple[str, str]]:
     rows = [list(range(len(other) + 1))]
     for number, one in enumerate(text, start=1):
         above, row = rows[-1], [number]
-        for place, two in enumerate(other):
-            row.append(min(above[place] + (one != two), above[place + 1] + 1, row[place] + 1))
+        for position, two in enumerate(other):
+            row.append(min(above[position] + (one != two), above[position + 1] + 1, row[position] + 1))
         rows.append(row)
     found: list[tuple[str, str]] = []
     i, j = len(text), len(other)
@@ -190,7 +192,7 @@ def edits(text: str, other: str) -> list[tuple[str, str]]:
 
 
 def _steps(text: str, other: str) -> Iterator[tuple[int, int, int]]:
-    """Where two texts agree, one behind the other: the places in both, and how many characters."""
+    """Where two texts agree, one behind the other: the positions in both, and how many characters."""
     i = j = 0
     while i < len(text) or j < len(other):
         agreeing = _agreeing(text, i, other, j)
@@ -210,9 +212,9 @@ def _gap(text: str, i: int, other: str, j: int) -> tuple[int, int]:
                 if _in_step(text, i + lost, other, j + found):
                     return lost, found
     for lost in range(0, min(_FAR, len(text) - i), _LONG_ANCHOR):
-        place = other.find(text[i + lost : i + lost + _LONG_ANCHOR], j, j + 2 * _FAR)
-        if place >= 0 and len(text) - i - lost >= _LONG_ANCHOR:
-            return _closer(text, i, other, j, lost=lost, found=place - j)
+        position = other.find(text[i + lost : i + lost + _LONG_ANCHOR], j, j + 2 * _FAR)
+        if position >= 0 and len(text) - i - lost >= _LONG_ANCHOR:
+            return _closer(text, i, other, j, lost=lost, found=position - j)
     return min(_FAR, len(text) - i), min(_FAR, len(other) - j)
 
 
@@ -231,7 +233,7 @@ def _in_step(text: str, i: int, other: str, j: int) -> bool:
 
 
 def _agreeing(text: str, i: int, other: str, j: int) -> int:
-    """How many characters agree from two places on."""
+    """How many characters agree from two positions on."""
     start = i
     while text[i : i + _STRIDE] == other[j : j + _STRIDE] and i + _STRIDE <= len(text):
         i, j = i + _STRIDE, j + _STRIDE

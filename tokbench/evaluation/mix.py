@@ -293,8 +293,8 @@ def _estimate(mix: Mix, evaluation: Evaluation) -> float | None:
 
 def _is_in(evaluation: Evaluation, part: Part) -> NDArray[np.bool_]:
     """bool[D], which documents are of a part."""
-    places = [place for place, group in enumerate(evaluation.groups) if group in part.groups]
-    return np.isin(evaluation.document_groups, places)
+    positions = [position for position, group in enumerate(evaluation.groups) if group in part.groups]
+    return np.isin(evaluation.document_groups, positions)
 
 
 def _num_units(evaluation: Evaluation, part: Part) -> int:

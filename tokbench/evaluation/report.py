@@ -75,7 +75,7 @@ class Report:
         least_used: of those that occurred at all, the rarest.
         unused: reachable entries that did not occur.
         deciles: of the frequencies of those that did.
-        lengths: tokens by their length in bytes; the last place holds all longer ones.
+        lengths: tokens by their length in bytes; the last position holds all longer ones.
         vocabulary_usage: what the vocabulary is spent on.
         intermediate_tokens: entries that only feed other merges on this text; None where merges are not known.
         numbers: numbers by their length.

@@ -113,9 +113,9 @@ def draw_samples(
     chosen = heapq.nsmallest(
         most,
         (
-            (place, _priority(group, seed=seed), group, line)
+            (position, _priority(group, seed=seed), group, line)
             for group, lines in drawn.items()
-            for place, line in enumerate(lines)
+            for position, line in enumerate(lines)
         ),
     )
     return tuple(
@@ -129,11 +129,11 @@ def draw_samples(
 def _lines_to_draw(document: Document, first: int, *, longest: int, seed: int) -> Iterator[_Line]:
     """The lines of a document that hold more than white space; `first` is the number of its first one."""
     lines = document.text.split("\n")
-    for place, line in enumerate(lines):
+    for position, line in enumerate(lines):
         text = _beginning(line.removesuffix("\r"), longest)
         if not text.isspace() and text:
-            number = first + place
-            source = document.source if len(lines) == 1 else f"{document.source}, line {place + 1}"
+            number = first + position
+            source = document.source if len(lines) == 1 else f"{document.source}, line {position + 1}"
             is_short = len(text.strip().encode()) < _TELLING
             yield _Line(is_short, _priority(str(number), seed=seed), number, text, source)
 

@@ -50,9 +50,9 @@ class VocabularyPart:
 
 def vocabulary_usage_of(vocabulary: Vocabulary, frequencies: NDArray[np.int64]) -> tuple[VocabularyPart, ...]:
     """The entries by kind, the largest kind first."""
-    places: dict[str, list[int]] = {}
+    ids_by_kind: dict[str, list[int]] = {}
     for id, kind in enumerate(_kinds(vocabulary)):
-        places.setdefault(kind, []).append(id)
+        ids_by_kind.setdefault(kind, []).append(id)
     found = (
         VocabularyPart(
             kind=kind,
@@ -60,7 +60,7 @@ def vocabulary_usage_of(vocabulary: Vocabulary, frequencies: NDArray[np.int64]) 
             used=int(np.count_nonzero(frequencies[ids])),
             tokens=int(frequencies[ids].sum()),
         )
-        for kind, ids in places.items()
+        for kind, ids in ids_by_kind.items()
     )
     return tuple(sorted(found, key=lambda one: (-one.entries, one.kind)))
 

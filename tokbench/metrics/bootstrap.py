@@ -71,11 +71,11 @@ class Resamples:
         Returns:
             float64[R, K].
         """
-        units, places = np.unique(
+        units, positions = np.unique(
             self.units if documents is None else self.units[documents], return_inverse=True
         )
         by_unit = np.stack(
-            [np.bincount(places, weights=column, minlength=len(units)) for column in values.T], axis=1
+            [np.bincount(positions, weights=column, minlength=len(units)) for column in values.T], axis=1
         )
         return np.asarray(self.weights[:, units] @ by_unit, dtype=np.float64)
 

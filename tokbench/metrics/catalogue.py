@@ -213,7 +213,7 @@ _ALL = (
     Metric(
         name="average_rank",
         title="mean rank",
-        meaning="the mean over tokens of their entry's place by frequency",
+        meaning="the mean over tokens of their entry's position by frequency",
         direction="neither",
         theme="vocabulary",
         compute=_average_rank,

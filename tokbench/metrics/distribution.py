@@ -79,7 +79,7 @@ def utilization(frequencies: NDArray[np.int64], *, among: NDArray[np.bool_] | No
 
 
 def average_rank(frequencies: NDArray[np.int64]) -> float | None:
-    """The mean, over tokens, of the place of their entry when entries are sorted by frequency, from 1.
+    """The mean, over tokens, of the position of their entry when entries are sorted by frequency, from 1.
 
     >>> import numpy as np
     >>> average_rank(np.array([1, 3]))
@@ -106,14 +106,14 @@ def frequency_deciles(frequencies: NDArray[np.int64]) -> tuple[int, ...] | None:
     seen = np.sort(frequencies[frequencies > 0])
     if not len(seen):
         return None
-    places = (np.arange(11) * (len(seen) - 1)) // 10
-    return tuple(seen[places].tolist())
+    positions = (np.arange(11) * (len(seen) - 1)) // 10
+    return tuple(seen[positions].tolist())
 
 
 def length_histogram(
     frequencies: NDArray[np.int64], lengths: NDArray[np.int64], *, longest: int = 16
 ) -> tuple[int, ...]:
-    """Tokens by their length in bytes, from 0; the last place holds those of `longest` bytes and more.
+    """Tokens by their length in bytes, from 0; the last position holds those of `longest` bytes and more.
 
     >>> import numpy as np
     >>> length_histogram(np.array([5, 2, 1]), np.array([1, 3, 99]), longest=4)

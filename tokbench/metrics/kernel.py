@@ -45,7 +45,7 @@ class Measurer(Protocol):
         kinds: NDArray[np.uint8],
         groups: NDArray[np.int32],
     ) -> NDArray[np.int64]:
-        """Count a batch of D documents with N tokens that have places.
+        """Count a batch of D documents with N tokens that have positions.
 
         Args:
             text: the documents' bytes, one behind another.
@@ -53,7 +53,7 @@ class Measurer(Protocol):
             token_offsets: int64[D + 1], where each document's tokens start among all; from 0 to N.
             starts: int64[N], byte offsets into the token's document; they never decrease in it.
             stops: int64[N], the same for the ends. Tokens may be empty, leave gaps and cut characters.
-            kinds: uint8[N], places in `TokenKind`.
+            kinds: uint8[N], positions in `TokenKind`.
             groups: int32[D], the group of each document.
 
         Returns:

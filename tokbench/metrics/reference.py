@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Counts = dict[str, int]
 
 BYTE, UNKNOWN = 1, 2
-"""Kinds of tokens: places in `TokenKind`, NORMAL, BYTE, UNKNOWN, SPECIAL."""
+"""Kinds of tokens: positions in `TokenKind`, NORMAL, BYTE, UNKNOWN, SPECIAL."""
 
 # --- tokens -----------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ def measure(
 
     Args:
         document: its bytes.
-        spans: the places of its tokens: starts and stops never decrease; they may be empty, leave gaps
+        spans: the positions of its tokens: starts and stops never decrease; they may be empty, leave gaps
             and cut characters.
         kinds: the kind of each token: 0 NORMAL, 1 BYTE, 2 UNKNOWN, 3 SPECIAL.
         classes: as for `characters`.
@@ -221,7 +221,7 @@ def _count_identifiers(document: bytes, word_spans: Sequence[Span], tokens: Toke
         wanted = identifier_boundaries(document[slice(*span)])
         counts["identifier_boundaries"] += len(wanted)
         counts["identifier_cuts"] += len(cuts)
-        counts["identifier_hits"] += sum(not place.isdisjoint(cuts) for place in wanted)
+        counts["identifier_hits"] += sum(not position.isdisjoint(cuts) for position in wanted)
     return counts
 
 

@@ -48,8 +48,8 @@ def with_typos(text: str, *, seed: int) -> str:
         word = match.group()
         if generator.randrange(_TYPO_IN):
             return word
-        place = generator.randrange(len(word) - 1)
-        return word[:place] + word[place + 1] + word[place] + word[place + 2 :]
+        position = generator.randrange(len(word) - 1)
+        return word[:position] + word[position + 1] + word[position] + word[position + 2 :]
 
     return _WORD.sub(swapped, text)
 

@@ -38,7 +38,7 @@ ENTRIES = (
 DOCUMENT_COUNTS = (*COUNTS, *FIDELITY, *ENTRIES, "documents")
 """What is kept of each document; an index is a column of `Evaluation.document_counts`."""
 
-_PLACES = {name: place for place, name in enumerate((*DOCUMENT_COUNTS, "empty_documents"))}
+_PLACES = {name: position for position, name in enumerate((*DOCUMENT_COUNTS, "empty_documents"))}
 NUM_COUNTS = len(_PLACES)
 
 
@@ -63,11 +63,11 @@ class Tally:
 
     def as_counts(self) -> Mapping[str, int]:
         """Every sum by its name, for JSON."""
-        return {name: int(self.sums[place]) for name, place in _PLACES.items()}
+        return {name: int(self.sums[position]) for name, position in _PLACES.items()}
 
 
-def place_of(name: str) -> int:
-    """The place of a count in `Tally.sums`."""
+def position_of(name: str) -> int:
+    """The position of a count in `Tally.sums`."""
     return _PLACES[name]
 
 

@@ -42,7 +42,7 @@ _OPERATOR = re.compile(b"|".join(map(re.escape, sorted(map(str.encode, OPERATORS
 
 
 class Character(NamedTuple):
-    """One character of a document: its place in bytes, its text and its class."""
+    """One character of a document: its position in bytes, its text and its class."""
 
     start: int
     stop: int
@@ -191,8 +191,10 @@ def identifier_boundaries(identifier: bytes) -> list[set[int]]:
     >>> identifier_boundaries(b"snake_case2"), identifier_boundaries(b"__init__")
     ([{5, 6}, {10}], [{2}, {6}])
     """
-    places = [{*found.span()} - {0, len(identifier)} for found in _IDENTIFIER_BOUNDARY.finditer(identifier)]
-    return [place for place in places if place]
+    positions = [
+        {*found.span()} - {0, len(identifier)} for found in _IDENTIFIER_BOUNDARY.finditer(identifier)
+    ]
+    return [position for position in positions if position]
 
 
 def white_space_around(text: Sequence[Character], run: Span) -> Span:

@@ -208,10 +208,10 @@ class _Run:
                 documents += len(texts)
                 if known < len(texts):
                     jobs.do(self._encode, texts[known:] if known else texts)
-                done = before + min(self._corpus.place, file.size) if is_known else self._text_bytes
+                done = before + min(self._corpus.position, file.size) if is_known else self._text_bytes
                 self._progress("encoding", done, total if is_known else None, "bytes")
             before += file.size
-            self._corpus.place = 0
+            self._corpus.position = 0
             self._long_documents += problems.long_documents
             entry = CorpusEntry(
                 name=planned.name,

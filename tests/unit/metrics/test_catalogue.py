@@ -27,7 +27,7 @@ from tokbench.metrics.distribution import (
 from tokbench.metrics.fairness import gini, premiums
 from tokbench.metrics.ratios import ratio
 from tokbench.metrics.robustness import edit_distance, rewritings, with_typos
-from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, place_of, pooled
+from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, pooled, position_of
 from tokbench.metrics.vocabulary import vocabulary_from, vocabulary_of
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def test_ratios() -> None:
 def test_tallies_are_read_by_name_and_added() -> None:
     def tally(tokens: int, frequencies: Sequence[int] | None) -> Tally:
         sums = np.zeros(NUM_COUNTS, np.int64)
-        sums[place_of("tokens")] = tokens
+        sums[position_of("tokens")] = tokens
         kept = None if frequencies is None else np.array(frequencies)
         return Tally(sums, kept, (tokens, 1), np.full((17, 2), tokens))
 
