@@ -8,27 +8,23 @@ token covers stands without a background, or in `⟦⟧`. Everything streams, in
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 
-from tokbench.core.graphemes import cut_clusters
-from tokbench.core.tokens import TokenKind
-from tokbench.render.glyphs import Glyph, Strip, byte_glyphs, cut_glyphs, sign, strip
+from tokbench.render.glyphs import Glyph, Strip, strip
 from tokbench.render.palette import FAINT
+from tokbench.render.visible_tokens import enclosed, visible_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
-    from tokbench.core.tokens import Segmentation, Span, Token
+    from tokbench.core.tokens import Segmentation
     from tokbench.render.palette import Look, Palette
+    from tokbench.render.visible_tokens import VisibleToken
 
 MIN_WIDTH = 20
 """The narrowest view: it holds the widest name, and an id of 32 bits."""
-
-UNKNOWN_MARK = "⟨?⟩"
-EMPTY_MARK = "⟨empty⟩"
 
 
 class Separators(NamedTuple):
@@ -129,117 +125,27 @@ def separators_for(text: str) -> Separators:
 # --- tokens to cells --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Maker:
-    """Makes the cells of one segmentation.
-
-    Attributes:
-        data: the text's bytes.
-        cuts: each boundary inside a grapheme cluster → the cluster's span.
-        palette: the colours, or None.
-        separators: what stands between cells, or None where colours tell them apart.
-        ids: whether cells are labelled.
-    """
-
-    data: bytes
-    cuts: Mapping[int, Span]
-    palette: Palette | None
-    separators: Separators | None
-    ids: bool
-
-    def token(self, token: Token, *, turn: int) -> _Cell:
-        """The cell of the token at position `turn`: the text it covers, or its piece where it covers none."""
-        start, stop = token.span
-        covered = self.data[start:stop]
-        shown = covered or token.piece
-        head, tail = self._cut_ends(start, stop) if covered else (0, 0)
-        make = _token_strip if len(shown) <= _LONGEST_KEPT else _token_strip.__wrapped__
-        return _Cell(
-            strip=make(token.kind, shown, head, tail),
-            look=self.palette.look(token.kind, turn=turn, absent=not covered) if self.palette else None,
-            label=str(token.id) if self.ids else "",
-            separator=self._separator(stop),
-        )
-
-    def uncovered(self, start: int, stop: int) -> _Cell:
-        """The cell of text that no token covers."""
-        head, tail = self._cut_ends(start, stop)
-        glyphs = cut_glyphs(self.data[start:stop], head=head, tail=tail)
-        return _Cell(
-            strip=strip(glyphs if self.palette else _enclosed("⟦", glyphs, "⟧")),
-            look=self.palette.uncovered if self.palette else None,
-            label="",
-            separator=self._separator(stop),
-        )
-
-    def _separator(self, edge: int) -> str:
-        if self.separators is None:
-            return ""
-        return self.separators.cut if edge in self.cuts else self.separators.whole
-
-    def _cut_ends(self, start: int, stop: int) -> tuple[int, int]:
-        """How many bytes at the head and the tail belong to clusters that these edges cut."""
-        head = min(self.cuts[start].stop, stop) - start if start in self.cuts else 0
-        tail = stop - max(self.cuts[stop].start, start) if stop in self.cuts else 0
-        return head, min(tail, stop - start - head)
-
-
 def _cells(segmentation: Segmentation, *, palette: Palette | None, ids: bool) -> Iterator[_Cell]:
     """The cells in reading order; the last one has no separator."""
-    maker = _Maker(
-        data=segmentation.text.encode(),
-        cuts={edge: cut.span for cut in cut_clusters(segmentation) for edge in cut.boundaries},
-        palette=palette,
-        separators=None if palette else separators_for(segmentation.text),
-        ids=ids,
-    )
+    separators = None if palette else separators_for(segmentation.text)
     held: _Cell | None = None
-    for cell in _separated_cells(maker, segmentation.tokens):
+    for each in visible_tokens(segmentation):
         if held is not None:
             yield held
-        held = cell
+        held = _cell(each, palette=palette, separators=separators, ids=ids)
     if held is not None:
         yield replace(held, separator="")
 
 
-def _separated_cells(maker: _Maker, tokens: Iterable[Token]) -> Iterator[_Cell]:
-    size = len(maker.data)
-    covered = 0
-    for turn, token in enumerate(tokens):
-        start = min(token.span.start, size)
-        if start > covered:
-            yield maker.uncovered(covered, start)
-        covered = max(covered, start, token.span.stop)
-        yield maker.token(token, turn=turn)
-    if covered < size:
-        yield maker.uncovered(covered, size)
-
-
-_LONGEST_KEPT = 64
-
-
-@lru_cache(maxsize=1 << 16)
-def _token_strip(kind: TokenKind, shown: bytes, head: int, tail: int) -> Strip:
-    if kind is TokenKind.BYTE and shown:
-        is_cut = head + tail > 0
-        return strip(glyph._replace(cut=is_cut) for glyph in byte_glyphs(shown))
-    glyphs = cut_glyphs(shown, head=head, tail=tail) or (sign(EMPTY_MARK),)
-    if kind is TokenKind.SPECIAL:
-        return strip(_enclosed("⟪", glyphs, "⟫"))
-    if kind is TokenKind.UNKNOWN:
-        return strip((sign(UNKNOWN_MARK), *glyphs))
-    return strip(glyphs)
-
-
-def _enclosed(opening: str, glyphs: tuple[Glyph, ...], closing: str) -> tuple[Glyph, ...]:
-    """Glyphs in brackets; the closing one stays on the line of what it closes."""
-    last = glyphs[-1]
-    return (
-        sign(opening),
-        *glyphs[:-1],
-        last._replace(ends_line=False),
-        sign(closing, ends_line=last.ends_line),
-    )
+def _cell(each: VisibleToken, *, palette: Palette | None, separators: Separators | None, ids: bool) -> _Cell:
+    separator = ""
+    if separators is not None:
+        separator = separators.cut if each.cuts_behind else separators.whole
+    if each.token is None:
+        looks = each.strip if palette else enclosed("⟦", each.strip.glyphs, "⟧")
+        return _Cell(looks, palette.uncovered if palette else None, "", separator)
+    look = palette.look(each.token.kind, turn=each.turn, absent=not each.covers_text) if palette else None
+    return _Cell(each.strip, look, str(each.token.id) if ids else "", separator)
 
 
 # --- cells to lines ---------------------------------------------------------------------------

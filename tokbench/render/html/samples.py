@@ -11,22 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.graphemes import cut_clusters
-from tokbench.core.tokens import TokenKind
 from tokbench.evaluation.candidates import BASELINES
-from tokbench.render.glyphs import byte_glyphs, cut_glyphs, sign, strip, visible
-from tokbench.render.token_view import EMPTY_MARK, UNKNOWN_MARK
+from tokbench.render.glyphs import visible
+from tokbench.render.visible_tokens import visible_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from tokbench.core.tokens import Segmentation, Span, Token
+    from tokbench.core.tokens import Segmentation
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.evaluation.samples import Sample
-    from tokbench.render.glyphs import Glyph
 
 UNCOVERED = -1
 """Stands for the id where no token covers the text."""
@@ -140,53 +137,14 @@ def _hexadecimal(piece: bytes) -> str:
     return piece[:_LONGEST_HEX].hex(" ") + (" …" if len(piece) > _LONGEST_HEX else "")
 
 
-# --- looks ----------------------------------------------------------------------------------------
-
-
 def _looks(segmentation: Segmentation) -> Iterator[tuple[int, int, Look]]:
     """The tokens, and between them the text that none covers, in reading order."""
-    data = segmentation.text.encode()
-    cuts = {edge: cut.span for cut in cut_clusters(segmentation) for edge in cut.boundaries}
-    covered = 0
-    for token in segmentation.tokens:
-        start, stop = token.span
-        if start > covered:
-            yield covered, start, _uncovered_look(data, cuts, covered, start)
-        covered = max(covered, stop)
-        yield start, stop, _token_look(data, cuts, token)
-    if covered < len(data):
-        yield covered, len(data), _uncovered_look(data, cuts, covered, len(data))
-
-
-def _token_look(data: bytes, cuts: dict[int, Span], token: Token) -> Look:
-    covers = data[slice(*token.span)]
-    head, tail = _cut_ends(cuts, *token.span) if covers else (0, 0)
-    shown = covers or token.piece
-    if token.kind is TokenKind.BYTE and shown:
-        glyphs = tuple(glyph._replace(cut=head + tail > 0) for glyph in byte_glyphs(shown))
-    else:
-        glyphs = cut_glyphs(shown, head=head, tail=tail) or (sign(EMPTY_MARK),)
-    if token.kind is TokenKind.SPECIAL:
-        glyphs = (sign("⟪"), *glyphs, sign("⟫"))
-    if token.kind is TokenKind.UNKNOWN:
-        glyphs = (sign(UNKNOWN_MARK), *glyphs)
-    return token.id, token.kind.value, not covers, _runs(glyphs)
-
-
-def _uncovered_look(data: bytes, cuts: dict[int, Span], start: int, stop: int) -> Look:
-    head, tail = _cut_ends(cuts, start, stop)
-    return UNCOVERED, "uncovered", False, _runs(cut_glyphs(data[start:stop], head=head, tail=tail))
-
-
-def _cut_ends(cuts: dict[int, Span], start: int, stop: int) -> tuple[int, int]:
-    """How many bytes at the head and the tail belong to clusters that these edges cut."""
-    head = min(cuts[start].stop, stop) - start if start in cuts else 0
-    tail = stop - max(cuts[stop].start, start) if stop in cuts else 0
-    return head, min(tail, stop - start - head)
-
-
-def _runs(glyphs: tuple[Glyph, ...]) -> tuple[str | int, ...]:
-    """Texts and their flags by turns."""
-    return tuple(
-        part for run in strip(glyphs).runs for part in (run.text, _STAND_IN * run.stand_in + _CUT * run.cut)
-    )
+    for each in visible_tokens(segmentation):
+        runs = tuple(
+            part for run in each.strip.runs for part in (run.text, _STAND_IN * run.stand_in + _CUT * run.cut)
+        )
+        if each.token is None:
+            yield each.start, each.stop, (UNCOVERED, "uncovered", False, runs)
+        else:
+            look = (each.token.id, each.token.kind.value, not each.covers_text, runs)
+            yield each.start, each.stop, look
