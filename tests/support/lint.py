@@ -60,6 +60,7 @@ def target_of(
     *,
     beside: Mapping[str, Any] | None = None,
     corpus: Sequence[str] | None = None,
+    word_counts: Mapping[str, int] | None = None,
     reference: Mapping[str, Any] | bytes | Path | None = None,
     engine: str = "auto",
     pattern: str | None = None,
@@ -71,6 +72,7 @@ def target_of(
         folder: where it is written to.
         beside: other files of the folder, as for `support.model_folders.put`.
         corpus: texts, a document each.
+        word_counts: of a training text.
         reference: another tokenizer, likewise.
         engine: as `--engine`.
         pattern: as `--pattern`.
@@ -84,7 +86,7 @@ def target_of(
     texts = None
     if corpus is not None:
         texts = open_corpus(put(folder / "corpus", {f"{n:04}.txt": text for n, text in enumerate(corpus)}))
-    return LintTarget(opened, corpus=texts, reference=other)
+    return LintTarget(opened, corpus=texts, word_counts=word_counts, reference=other)
 
 
 def outcome_of(rule: str, target: LintTarget) -> Outcome:

@@ -48,6 +48,13 @@ def lint(
             help="A tokenizer that this one should be like: finds swapped ids and changed merges.",
         ),
     ] = None,
+    word_counts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The pre-tokens of the training text with their counts, as a JSON object: replays the training.",
+        ),
+    ] = None,
     select: Annotated[
         list[str] | None,
         typer.Option(
@@ -86,17 +93,19 @@ def lint(
     from tokbench.render.console import make_console, print_json
     from tokbench.render.lint import render_lint
     from tokbench.render.progress import showing_progress
-    from tokbench.workbench.lint import lint_tokenizer
+    from tokbench.workbench.lint import lint_tokenizer, read_word_counts
 
     if list_ or explain is not None:
         _show_rules(explain, json=json, color=color)
         return
     corpus = documents.corpus() if documents.paths else None
+    counts = None if word_counts is None else read_word_counts(word_counts)
     request = opening.request()
     with showing_progress(progress.value) as report:
         result = lint_tokenizer(
             tokenizer,
             corpus=corpus,
+            word_counts=counts,
             reference=reference,
             select=select or (),
             ignore=ignore or (),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tokbench.lint.rules import Rule
 
-_MODULES = ("reachability_rules", "character_rules")
+_MODULES = ("reachability_rules", "training_rules", "character_rules")
 """Modules of this package, each with a tuple RULES; their order is that of the output."""
 
 ALL = "all"

@@ -29,6 +29,7 @@ class LintTarget:
     Attributes:
         opened: the tokenizer, and what was found in its files.
         corpus: text to count on, or None.
+        word_counts: pre-token → how often the training text has it, where the corpus itself is not at hand.
         reference: a tokenizer that this one should be like, or None.
         threads: for encoding; None takes every processor.
     """
@@ -38,11 +39,13 @@ class LintTarget:
         opened: Opened,
         *,
         corpus: Corpus | None = None,
+        word_counts: Mapping[str, int] | None = None,
         reference: LintTarget | None = None,
         threads: int | None = None,
     ) -> None:
         self.opened = opened
         self.corpus = corpus
+        self.word_counts = word_counts
         self.reference = reference
         self.threads = threads
         self._derived: dict[Callable[..., Any], Any] = {}

@@ -15,6 +15,7 @@ from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.progress import Progress
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
     from tokbench.lint.rules import Rule
     from tokbench.opening.request import OpenRequest
 
+_MAX_COUNTS_BYTES = 1 << 30
+
 
 def lint_tokenizer(
     name: str,
     *,
     corpus: Corpus | None = None,
+    word_counts: Mapping[str, int] | None = None,
     reference: str | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -42,6 +46,7 @@ def lint_tokenizer(
     Args:
         name: what `-t` takes.
         corpus: text to count on; without one, rules that need it are skipped.
+        word_counts: pre-token → how often the training text has it: replays the training without the corpus.
         reference: the name of a tokenizer that this one should be like; likewise.
         select: rules or groups to check, or what their names begin with; by default all.
         ignore: those to leave out.
@@ -63,6 +68,7 @@ def lint_tokenizer(
     target = LintTarget(
         find_and_open(name, request, progress=progress),
         corpus=corpus,
+        word_counts=word_counts,
         reference=None if reference is None else _reference(reference, request, progress=progress),
         threads=threads,
     )
@@ -76,6 +82,21 @@ def lint_target(target: LintTarget, rules: Sequence[Rule], *, progress: Progress
         place=str(target.opened.source.path),
         outcomes=tuple(run_rules(target, rules, progress=progress)),
     )
+
+
+def read_word_counts(path: Path) -> dict[str, int]:
+    """The counts of a JSON object, pre-token → count. Raises `ConfigError`."""
+    from tokbench.errors import ConfigError, ModelFormatError
+    from tokbench.files.untrusted import load_strict_json, read_named
+
+    hint = 'it is a JSON object of pre-tokens with their counts, as {" the": 12, "s": 3}'
+    try:
+        found = load_strict_json(read_named(path, limit=_MAX_COUNTS_BYTES), path=path)
+    except (OSError, ModelFormatError) as error:
+        raise ConfigError(f"the word counts {path} cannot be read: {error}", hint=hint) from None
+    if not isinstance(found, dict) or not all(type(count) is int and count > 0 for count in found.values()):
+        raise ConfigError(f"{path} has no word counts", hint=hint)
+    return found
 
 
 def explain_rule(name: str) -> Rule:

@@ -1,0 +1,139 @@
+"""Merge replay: equal to counting everything anew at each turn, and planted faults are found."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.lint import byte_level, findings_of, outcome_of, target_of
+
+from tokbench.backends.bpe.reference import count_pairs, merge_pair, train
+from tokbench.errors import ConfigError
+from tokbench.lint.training.replay import Turn, replay
+from tokbench.workbench.lint import read_word_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+TEXT = "the cat and the hat sat on that mat, and the cat ate the fat rat " * 3
+
+
+def by_the_textbook(
+    words: Mapping[tuple[int, ...], int], merges: Sequence[tuple[int, int, int]]
+) -> list[Turn]:
+    turns = []
+    now = Counter(words)
+    for rank, merge in enumerate(merges):
+        counts = {pair: count for pair, count in count_pairs(now).items() if count}
+        best = min(counts, key=lambda pair: (-counts[pair], pair), default=None)
+        turns.append(Turn(rank, merge, counts.get(merge[:2], 0), best, counts[best] if best else 0))
+        following: Counter[tuple[int, ...]] = Counter()
+        for word, count in now.items():
+            following[merge_pair(word, merge[:2], merge[2])] += count
+        now = following
+    return turns
+
+
+WORDS = st.dictionaries(st.text("abc", min_size=1, max_size=8), st.integers(1, 9), min_size=1, max_size=8)
+
+
+@settings(max_examples=150, deadline=None)
+@given(WORDS, st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=12))
+def test_any_merges_are_replayed_as_by_the_textbook(
+    words: dict[str, int], picks: list[tuple[int, int]]
+) -> None:
+    symbols = [97, 98, 99]
+    merges = []
+    for left, right in picks:
+        made = 256 + len(merges)
+        merges.append((symbols[left % len(symbols)], symbols[right % len(symbols)], made))
+        symbols.append(made)
+    counted = {tuple(word.encode()): count for word, count in words.items()}
+    assert list(replay(counted, merges, sizes={})) == by_the_textbook(counted, merges)
+
+
+@settings(max_examples=50, deadline=None)
+@given(WORDS)
+def test_what_was_trained_is_the_best_at_every_turn(words: dict[str, int]) -> None:
+    learned = train({word.encode(): count for word, count in words.items()}, num_merges=20)
+    merges = [(merge.left, merge.right, 256 + rank) for rank, merge in enumerate(learned)]
+    counted = {tuple(word.encode()): count for word, count in words.items()}
+    turns = list(replay(counted, merges, sizes={}))
+    assert [turn.count for turn in turns] == [merge.count for merge in learned]
+    assert all(turn.is_best and turn.best == turn.merge[:2] for turn in turns)
+
+
+def learned(num_merges: int = 12) -> list[tuple[bytes, bytes]]:
+    """The merges that training on the text gives, for `byte_level`."""
+    import regex
+
+    words = Counter(regex.findall(r" ?\p{L}+| ?[^\s\p{L}]+|\s+(?!\S)|\s", TEXT))
+    tokens = [bytes([byte]) for byte in range(256)]
+    pairs = []
+    for merge in train({word.encode(): count for word, count in words.items()}, num_merges=num_merges):
+        pairs.append((tokens[merge.left], tokens[merge.right]))
+        tokens.append(b"".join(pairs[-1]))
+    return pairs
+
+
+def test_an_honest_training_has_no_findings(tmp_path: Path) -> None:
+    target = target_of(byte_level(*learned()), tmp_path, corpus=[TEXT])
+    for rule in ("merge-not-best", "merge-without-count", "merge-count-overflow"):
+        assert findings_of(rule, target) == ()
+    assert outcome_of("merge-not-best", target).figures == {"merges_replayed": 12, "not_the_best": 0}
+
+
+def test_a_merge_in_the_wrong_place_is_not_the_best(tmp_path: Path) -> None:
+    merges = learned()
+    late = next(
+        rank for rank in range(1, 12) if {*b"".join(merges[rank])} and len(b"".join(merges[rank])) == 2
+    )
+    merges.insert(0, merges.pop(late))
+    found = findings_of("merge-not-best", target_of(byte_level(*merges), tmp_path, corpus=[TEXT]))
+    assert found[0].details["rank"] == 0
+    assert found[0].details["count"] < found[0].details["best_count"]
+    assert found[0].token_ids == (256,)
+
+
+def test_a_merge_that_the_text_never_had_is_an_error(tmp_path: Path) -> None:
+    merges = learned()
+    merges.insert(5, (b"q", b"x"))
+    target = target_of(byte_level(*merges), tmp_path, corpus=[TEXT])
+    [finding] = findings_of("merge-without-count", target)
+    assert finding.subject == 'merge 5 "q" + "x"'
+    assert findings_of("merge-not-best", target) == ()
+
+
+def test_counts_beyond_32_bits_are_named(tmp_path: Path) -> None:
+    target = target_of(byte_level(("a", "b")), tmp_path, word_counts={"ab": 2**31})
+    [finding] = findings_of("merge-count-overflow", target)
+    assert "2,147,483,648 times" in finding.evidence
+    fewer = target_of(byte_level(("a", "b")), tmp_path, word_counts={"ab": 2**31 - 1})
+    assert findings_of("merge-count-overflow", fewer) == ()
+
+
+def test_another_text_is_told_from_the_training_text(tmp_path: Path) -> None:
+    letters = [chr(code) for code in range(97, 123)]
+    merges = [(left, right) for left in letters for right in letters][:400]
+    target = target_of(byte_level(*merges), tmp_path, corpus=[TEXT])
+    assert "not the one it was trained on" in (outcome_of("merge-not-best", target).skipped or "")
+
+
+def test_without_a_corpus_nothing_is_replayed(tmp_path: Path) -> None:
+    outcome = outcome_of("merge-not-best", target_of(byte_level(("a", "b")), tmp_path))
+    assert outcome.skipped == "it needs the training corpus, or --word-counts"
+
+
+@pytest.mark.parametrize("content", ["[1]", "{", '{"a": -1}', '{"a": 1.5}'])
+def test_damaged_word_counts_are_refused(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "counts.json"
+    path.write_text(content)
+    with pytest.raises(ConfigError, match=r"word counts"):
+        read_word_counts(path)
+    path.write_text(json.dumps({" the": 2}))
+    assert read_word_counts(path) == {" the": 2}

@@ -1,0 +1,151 @@
+"""Rules about how a BPE was trained: its merges are replayed on its training text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.target import spelled_bytes
+from tokbench.lint.training.replay import replay
+from tokbench.lint.training.words import learned_merges, longest_token, sizes, training_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tokbench.core.descriptions import ByteLevelBpe
+    from tokbench.lint.target import LintTarget
+    from tokbench.lint.training.replay import Turn
+
+_GROUP = "training"
+_TRIED = 200
+"""Merges after which it is told whether this is the training text at all."""
+_MOST_WRONG = 0.2
+_COUNTER_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Audit:
+    """What a replay showed.
+
+    Attributes:
+        turns: the merges that were not the best, or counted more than 32 bits hold.
+        replayed: how many merges there were.
+        is_training_text: whether the first merges were the best at their turns, most of them.
+    """
+
+    turns: tuple[Turn, ...]
+    replayed: int
+    is_training_text: bool
+
+
+def _audit(target: LintTarget) -> _Audit:
+    words = training_words(target)
+    bpe = _bpe(target)
+    merges = learned_merges(bpe)
+    if not merges:
+        raise DoesNotApplyError("it has no merges")
+    kept: list[Turn] = []
+    wrong = 0
+    for turn in replay(words, merges, sizes=sizes(bpe), longest=longest_token(bpe)):
+        wrong += not turn.is_best
+        if not turn.is_best or turn.count > _COUNTER_LIMIT:
+            kept.append(turn)
+        if turn.rank + 1 == _TRIED and wrong > _MOST_WRONG * _TRIED:
+            return _Audit(tuple(kept), turn.rank + 1, is_training_text=False)
+    few = len(merges) < _TRIED
+    return _Audit(tuple(kept), len(merges), is_training_text=few or wrong <= _MOST_WRONG * len(merges))
+
+
+def _bpe(target: LintTarget) -> ByteLevelBpe:
+    assert target.bpe is not None  # training_words has refused what is none
+    return target.bpe
+
+
+def _trained(target: LintTarget) -> _Audit:
+    audit = target.derived(_audit)
+    if not audit.is_training_text:
+        wrong = sum(not turn.is_best for turn in audit.turns)
+        raise DoesNotApplyError(
+            f"the corpus is not the one it was trained on: {wrong:,} of its first {audit.replayed:,} merges were not "
+            "the best there"
+        )
+    return audit
+
+
+def _not_the_best(target: LintTarget) -> Iterator[Found]:
+    for turn in _trained(target).turns:
+        if turn.count and not turn.is_best and turn.best is not None:
+            yield _found(
+                target,
+                turn,
+                f"its pair stood together {turn.count:,} times, {_pair(target, turn.best)} {turn.best_count:,} times",
+            )
+
+
+def _without_count(target: LintTarget) -> Iterator[Found]:
+    for turn in _trained(target).turns:
+        if not turn.count:
+            yield _found(
+                target, turn, "its pair never stood together in the training text when its turn came"
+            )
+
+
+def _overflowed(target: LintTarget) -> Iterator[Found]:
+    for turn in _trained(target).turns:
+        if turn.count > _COUNTER_LIMIT:
+            yield _found(
+                target, turn, f"its pair stood together {turn.count:,} times, more than 32 bits hold"
+            )
+
+
+def _found(target: LintTarget, turn: Turn, evidence: str) -> Found:
+    return Found(
+        subject=f"merge {turn.rank} {_pair(target, turn.merge[:2])}",
+        evidence=evidence,
+        token_ids=(turn.merge[2],),
+        details={"rank": turn.rank, "count": turn.count, "best_count": turn.best_count, "best": turn.best},
+    )
+
+
+def _pair(target: LintTarget, pair: tuple[int, int]) -> str:
+    tokens = _bpe(target).tokens
+    return " + ".join(spelled_bytes(tokens[id] or b"") for id in pair)
+
+
+def _figures(target: LintTarget) -> Mapping[str, Any]:
+    audit = _trained(target)
+    return {"merges_replayed": audit.replayed, "not_the_best": sum(not turn.is_best for turn in audit.turns)}
+
+
+RULES = (
+    Rule(
+        name="merge-not-best",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Training on this text does not give this vocabulary: the trainer has a fault, or merges were edited.",
+        found="The merges are replayed on the training text, and each is held against the pair with the highest count.",
+        remedy="Train again with a trainer that is exact, and compare the merges.",
+        check=_not_the_best,
+        figures=_figures,
+    ),
+    Rule(
+        name="merge-without-count",
+        group=_GROUP,
+        severity=Severity.ERROR,
+        breaks="A merge that the training text never had was not learned: it was put there, or its place was changed.",
+        found="The merges are replayed on the training text; the pair of this one never stood together at its turn.",
+        remedy="Find out where the merge is from before using the vocabulary.",
+        check=_without_count,
+    ),
+    Rule(
+        name="merge-count-overflow",
+        group=_GROUP,
+        severity=Severity.ERROR,
+        breaks="A pair that is counted with 32 bits and stands together more often is taken for a rare one.",
+        found="The merges are replayed on the training text, and counts are kept exactly.",
+        remedy="Train with a trainer whose counters have 64 bits, or on less text.",
+        check=_overflowed,
+    ),
+)
