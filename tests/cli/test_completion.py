@@ -75,6 +75,7 @@ def test_names_that_there_are(completed, line, expected):
         "compare -t",
         "check -t",
         "bench -t",
+        "explain -t",
         "inspect",
         "convert --check",
     ],

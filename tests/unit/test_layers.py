@@ -29,7 +29,7 @@ ORDER = [
 LATE = {("tokbench.backends.bpe.tokenizer", "tokbench.backends.bpe.saved")}
 """Imports when a function is called, of a module that imports the importer: a tokenizer saves itself."""
 
-RENDER_IMPORTS = {"core", "errors", "evaluation", "metrics", "workbench"}
+RENDER_IMPORTS = {"core", "errors", "evaluation", "explain", "metrics", "workbench"}
 
 
 class Import(NamedTuple):

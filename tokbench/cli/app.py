@@ -99,6 +99,16 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "viz --special-policy encode '<|endoftext|>'",
         ],
     ),
+    "explain": Entry(
+        "tokbench.cli.explain",
+        "explain",
+        summary="Explain why a text is cut where it is cut.",
+        examples=[
+            'explain "unhappiness" -t mine',
+            "explain --word strawberry --word ' strawberry'",
+            'explain "A sentence for a class." -t mine --play',
+        ],
+    ),
     "inspect": Entry(
         "tokbench.cli.inspect",
         "inspect",

@@ -240,7 +240,7 @@ def trace_merges(
     merging = merge(symbols, merges, frozen=frozen)
 
     def rule(left: Key, right: Key, found: Found[Key]) -> MergeRule:
-        return MergeRule(found.rank, show(left), show(right), show(found.made))
+        return MergeRule(found.rank, show(left), show(right), show(found.made), by_score)
 
     def cause(edge: int, left: Key, right: Key) -> Cause:
         if len(symbols) <= _MOST_SYMBOLS and (

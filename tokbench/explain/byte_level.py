@@ -112,5 +112,5 @@ class ByteLevelExplainer:
     def _splitter(self) -> str:
         name = self.description.pattern_name
         if name == "none":
-            return "nothing: the text is one pre-token"
+            return "nothing splits the text"
         return "a pattern of its own" if name == "custom" else f"the pattern {name}"

@@ -84,12 +84,14 @@ class MergeRule:
         left: what stands on the left.
         right: what stands on the right.
         made: what they become.
+        by_score: whether the rank is a score.
     """
 
     rank: float
     left: Symbol
     right: Symbol
     made: Symbol
+    by_score: bool = False
 
 
 @dataclass(frozen=True, slots=True)

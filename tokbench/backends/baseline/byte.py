@@ -84,7 +84,7 @@ class ByteTokenizer(SaveableTokenizer):
         tokens = tuple(Symbol(byte, bytes([byte])) for byte in data)
         trace = LookupTrace(rule, tokens, (ByDefinition(rule),) * max(len(tokens) - 1, 0))
         steps = (Step(PreToken(text, Span(0, len(data))), trace),) if text else ()
-        return Derivation("bytes, nothing is learned", text, (), "nothing: the text is one pre-token", steps)
+        return Derivation("bytes, nothing is learned", text, (), "nothing splits the text", steps)
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of an entry that is no special token; None where the vocabulary has no such id."""

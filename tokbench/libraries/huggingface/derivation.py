@@ -206,7 +206,7 @@ class DocumentExplainer:
     def _splitter(self) -> str:
         """What makes the pre-tokens, by the names of its steps."""
         names = [str(step.get("type")) for step in steps(self._document.get("pre_tokenizer"))]
-        return " → ".join(names) if names else "nothing: the text is one pre-token"
+        return " → ".join(names) if names else "nothing splits the text"
 
     @cached_property
     def _pattern(self) -> str | None:

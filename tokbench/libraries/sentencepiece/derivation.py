@@ -80,9 +80,7 @@ class ModelExplainer:
             span = Span(places[start], max(places[start], places[stop]))
             steps.append(Step(PreToken(part, span), self._trace(part, text)))
         splitter = (
-            "before spaces: no piece reaches across one"
-            if self._cuts_words
-            else "nothing: a text is one pre-token"
+            "before spaces, as no piece reaches across one" if self._cuts_words else "nothing splits the text"
         )
         return Derivation(
             algorithm=_ALGORITHMS[self._model.model_type],

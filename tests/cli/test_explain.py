@@ -1,0 +1,84 @@
+"""`tokbench explain` as a user meets it."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_the_steps_of_a_text(run, trained):
+    done = run("explain", "unhappiness isn't", "-t", trained).good()
+    assert done.lines[0].startswith("── mine · byte-level BPE")
+    assert any("'t" in line and "a contraction" in line for line in done.lines)
+    assert any(" + " in line and "rank " in line for line in done.lines)
+    assert any("no merge joins" in line or "came first" in line for line in done.lines)
+    assert done.lines[-1].startswith("tokens")
+
+
+def test_json_has_the_ids_of_encode(run, trained):
+    text = "Hello, wörld! 12345"
+    found = run("explain", text, "-t", trained, "--json").good().json
+    ids = run("encode", text, "-t", trained, "--json").good().json["ids"]
+    assert found["schema"] == "tokbench.explain/1"
+    assert [token["id"] for token in found["tokens"]] == ids
+    assert [token["id"] for step in found["pretokens"] for token in step["tokens"]] == [
+        token["id"] for token in found["tokens"]
+    ]
+    assert [boundary["token"] for boundary in found["boundaries"]] == list(range(1, len(found["tokens"])))
+    assert all(boundary["why"] for boundary in found["boundaries"])
+
+
+def test_nothing_is_wider_than_the_terminal(run, trained, columns):
+    done = run("explain", "antidisestablishmentarianism " * 3 + "ｆｕｌｌ 안녕하세요", "-t", trained).good()
+    assert max(map(len, done.lines)) <= columns
+
+
+def test_one_token_alone(run, trained):
+    found = run("explain", "two words", "--token", "0", "-t", trained, "--json").good().json
+    assert [step["text"] for step in found["pretokens"]] == ["two"]
+    run("explain", "two words", "--token", "99", "-t", trained).refused(2, "there is no token 99")
+
+
+def test_why_a_word_is_one_token_or_not(run, trained):
+    done = run("explain", "--word", "New York", "--word", "x", "--word", "qzxqzx", "-t", trained).good()
+    text = " ".join(done.lines)
+    assert '"New York" is' in text
+    assert "the pattern begins a pre-token" in text
+    assert '"x" is one token' in text
+    assert "It would be one with" in text
+
+
+def test_the_merges_that_are_named_make_one_token(run, trained):
+    found = run("explain", "--word", "qzxqzx", "-t", trained, "--json").good().json
+    [word] = found["words"]
+    made = {bytes.fromhex(token["bytes"]) for token in word["tokens"]}
+    for left, right in word["merges"]:
+        assert bytes.fromhex(left["bytes"]) in made
+        assert bytes.fromhex(right["bytes"]) in made
+        made.add(bytes.fromhex(left["bytes"]) + bytes.fromhex(right["bytes"]))
+    assert b"qzxqzx" in made
+
+
+@pytest.mark.parametrize("backend", ["byte", "char", "word"])
+def test_where_nothing_was_learned_it_says_so(run, backend):
+    run("train", "--backend", backend, "--name", "mine").good()
+    done = run("explain", "a b", "-t", "mine").good()
+    assert any("every" in line for line in done.lines)
+
+
+def test_play_without_a_terminal_prints_every_step(run, trained):
+    assert run("explain", "a word", "-t", trained, "--play").good().lines[-1].startswith("tokens")
+
+
+def test_play_waits_for_a_key(terminal, trained):
+    done = terminal("explain", "happiness", "-t", trained, "--play", interrupt_at=b"happiness")
+    assert done.code == 130
+    assert not any(line.startswith("tokens") for line in done.lines)
+
+
+def test_colours_tell_tokens_apart(run, trained):
+    assert b"\x1b[" in run("explain", "happiness", "-t", trained, "--color", "always").good().out
+
+
+def test_an_empty_text_and_a_surrogate(run, trained):
+    run("explain", "", "-t", trained).good()
+    assert run("explain", "--word", "", "-t", trained).good().lines == ['"" gives no token at all.']

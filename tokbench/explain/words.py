@@ -1,0 +1,161 @@
+"""Why a word is one token, or is not, in a sentence; and a change of the vocabulary that would make it one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tokbench.core.plurals import counted
+from tokbench.explain.model import (
+    LatticeTrace,
+    LongestMatchTrace,
+    LookupTrace,
+    MergeTrace,
+)
+from tokbench.explain.sentences import cause_in_words, listed, quoted, rank_of, tokens_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.explain.model import ExplainedStep, Explanation, Symbol
+
+_MOST_LISTED = 3
+_MERGES_LISTED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class WordAnswer:
+    """Why a word is one token, or is not.
+
+    Attributes:
+        word: the word.
+        tokens: what it becomes.
+        sentence: why.
+        change: what would make it one token; None where it is one, or where no change of the vocabulary would.
+        merges: the merges that would, as the last of all, in their order: (left, right) for each.
+        piece: the piece that would, in the vocabulary or with a higher score.
+        score: how high its score would have to be at least.
+    """
+
+    word: str
+    tokens: tuple[Symbol, ...]
+    sentence: str
+    change: str | None = None
+    merges: tuple[tuple[bytes, bytes], ...] = ()
+    piece: str | None = None
+    score: float | None = None
+
+
+def why_word(explanation: Explanation) -> WordAnswer:
+    """Why the text of an explanation is one token, or is not."""
+    word = explanation.text
+    steps = [step for step in explanation.steps if step.trace.tokens]
+    tokens = tuple(symbol for step in steps for symbol in step.trace.tokens)
+    if not tokens:
+        return WordAnswer(word, tokens, f"{quoted(word)} gives no token at all.")
+    if len(steps) > 1:
+        first = explanation.boundaries[steps[1].first - 1]
+        return WordAnswer(
+            word,
+            tokens,
+            f"{_is(word, tokens)}: {cause_in_words(first.cause)}. No change of the vocabulary makes it one; "
+            "another pattern does, or an added token.",
+        )
+    [step] = steps
+    if len(tokens) == 1:
+        return WordAnswer(word, tokens, f"{_is(word, tokens)}: {_why_one(step)}.")
+    return _several(word, tokens, step)
+
+
+def _is(word: str, tokens: Sequence[Symbol]) -> str:
+    if len(tokens) == 1:
+        return f"{quoted(word)} is one token, id {tokens[0].id}"
+    return f"{quoted(word)} is {tokens_in_words(len(tokens))}, {listed(tokens)}"
+
+
+def _why_one(step: ExplainedStep) -> str:
+    match step.trace:
+        case MergeTrace() as trace:
+            return _why_merged(trace)
+        case LongestMatchTrace() as trace:
+            return _why_matched(trace)
+        case LatticeTrace(paths=paths, margin=margin):
+            if margin is None:
+                return "there is no other way to cut it"
+            second = listed([edge.piece for edge in paths[1].edges])
+            return f"it scores {paths[0].score:.2f}, and the second best, {second}, {margin:.2f} less"
+        case LookupTrace(rule=rule):
+            return rule
+
+
+def _why_merged(trace: MergeTrace) -> str:
+    if trace.whole:
+        return "the whole pre-token is in the vocabulary, and is taken without any merge"
+    if not trace.steps:
+        return "nothing is there to be merged"
+    rule = trace.steps[-1].rule
+    made = counted(len(trace.steps), "merge")
+    return f"{made} made it, the last of {quoted(rule.left.data)} and {quoted(rule.right.data)} ({rank_of(rule)})"
+
+
+def _why_matched(trace: LongestMatchTrace) -> str:
+    if trace.too_long is not None:
+        return f"a word of more than {trace.too_long} characters is unknown as a whole"
+    if trace.steps[-1].taken is None:
+        return f"it is unknown as a whole, as no piece begins {quoted(trace.steps[-1].rest)}"
+    return "the whole word is in the vocabulary"
+
+
+def _several(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> WordAnswer:
+    trace = step.trace
+    causes = [cause_in_words(cause) for cause in trace.causes]
+    more = f"; and {len(causes) - _MOST_LISTED:,} more" if len(causes) > _MOST_LISTED else ""
+    sentence = f"{_is(word, tokens)}: {'; '.join(causes[:_MOST_LISTED])}{more}."
+    match trace:
+        case MergeTrace():
+            merges = merges_to_one([symbol.data for symbol in tokens])
+            said = ", then ".join(
+                f"{quoted(left)} + {quoted(right)}" for left, right in merges[:_MERGES_LISTED]
+            )
+            rest = f" and {len(merges) - _MERGES_LISTED:,} more" if len(merges) > _MERGES_LISTED else ""
+            change = f"{counted(len(merges), 'merge')} more, as the last: {said}{rest}"
+            return WordAnswer(word, tokens, sentence, change, merges=merges)
+        case LongestMatchTrace():
+            piece = step.pretoken.text
+            return WordAnswer(
+                word, tokens, sentence, f"the piece {quoted(piece)} in the vocabulary", piece=piece
+            )
+        case LatticeTrace(text=text, edges=edges, paths=paths):
+            is_whole = [
+                edge for edge in edges if edge.stop - edge.start == len(text) and edge.piece.id is not None
+            ]
+            best = paths[0].score
+            had = f", which has {is_whole[0].score:.2f}" if is_whole else ", a new piece"
+            change = f"a score above {best:.2f} for {quoted(text)}{had}"
+            return WordAnswer(word, tokens, sentence, change, piece=text, score=best)
+        case LookupTrace():
+            return WordAnswer(word, tokens, f"{sentence[:-1]}. No change of the vocabulary makes it one.")
+
+
+def merges_to_one(tokens: Sequence[bytes]) -> tuple[tuple[bytes, bytes], ...]:
+    """Merges that make one token of some, each the most frequent pair of what is there then, the leftmost of these.
+
+    >>> merges_to_one([b"a", b"b", b"a", b"b"])
+    ((b'a', b'b'), (b'ab', b'ab'))
+    """
+    state = list(tokens)
+    merges: list[tuple[bytes, bytes]] = []
+    while len(state) > 1:
+        counts = Counter(pairwise(state))
+        pair = max(counts, key=lambda each: counts[each])
+        merges.append(pair)
+        merged: list[bytes] = []
+        place = 0
+        while place < len(state):
+            is_pair = tuple(state[place : place + 2]) == pair
+            merged.append(b"".join(pair) if is_pair else state[place])
+            place += 2 if is_pair else 1
+        state = merged
+    return tuple(merges)

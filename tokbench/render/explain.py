@@ -1,0 +1,370 @@
+"""`tokbench explain`: how a text becomes tokens, step by step, to be read or projected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
+from rich.style import Style
+from rich.text import Text
+
+from tokbench.core.plurals import counted
+from tokbench.core.tokens import TokenKind
+from tokbench.explain.model import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
+from tokbench.explain.sentences import alternative_in_words, cause_in_words, percent, rank_of
+from tokbench.render.glyphs import glyphs_of, text_of, visible
+from tokbench.render.palette import FAINT, palette_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rich.console import Console
+
+    from tokbench.explain.model import ExplainedStep, Symbol
+    from tokbench.render.palette import Palette
+    from tokbench.workbench.explain import ExplainResult, WordResult
+
+_BOLD = Style(bold=True)
+_SEPARATOR = "│"
+_MOST_LINES = 400
+"""Lines where the output is no terminal, which has a height."""
+_STATES_SHOWN = 64
+"""Pre-tokens of more symbols are shown without what there is after each merge."""
+_MERGES_SHOWN = 40
+_LATTICE_SHOWN = 24
+_CHANGES_SHOWN = 6
+_LABEL = 11
+
+
+class Line(NamedTuple):
+    """A line that is folded behind its indentation."""
+
+    text: Text
+    indent: int = 0
+
+
+Frame = list[Line]
+"""Lines that appear together."""
+
+
+def render_explanation(result: ExplainResult, *, console: Console) -> None:
+    """Print an explanation, as much of it as fits the terminal."""
+    most = max(console.height - 2, 20) if console.is_terminal else _MOST_LINES
+    painter = _Painter(palette_for(console), console.width)
+    printed = 0
+    frames = list(explanation_frames(result, painter))
+    for number, frame in enumerate(frames):
+        lines = [row for line in frame for row in _folded(line, console)]
+        left = len(frames) - number
+        if number > 1 and printed + len(lines) + (left > 1) > most:
+            more = f"… {counted(left, 'more step')}: --token N shows those of one token, --play all of them"
+            console.print(Text(more, FAINT), soft_wrap=True)
+            return
+        for row in lines:
+            console.print(row, soft_wrap=True)
+        printed += len(lines)
+
+
+def play_explanation(result: ExplainResult, *, console: Console, wait: Callable[[], bool]) -> None:
+    """Print an explanation step by step.
+
+    Args:
+        result: the explanation.
+        console: where to.
+        wait: returns when the next step is wanted; False ends it.
+    """
+    painter = _Painter(palette_for(console), console.width)
+    for number, frame in enumerate(explanation_frames(result, painter, single=True)):
+        if number and not wait():
+            return
+        for line in frame:
+            for row in _folded(line, console):
+                console.print(row, soft_wrap=True)
+
+
+def render_words(result: WordResult, *, console: Console) -> None:
+    """Print why words are one token, or are not."""
+    for answer in result.answers:
+        rows = _folded(Line(Text(answer.sentence)), console)
+        if answer.change is not None:
+            rows += _folded(Line(Text(f"It would be one with {answer.change}.")), console)
+        for row in rows:
+            console.print(row, soft_wrap=True)
+
+
+def explanation_frames(result: ExplainResult, painter: _Painter, *, single: bool = False) -> Iterator[Frame]:
+    """The frames of an explanation, one after another.
+
+    Args:
+        result: the explanation.
+        painter: draws tokens.
+        single: whether each merge has a frame of its own.
+    """
+    yield _head(result, painter)
+    yield _preparation(result, painter)
+    shown: dict[int, int] = {}
+    for number, step in enumerate(result.steps, 1):
+        again = shown.setdefault(id(step.trace), number)
+        yield from _step_frames(step, painter, number=number, again=again, single=single)
+    if result.token is None:
+        yield [Line(Text()), _row("tokens", _all_tokens(result, painter))]
+
+
+# --- before the model -------------------------------------------------------------------------
+
+
+def _head(result: ExplainResult, painter: _Painter) -> Frame:
+    title = Text.assemble(
+        ("── ", FAINT), (visible(result.info.name), _BOLD), f" · {result.explanation.algorithm} "
+    )
+    title.truncate(painter.width, overflow="ellipsis")
+    title.append("─" * (painter.width - title.cell_len), FAINT)
+    return [Line(title), _row("text", Text(_short(result.explanation.text)))]
+
+
+def _preparation(result: ExplainResult, painter: _Painter) -> Frame:
+    found = result.explanation
+    lines = [
+        _row(
+            "normalize",
+            Text("nothing changes" if not found.changes else counted(len(found.changes), "change")),
+        )
+    ]
+    for change in found.changes[:_CHANGES_SHOWN]:
+        before, after = (_short(each) or "nothing" for each in (change.before, change.after))
+        lines.append(
+            Line(
+                Text.assemble(
+                    (before, _BOLD), " → ", (after, _BOLD), (f"  at byte {change.span.start}", FAINT)
+                ),
+                _LABEL,
+            )
+        )
+    if (more := len(found.changes) - _CHANGES_SHOWN) > 0:
+        lines.append(Line(Text(f"… and {counted(more, 'other')}", FAINT), _LABEL))
+    pretokens = [step.pretoken.text.encode() for step in found.steps]
+    lines.append(_row("split", Text(f"{counted(len(pretokens), 'pre-token')}: {found.splitter}")))
+    lines.append(Line(painter.cells(pretokens), _LABEL))
+    return lines
+
+
+def _all_tokens(result: ExplainResult, painter: _Painter) -> Text:
+    tokens = [symbol.data for step in result.steps for symbol in step.trace.tokens]
+    drawn = painter.cells(tokens)
+    drawn.append(f"  {len(tokens):,}", FAINT)
+    return drawn
+
+
+# --- pre-tokens -------------------------------------------------------------------------------
+
+
+def _step_frames(
+    step: ExplainedStep, painter: _Painter, *, number: int, again: int, single: bool
+) -> Iterator[Frame]:
+    pretoken, trace = step.pretoken, step.trace
+    made_by = "" if pretoken.alternative is None else alternative_in_words(pretoken.alternative)
+    tokens = painter.cells([symbol.data for symbol in trace.tokens], first=step.first)
+    title = Text.assemble((f"{number:>3}  ", FAINT), (_short(pretoken.text), _BOLD))
+    head = [Line(Text()), Line(title + Text(f"  {made_by}" if made_by else "", FAINT))]
+    if again != number:
+        yield [Line(title + Text(f"  as {again}: ", FAINT) + tokens)]
+        return
+    causes = [
+        Line(
+            Text.assemble(
+                painter.cells([symbol.data for symbol in trace.tokens[place : place + 2]], first=place),
+                "  ",
+                cause_in_words(cause),
+            ),
+            5,
+        )
+        for place, cause in enumerate(trace.causes)
+    ]
+    match trace:
+        case MergeTrace():
+            frames = list(_merge_frames(trace, painter))
+        case LongestMatchTrace():
+            frames = list(_match_frames(trace, painter))
+        case LatticeTrace():
+            frames = list(_lattice_frames(trace, painter))
+        case LookupTrace():
+            frames = [[Line(Text.assemble(tokens, (f"  {trace.rule}", FAINT)), 5)]]
+            causes = []
+    frames += [[line] for line in causes]
+    if single:
+        yield head
+        yield from frames
+    else:
+        yield head + [line for frame in frames for line in frame]
+
+
+def _merge_frames(trace: MergeTrace, painter: _Painter) -> Iterator[Frame]:
+    tokens = painter.cells([symbol.data for symbol in trace.tokens])
+    if trace.whole:
+        yield [
+            Line(
+                Text.assemble(tokens, f"  a token as a whole, id {trace.tokens[0].id}: nothing is merged"), 5
+            )
+        ]
+        return
+    if not trace.steps:
+        yield [Line(Text.assemble(tokens, "  nothing is merged"), 5)]
+        return
+    has_states = len(trace.symbols) <= _STATES_SHOWN
+    names = [f"{_plain(step.rule.left)} + {_plain(step.rule.right)}" for step in trace.steps]
+    ranks = [rank_of(step.rule) for step in trace.steps]
+    widest = min(max(map(cell_len, names)), painter.width // 3)
+    rank_width = max(map(len, ranks))
+    room = painter.width - 5 - rank_width - widest - 4
+    start = painter.cells([symbol.data for symbol in trace.symbols], room=room)
+    yield [Line(Text.assemble(" " * (rank_width + widest + 4), start), 5)]
+    states = (state for _, state in trace.states()) if has_states else None
+    for number, (rank, name) in enumerate(zip(ranks, names, strict=True)):
+        state = next(states) if states is not None else ()
+        if _MERGES_SHOWN // 2 <= number < len(ranks) - _MERGES_SHOWN // 2:
+            if number == _MERGES_SHOWN // 2:
+                yield [Line(Text(f"… {len(ranks) - _MERGES_SHOWN:,} merges …", FAINT), 5)]
+            continue
+        line = Text.assemble((f"{rank:>{rank_width}}", FAINT), "  ", _padded(name, widest), "  ")
+        if state:
+            focus = _place_of(trace, number, state)
+            line.append_text(painter.cells([symbol.data for symbol in state], room=room, focus=focus))
+        yield [Line(line, 5)]
+
+
+def _place_of(trace: MergeTrace, number: int, state: Sequence[Symbol]) -> int:
+    """Where in a state the symbol is that the merge of a number has just made."""
+    gone = {step.middle for step in trace.steps[: number + 1]}
+    start = trace.steps[number].start
+    return min(sum(1 for place in range(start) if place not in gone), len(state) - 1)
+
+
+def _match_frames(trace: LongestMatchTrace, painter: _Painter) -> Iterator[Frame]:
+    if trace.too_long is not None:
+        yield [Line(Text(f"a word of more than {trace.too_long} characters is unknown as a whole"), 5)]
+        return
+    for step in trace.steps:
+        line = Text.assemble((_short(step.rest), _BOLD), "  ")
+        if step.taken is None:
+            line.append(f"no piece begins it, not even {step.missing}: the word is unknown")
+        else:
+            line.append("begins with  ", FAINT)
+            line.append_text(painter.cells([step.taken.data]))
+            shorter = ", ".join(_plain(symbol) for symbol in step.shorter[:5])
+            line.append(f"  and with {shorter}" if shorter else "", FAINT)
+        yield [Line(line, 5)]
+
+
+def _lattice_frames(trace: LatticeTrace, painter: _Painter) -> Iterator[Frame]:
+    if len(trace.text) <= _LATTICE_SHOWN:
+        yield list(_lattice_lines(trace))
+    lines = [Line(Text("score      share   segmentation", FAINT), 5)]
+    for path in trace.paths:
+        line = Text.assemble(f"{path.score:>9.3f}  {percent(path.probability):>8}  ")
+        line.append_text(painter.cells([edge.piece.data for edge in path.edges], room=painter.width - 27))
+        lines.append(Line(line, 5))
+    if trace.margin is not None:
+        lines.append(Line(Text(f"the best is {trace.margin:.3f} ahead of the second", FAINT), 5))
+    yield lines
+
+
+def _lattice_lines(trace: LatticeTrace) -> Iterator[Line]:
+    """The pieces of a lattice, a line for each, below the characters that they cover."""
+    chosen = set(trace.paths[0].edges)
+    columns = [0]
+    for character in trace.text:
+        columns.append(columns[-1] + cell_len(text_of(glyphs_of(character.encode()))))
+    yield Line(Text(text_of(glyphs_of(trace.text.encode()))), 5)
+    for edge in sorted(trace.edges, key=lambda edge: (edge.start, edge.stop)):
+        style = _BOLD if edge in chosen else FAINT
+        shown = text_of(glyphs_of(edge.piece.data))
+        line = Text.assemble(" " * columns[edge.start], (shown, style))
+        line.append(" " * max(columns[-1] - line.cell_len + 2, 1))
+        line.append(
+            f"{edge.score:8.3f}" if edge.piece.id is not None else f"{edge.score:8.3f}  no piece", style
+        )
+        yield Line(line, 5)
+
+
+# --- drawing ----------------------------------------------------------------------------------
+
+
+class _Painter:
+    """Draws tokens side by side: with backgrounds, or with separators where there is no colour."""
+
+    def __init__(self, palette: Palette | None, width: int) -> None:
+        self.palette = palette
+        self.width = width
+
+    def cells(
+        self, tokens: Sequence[bytes], *, room: int | None = None, focus: int = 0, first: int = 0
+    ) -> Text:
+        """Tokens in one row; with a room, only those round the focus that fit."""
+        shown = [text_of(glyphs_of(token)) or "⟨empty⟩" for token in tokens]
+        start, stop = (0, len(shown)) if room is None else self._window(shown, room, focus)
+        drawn = Text("…" if start else "", FAINT)
+        for number in range(start, stop):
+            if self.palette is None:
+                drawn.append(_SEPARATOR if number > start else "")
+                drawn.append(shown[number])
+            else:
+                look = self.palette.look(TokenKind.NORMAL, turn=first + number)
+                drawn.append(shown[number], look.text)
+        drawn.append("…" if stop < len(shown) else "", FAINT)
+        return drawn
+
+    def _window(self, shown: Sequence[str], room: int, focus: int) -> tuple[int, int]:
+        between = 1 if self.palette is None else 0
+        if not shown:
+            return 0, 0
+        start, stop = focus, focus + 1
+        used = cell_len(shown[focus]) + 2
+        while True:
+            right = used + between + cell_len(shown[stop]) if stop < len(shown) else None
+            left = used + between + cell_len(shown[start - 1]) if start else None
+            if right is not None and right <= room:
+                used, stop = right, stop + 1
+            elif left is not None and left <= room:
+                used, start = left, start - 1
+            else:
+                return start, stop
+
+
+def _row(label: str, text: Text) -> Line:
+    return Line(Text.assemble((f"{label:<{_LABEL}}", FAINT), text))
+
+
+def _short(text: str) -> str:
+    shown = text_of(glyphs_of(text.encode()))
+    return shown if len(shown) <= 200 else shown[:199] + "…"
+
+
+def _plain(symbol: Symbol) -> str:
+    return text_of(glyphs_of(symbol.data))
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * max(width - cell_len(text), 0)
+
+
+def _folded(line: Line, console: Console) -> list[Text]:
+    """The rows of a line; those behind the first begin where its text does."""
+    indent = line.indent or (_LABEL if line.text.plain[:_LABEL].rstrip() in _LABELS else 0)
+    first = Text(" " * line.indent) + line.text
+    if first.cell_len <= console.width:
+        return [first]
+    rows = (
+        list(line.text.wrap(console, max(console.width - indent, 20), no_wrap=False)) if line.indent else []
+    )
+    if not rows:
+        label, rest = line.text[:indent], line.text[indent:]
+        rows = list(rest.wrap(console, max(console.width - indent, 20)))
+        for row in rows:
+            row.rstrip()
+        return [label + rows[0], *(Text(" " * indent) + row for row in rows[1:])]
+    for row in rows:
+        row.rstrip()
+    return [Text(" " * indent) + row for row in rows]
+
+
+_LABELS = ("text", "normalize", "split", "tokens")

@@ -1,0 +1,241 @@
+"""Tell why a text is cut where it is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.result_json import token_fields, tokenizer_fields
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
+from tokbench.explain.assembling import explain
+from tokbench.explain.model import (
+    LatticeTrace,
+    LongestMatchTrace,
+    LookupTrace,
+    MergeTrace,
+)
+from tokbench.explain.sentences import cause_in_words, cause_name
+from tokbench.explain.words import WordAnswer, why_word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
+    from tokbench.explain.model import (
+        Boundary,
+        Edge,
+        ExplainedStep,
+        Explanation,
+        MergeRule,
+        Symbol,
+        Trace,
+    )
+
+SCHEMA = "tokbench.explain/1"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainResult:
+    """A text explained.
+
+    Attributes:
+        info: the tokenizer.
+        explanation: why the text has the tokens it has.
+        token: the position of the one token that was asked for; None for all.
+    """
+
+    info: TokenizerInfo
+    explanation: Explanation
+    token: int | None = None
+
+    @property
+    def steps(self) -> tuple[ExplainedStep, ...]:
+        """The pre-tokens that were asked for."""
+        if self.token is None:
+            return self.explanation.steps
+        return (self.explanation.step_of(self.token),)
+
+    def boundary(self, token: int) -> Boundary:
+        """The boundary before a token that is not the first."""
+        return self.explanation.boundaries[token - 1]
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON document that `tokbench explain --json` prints."""
+        found = self.explanation
+        return {
+            "schema": SCHEMA,
+            "tokenizer": tokenizer_fields(self.info),
+            "algorithm": found.algorithm,
+            "text": found.text,
+            "normalized": found.normalized,
+            "changes": [
+                {"span": list(change.span), "before": change.before, "after": change.after}
+                for change in found.changes
+            ],
+            "splitter": found.splitter,
+            "tokens": [
+                {
+                    "id": token.id,
+                    **token_fields(token.piece),
+                    "span": list(token.span),
+                    "kind": token.kind.value,
+                }
+                for token in found.tokens
+            ],
+            "pretokens": [_step_fields(step) for step in self.steps],
+            "boundaries": [
+                _boundary_fields(boundary)
+                for boundary in found.boundaries
+                if self.token is None or self.token in (boundary.token, boundary.token - 1)
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WordResult:
+    """Why words are one token, or are not."""
+
+    info: TokenizerInfo
+    answers: tuple[WordAnswer, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON document that `tokbench explain --word --json` prints."""
+        return {
+            "schema": SCHEMA,
+            "tokenizer": tokenizer_fields(self.info),
+            "words": [
+                {
+                    "word": answer.word,
+                    "tokens": [_symbol_fields(symbol) for symbol in answer.tokens],
+                    "sentence": answer.sentence,
+                    "change": answer.change,
+                    "merges": [[token_fields(left), token_fields(right)] for left, right in answer.merges],
+                    "piece": answer.piece,
+                    "score": answer.score,
+                }
+                for answer in self.answers
+            ],
+        }
+
+
+def explain_text(
+    tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT, token: int | None = None
+) -> ExplainResult:
+    """Why a text is cut where it is cut.
+
+    Args:
+        tokenizer: any that can tell.
+        text: the text.
+        special: what the text of a special token becomes.
+        token: the position of the one token that is asked for, from 0; None for all.
+
+    Raises:
+        ConfigError: the tokenizer cannot tell, or there is no such token.
+        SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
+        TextError: the text holds a lone surrogate.
+    """
+    explanation = explain(tokenizer, text, special=special)
+    count = len(explanation.tokens)
+    if token is not None and not 0 <= token < count:
+        raise ConfigError(
+            f"there is no token {token}: the text has {count:,}",
+            hint=f"--token takes a position from 0 to {count - 1}" if count else "the text is empty",
+        )
+    return ExplainResult(tokenizer.info, explanation, token)
+
+
+def explain_words(tokenizer: Tokenizer, words: Sequence[str]) -> WordResult:
+    """Why words are one token, or are not. Raises as `explain_text`."""
+    return WordResult(tokenizer.info, tuple(why_word(explain(tokenizer, word)) for word in words))
+
+
+# --- JSON -------------------------------------------------------------------------------------
+
+
+def _step_fields(step: ExplainedStep) -> dict[str, Any]:
+    pretoken = step.pretoken
+    alternative = pretoken.alternative
+    return {
+        "text": pretoken.text,
+        "span": list(pretoken.span),
+        "added": pretoken.added,
+        "alternative": None
+        if alternative is None
+        else {"number": alternative.number, "regex": alternative.regex, "meaning": alternative.meaning},
+        "first_token": step.first,
+        "tokens": [_symbol_fields(symbol) for symbol in step.trace.tokens],
+        "trace": _trace_fields(step.trace),
+    }
+
+
+def _trace_fields(trace: Trace) -> dict[str, Any]:
+    match trace:
+        case MergeTrace():
+            return {
+                "kind": "merges",
+                "by": "score" if trace.by_score else "rank",
+                "whole": trace.whole,
+                "symbols": [_symbol_fields(symbol) for symbol in trace.symbols],
+                "merges": [
+                    {**_rule_fields(step.rule), "start": step.start, "middle": step.middle, "stop": step.stop}
+                    for step in trace.steps
+                ],
+            }
+        case LongestMatchTrace():
+            return {
+                "kind": "longest_matches",
+                "too_long": trace.too_long,
+                "matches": [
+                    {
+                        "rest": step.rest,
+                        "taken": None if step.taken is None else _symbol_fields(step.taken),
+                        "shorter": [_symbol_fields(symbol) for symbol in step.shorter],
+                        "missing": step.missing,
+                    }
+                    for step in trace.steps
+                ],
+            }
+        case LatticeTrace():
+            return {
+                "kind": "lattice",
+                "edges": [_edge_fields(edge) for edge in trace.edges],
+                "paths": [
+                    {
+                        "pieces": [_edge_fields(edge) for edge in path.edges],
+                        "score": path.score,
+                        "probability": path.probability,
+                    }
+                    for path in trace.paths
+                ],
+                "margin": trace.margin,
+                "boundaries": list(trace.boundaries),
+            }
+        case LookupTrace():
+            return {"kind": "lookup", "rule": trace.rule}
+
+
+def _symbol_fields(symbol: Symbol) -> dict[str, Any]:
+    return {"id": symbol.id, **token_fields(symbol.data)}
+
+
+def _rule_fields(rule: MergeRule) -> dict[str, Any]:
+    return {
+        "rank": rule.rank,
+        "left": _symbol_fields(rule.left),
+        "right": _symbol_fields(rule.right),
+        "made": _symbol_fields(rule.made),
+    }
+
+
+def _edge_fields(edge: Edge) -> dict[str, Any]:
+    return {"start": edge.start, "stop": edge.stop, **_symbol_fields(edge.piece), "score": edge.score}
+
+
+def _boundary_fields(boundary: Boundary) -> dict[str, Any]:
+    return {
+        "token": boundary.token,
+        "offset": boundary.offset,
+        "cause": cause_name(boundary.cause),
+        "why": cause_in_words(boundary.cause),
+    }
