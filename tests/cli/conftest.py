@@ -221,7 +221,7 @@ def terminal(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> C
 
 @pytest.fixture(scope="session")
 def trained(start: Callable[..., subprocess.Popen[bytes]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A saved tokenizer of 1,024 entries that was trained on the bundled texts; not to be changed."""
+    """A saved tokenizer of 1,024 tokens that was trained on the bundled texts; not to be changed."""
     folder = tmp_path_factory.mktemp("trained")
     arguments = ["--vocab-size", "1024", "--special-token", "<|endoftext|>", "--special-token", "<|pad|>"]
     with start("train", *arguments, "--name", "mine", folder=folder) as running:

@@ -206,7 +206,7 @@ def test_one_tokenizer_is_not_the_best_of_any(run, trained, texts):
 def test_tables_for_documents(run, trained, byte, texts):
     arguments = ["compare", texts, "-t", trained, "-t", byte, "--metrics", "bytes_per_token,unk_rate"]
     head, rule, mine, other, *others = run(*arguments, "--markdown").good().lines
-    assert head == "| tokenizer | entries | bytes/token | vs mine | tokens | UNK | max premium | Gini |"
+    assert head == "| tokenizer | vocab | bytes/token | vs mine | tokens | UNK | max premium | Gini |"
     assert rule == "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     assert mine.startswith("| mine | 1,024 | **")
     assert other.startswith("| byte | 256 | 1.000 | -")

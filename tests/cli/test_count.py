@@ -84,7 +84,7 @@ def test_the_table_shows_the_same(run, trained, files):
         ]
         for entry in entries
     ]
-    assert done.lines[-1] == "by mine (1,024 entries)"
+    assert done.lines[-1] == "by mine (1,024 tokens)"
 
 
 def test_one_text_needs_no_total(run, files):
@@ -238,5 +238,5 @@ def test_tables_for_documents(run, trained, files):
         f"{one['tokens']:,}" for one in data["files"]
     ]
     assert total.startswith(f"| total | {data['total']['tokens']:,} |")
-    assert note == r"by mine \(1,024 entries\)"
+    assert note == r"by mine \(1,024 tokens\)"
     assert r"\begin{tabular}{lrrrr}" in run(*asked, "--latex").good().lines

@@ -115,7 +115,7 @@ def test_several_tokenizers_have_a_report_each(run, trained, tmp_path):
     (tmp_path / "a.txt").write_text("one two three\nfour\n", encoding="utf-8")
     asked = ["report", "a.txt", "--metrics", "bytes_per_token"]
     several = [*asked, "-t", trained, "-t", "default"]
-    heads = [line for line in run(*several).good().lines if "entries, runs on" in line]
+    heads = [line for line in run(*several).good().lines if "tokens, runs on" in line]
     assert [head.partition(":")[0] for head in heads] == ["mine", "default"]
     data = run(*several, "--json").good().json
     assert (data["schema"], [one["tokenizer"]["name"] for one in data["reports"]]) == (

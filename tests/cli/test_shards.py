@@ -179,7 +179,7 @@ def test_what_json_gives_is_encoded_again_to_the_same(write, run, trained, tmp_p
 
 def test_another_tokenizer_is_refused(write, run):
     write().good()
-    run("shards", "read", "shards").refused(2, "made by 'mine' (1,024 entries)", "-t")
+    run("shards", "read", "shards").refused(2, "made by 'mine' (1,024 tokens)", "-t")
 
 
 def test_folders_without_shards_are_not_read(write, run, tmp_path, trained):
@@ -245,7 +245,7 @@ def test_verify_says_what_is_wrong(write, run, trained, tmp_path):
     write().good()
     done = run("shards", "verify", "shards", "-t", "default")
     assert (done.code, done.lines[0]) == (
-        3, "wrong: the tokenizer 'default' is not the one that made the shards: its entries are others"
+        3, "wrong: the tokenizer 'default' is not the one that made the shards: its tokens are others"
     )  # fmt: skip
     path = tmp_path / "shards" / "shard-00000.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")

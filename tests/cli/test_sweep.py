@@ -47,7 +47,7 @@ def test_it_fits_the_terminal(run, files, columns):
     done = run("sweep", *files, "--sizes", "256,300,1k,900k", "--model-dim", "4096").good()
     assert max(map(cell_len, done.lines)) <= columns
     assert "recommended: " in done.stdout
-    assert "the text cannot fill 900,000 entries" in done.stdout
+    assert "the text cannot fill 900,000 tokens" in done.stdout
 
 
 def test_options_of_the_backend(run, files):
@@ -96,7 +96,7 @@ def test_out_is_written_whole(run, files, tmp_path):
     assert (tmp_path / "new" / "curve.csv").read_bytes() == printed
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["curve.csv"]
     run("sweep", *files, "--sizes", "300", "--out", "curve.txt").good()
-    assert "recommended: 300 entries" in (tmp_path / "curve.txt").read_text(encoding="utf-8")
+    assert "recommended: 300 tokens" in (tmp_path / "curve.txt").read_text(encoding="utf-8")
 
 
 def test_a_mix_chooses_the_size(run, files):
@@ -109,7 +109,7 @@ def test_a_mix_chooses_the_size(run, files):
     first, second = (point["mix"]["value"] for point in data["points"])
     assert data["points"][1]["mix"]["difference"] == pytest.approx(second / first - 1)
     [sentence] = data["mix"]["summary"]
-    assert sentence.startswith("for en 50 %, code 50 %: 600 entries is the cheapest")
+    assert sentence.startswith("for en 50 %, code 50 %: 600 tokens is the cheapest")
     assert sentence in " ".join(run(*arguments).good().stdout.split())
     run("sweep", *files, "--sizes", "300", "--mix", "fr=1").refused(2, "no such group", "de, ")
 
@@ -145,8 +145,8 @@ def test_the_page_begins_with_the_sizes_and_what_is_recommended(run, files, tmp_
     arguments = ["sweep", *files[:2], "--sizes", "300,600", "--model-dim", "32", "--json"]
     data = run(*arguments, "--html", "page.html").good().json
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<title>Vocabulary sizes of bpe: 300 to 600 entries</title>" in page
-    assert f"recommended: {data['recommended']} entries: {data['reason']}" in page
+    assert "<title>Vocabulary sizes of bpe: 300 to 600 tokens</title>" in page
+    assert f"recommended: {data['recommended']} tokens: {data['reason']}" in page
     assert "knee: the first size" in page
     low, high = data["points"][0]["groups"]["en"]["interval"]
     assert f"{low:.3f}…{high:.3f}" in page

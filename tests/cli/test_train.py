@@ -89,7 +89,7 @@ def test_without_arguments_it_trains_on_the_bundled_texts(process, tmp_path):
         "saved in",
     ]
     size = sum(file.bytes for file in bundled_files() if file.kind != "edge")
-    assert rows["vocabulary"] == "4,096 entries (chosen to fit the text): 3,840 merges"
+    assert rows["vocabulary"] == "4,096 tokens (chosen to fit the text): 3,840 merges"
     assert rows["text"] == f"{size:,} bytes in 41 documents"
     assert re.fullmatch(r"[\d,]+, [\d,]+ distinct", rows["pre-tokens"])
     assert re.fullmatch(r"\d\.\d{3} bytes per token on this text", rows["compression"])

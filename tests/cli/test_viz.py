@@ -25,7 +25,7 @@ def test_tokens_stand_between_separators_with_a_statistics_line(run, trained):
     header, tokens, statistics = done.lines
     tokenizer = tokbench.load(trained)
     pieces = [tokenizer.token_bytes(id).decode().replace(" ", "·") for id in tokenizer.encode(text)]
-    assert header.startswith("── mine · bpe · 1,024 entries ──")
+    assert header.startswith("── mine · bpe · 1,024 tokens ──")
     assert tokens == "│".join(pieces)
     ratio = f"{len(text) / len(pieces):.2f}"
     assert statistics == f"19 characters · 19 bytes · {len(pieces)} tokens · {ratio} bytes/token"
@@ -146,10 +146,10 @@ def test_nothing_of_a_hard_text_steers_the_terminal(run, trained):
 
 
 def test_the_built_in_tokenizer_and_names(run, trained, tmp_path):
-    assert "── default · bpe · 8,192 entries" in run("viz", "text").good().stdout
+    assert "── default · bpe · 8,192 tokens" in run("viz", "text").good().stdout
     (tmp_path / "tokenizers").mkdir()
     (tmp_path / "tokenizers" / "near").symlink_to(trained)
-    assert "── mine · bpe · 1,024 entries" in run("viz", "-t", "near", "text").good().stdout
+    assert "── mine · bpe · 1,024 tokens" in run("viz", "-t", "near", "text").good().stdout
     assert "── mine" in run("viz", "-t", "tokenizers/near", "text").good().stdout
     run("viz", "-t", "nearby", "text").refused(1, "there is no tokenizer 'nearby'", "near")
     run("viz", "-t", "", "text").refused(1, "the name of the tokenizer is empty")

@@ -91,7 +91,7 @@ def test_an_unknown_id_is_told_with_its_place(tokenizer: Tokenizer) -> None:
 def test_half_a_character_is_an_error_or_replaced(tokenizer: Tokenizer) -> None:
     half = tokenizer.token_id(b"\xc3")
     if half is None:
-        pytest.skip("it has no entry of half a character")
+        pytest.skip("it has no token of half a character")
     start = tokenizer.encode("text")
     strict = StreamingDecoder(tokenizer, errors="strict")
     place = len((strict.feed(start) + strict.feed(half)).encode())

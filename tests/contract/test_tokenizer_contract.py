@@ -165,7 +165,7 @@ def test_a_special_token_raises_when_asked_to(tokenizer: Tokenizer, call: str) -
     assert caught.value.span == Span(3, 8)
 
 
-# Entries
+# Tokens
 
 
 def test_entries_have_bytes_and_are_found_by_them(tokenizer: Tokenizer) -> None:
@@ -174,7 +174,7 @@ def test_entries_have_bytes_and_are_found_by_them(tokenizer: Tokenizer) -> None:
     for id, data in enumerate(entries):
         found = tokenizer.token_id(data)
         assert found is not None
-        assert entries[found] == data  # byte fallback has its own entry of what is a piece too
+        assert entries[found] == data  # byte fallback has its own token of what is a piece too
         assert found == id or counts[data] > 1
 
 
@@ -239,7 +239,7 @@ def test_ids_may_be_an_array(tokenizer: Tokenizer) -> None:
 def test_half_a_character_is_replaced_or_an_error(tokenizer: Tokenizer) -> None:
     half = tokenizer.token_id(b"\xc3")
     if half is None:
-        return  # no entry of it is half a character
+        return  # no token of it is half a character
     assert tokenizer.decode_bytes([half]) == b"\xc3"
     assert tokenizer.decode([*tokenizer.encode("a"), half]) == "a\ufffd"
     with pytest.raises(DecodeError, match=r"byte 1 \(0xC3\)"):

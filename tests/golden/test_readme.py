@@ -38,7 +38,7 @@ def test_the_first_command_trains_and_shows(tmp_path):
     install, *commands = two_commands()[0].split(" && ")
     assert install == "pip install ."
     output = Clone(tmp_path).session("".join(f"$ {command}\n" for command in commands))
-    assert "4,096 entries (chosen to fit the text)" in output
+    assert "4,096 tokens (chosen to fit the text)" in output
     assert "tokens" in output.splitlines()[-1] or "cut" in output
 
 

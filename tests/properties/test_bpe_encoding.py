@@ -1,6 +1,6 @@
-"""Both kernels merge as the textbook does, whatever the entries have in common.
+"""Both kernels merge as the textbook does, whatever the tokens have in common.
 
-Few letters and many entries: nearly every merge takes a letter from another, and what comes first depends on
+Few letters and many tokens: nearly every merge takes a letter from another, and what comes first depends on
 letters further away. The characters are such that their bytes are merged across them too.
 """
 
@@ -47,7 +47,7 @@ def merges_within(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> tuple[str, 
 
 
 def merged_by_rank(pretoken: bytes, ranks: Mapping[bytes, int]) -> list[int]:
-    """The two neighbours whose bytes are the entry of the smallest rank become it, of equal ones the leftmost."""
+    """The two neighbours whose bytes are the token of the smallest rank become it, of equal ones the leftmost."""
     if pretoken in ranks:
         return [ranks[pretoken]]
     word = [bytes([value]) for value in pretoken]

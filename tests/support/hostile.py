@@ -96,7 +96,7 @@ def sum_tokbin(path: Path) -> None:
 
 
 def use(tokenizer: Any) -> None:
-    """Encode and decode, and look some entries up."""
+    """Encode and decode, and look some tokens up."""
     for text in TEXTS:
         for special in tokbench.SpecialPolicy:
             try:

@@ -15,7 +15,7 @@ SPECIALS = ("<unk>", "<s>", "</s>")
 
 
 def added(content: str, id: int, *, special: bool = True, **flags: bool) -> dict[str, Any]:
-    """An entry of `added_tokens`."""
+    """A token of `added_tokens`."""
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": id, "content": content, "special": special} | plain | flags
 

@@ -36,7 +36,7 @@ def byte_level(
 
     Args:
         merges: two neighbours each, as the text or bytes that they are.
-        tokens: entries that no merge makes.
+        tokens: tokens that no merge makes.
         pre_tokenizer: by default GPT-2's.
         without: bytes that have no token.
         parts: of the document, as `normalizer` or `added_tokens`; those of `model` with `model=`.

@@ -23,7 +23,7 @@ class Toy(BaseTokenizer):
     Ids: 0 is `<unk>`, then the pieces in their order, then, with otherwise="bytes", the 256 bytes.
 
     Args:
-        pieces: the entries.
+        pieces: the tokens.
         otherwise: what a character becomes that no piece begins with: one unknown token, its bytes (byte
             fallback), or no token at all.
     """

@@ -127,7 +127,7 @@ def test_things_are_shown_in_a_line(path: str, tokenizer: Any) -> None:
         repr(tokenizer.segment("H" * 1000)): f"<1,000 tokens: {eight}, …>",
         repr(decoder): "<decoder of 'bpe-273', 2 ids fed>",
         repr(TokenizerInfo("mine", "bpe", 2000, many, lossless=True, kernel="native")): (
-            "<mine: bpe, 2,000 entries, 1,000 special tokens, lossless, native>"
+            "<mine: bpe, 2,000 tokens, 1,000 special tokens, lossless, native>"
         ),
         repr(tokbench.compare(path, tokenizers=[tokenizer], times=False)): (
             "<comparison of bpe-273 on 1 document, 1,600 bytes>"

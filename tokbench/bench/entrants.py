@@ -49,7 +49,7 @@ class Entrant:
         name: unique.
         tokenizer: the tokenizer that it is.
         peer: the library, or None for ours.
-        vocab_size: entries.
+        vocab_size: tokens.
         open: opens it anew.
         recipe: how a process of its own does, as plain data; see `worker.py`.
         runner: one that is open.

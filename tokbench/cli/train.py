@@ -45,7 +45,7 @@ def train(
     vocab_size: Annotated[
         int | None,
         tokens_option(
-            help="Entries, special tokens included, as 32000 or 32k. By default fitted to the text."
+            help="Tokens, special tokens included, as 32000 or 32k. By default fitted to the text."
         ),
     ] = None,
     pattern: Annotated[
@@ -76,13 +76,13 @@ def train(
     ] = None,
     character_coverage: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Of the text's characters that become entries (sentencepiece)."),
+        typer.Option(metavar="SHARE", help="Of the text's characters that become tokens (sentencepiece)."),
     ] = None,
     byte_fallback: Annotated[
         bool | None,
         typer.Option(
             "--byte-fallback/--no-byte-fallback",
-            help="Whether characters without an entry become bytes (sentencepiece).",
+            help="Whether characters without a token become bytes (sentencepiece).",
         ),
     ] = None,
     normalization: Annotated[

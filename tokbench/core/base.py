@@ -1,4 +1,4 @@
-"""What every tokenizer can do once it can segment ordinary text and knows its entries.
+"""What every tokenizer can do once it can segment ordinary text and knows its tokens.
 
 A backend derives from `SaveableTokenizer` (`store/saveable.py`), or from `BaseTokenizer` if it cannot be saved, and
 writes the four abstract methods; it overrides the others where it is faster or knows better.
@@ -37,7 +37,7 @@ class PlainUse(ChecksArguments):
     def __repr__(self: Tokenizer) -> str:
         """Short: what it is called, what it is, how large."""
         info = self.info
-        return f"<{info.backend} tokenizer {info.name!r}, {info.vocab_size:,} entries, {info.kernel}>"
+        return f"<{info.backend} tokenizer {info.name!r}, {info.vocab_size:,} tokens, {info.kernel}>"
 
     def __call__(self: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
         """The ids of a text; the same as `encode`."""
@@ -45,7 +45,7 @@ class PlainUse(ChecksArguments):
 
     @cached_property  # not a property: a tokenizer of another package may have an attribute of that name
     def vocab_size(self: Tokenizer) -> int:
-        """Entries, special tokens included."""
+        """Tokens, special tokens included."""
         return self.info.vocab_size
 
 
@@ -73,11 +73,11 @@ class BaseTokenizer(PlainUse, ABC):
 
     @abstractmethod
     def entry(self, id: int) -> bytes | None:
-        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
 
     @abstractmethod
     def token_id(self, piece: bytes) -> int | None:
-        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        """The id of a token, or None; special tokens are found by the bytes of their text."""
 
     @abstractmethod
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
@@ -140,12 +140,12 @@ class BaseTokenizer(PlainUse, ABC):
 
     @property
     def decoding(self) -> Decoding:
-        """What the text of an entry depends on: nothing, where `decode_bytes` is not another one."""
+        """What the text of a token depends on: nothing, where `decode_bytes` is not another one."""
         joins = type(self).decode_bytes is BaseTokenizer.decode_bytes
         return Decoding.JOINED if joins else Decoding.WHOLE
 
     def token_bytes(self, id: int) -> bytes:
-        """The bytes of one entry. Raises `UnknownIdError`."""
+        """The bytes of one token. Raises `UnknownIdError`."""
         return self._known_bytes(id, 0)
 
     def _pieces_of(self, ids: Sequence[int]) -> list[bytes]:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class Decoding(Enum):
-    """What the text of an entry depends on, besides itself."""
+    """What the text of a token depends on, besides itself."""
 
     JOINED = "joined"
     """On nothing: the bytes of ids are those of each, joined."""
     FROM_LEFT = "from left"
     """On whether a text begins with it, or does so but for what gives no text, also behind a special token; and
-    on the entry before. What follows only adds to the text."""
+    on the token before. What follows only adds to the text."""
     WHOLE = "whole"
     """On anything."""
 
@@ -37,7 +37,7 @@ class TellsDecoding(Protocol):
 
     @property
     def decoding(self) -> Decoding:
-        """What the text of an entry depends on."""
+        """What the text of a token depends on."""
 
 
 @runtime_checkable

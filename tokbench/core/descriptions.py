@@ -130,7 +130,7 @@ class ByteLevelBpe:
         pattern_name: a name of `tokbench.backends.bpe.split_patterns.PATTERN_NAMES`, or "custom".
         normalization: "nfc", or None.
         special_tokens: text → id.
-        whole_tokens_first: whether a pre-token that is an entry becomes that entry without any merge
+        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge
             (tiktoken, and `ignore_merges` of tokenizers).
         token_flags: special token → how it is found; one that is missing has no flag.
         post_processing: what is done to the ids of a text before a model gets them.

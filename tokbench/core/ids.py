@@ -1,4 +1,4 @@
-"""How large an id may be: what is counted by id is as long as the largest one, however few entries there are."""
+"""How large an id may be: what is counted by id is as long as the largest one, however few tokens there are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IDS_AN_ENTRY = 16
 
 
 def ids_held(num_entries: int) -> int:
-    """How many ids a vocabulary of so many entries may count: its tables grow with its file, gaps included.
+    """How many ids a vocabulary of so many tokens may count: its tables grow with its file, gaps included.
 
     Real vocabularies have gaps, as before special tokens, but few of them.
 
@@ -26,12 +26,12 @@ def ids_held(num_entries: int) -> int:
 
 
 def check_largest_id(largest: int, *, num_entries: int, path: Path | str) -> None:
-    """Refuse an id far beyond the entries: 3 KB would make tables of gigabytes. Raises `ModelFormatError`."""
+    """Refuse an id far beyond the tokens: 3 KB would make tables of gigabytes. Raises `ModelFormatError`."""
     most = ids_held(num_entries)
     if largest >= most:
         raise ModelFormatError(
             path,
-            f"ids below {most} for {num_entries:,} entries",
+            f"ids below {most} for {num_entries:,} tokens",
             f"the id {largest}",
             hint="the file was damaged, or made to take up memory; a vocabulary leaves few ids out",
         )

@@ -27,7 +27,7 @@ class TokenizerInfo:
     Attributes:
         name: how the user calls it.
         backend: the registered backend that made it.
-        vocab_size: entries, special tokens included.
+        vocab_size: tokens, special tokens included.
         special_tokens: text → id.
         lossless: whether decode(encode(text)) gives every text back, byte for byte.
         kernel: what runs it: "native", "python", or a library with its version.
@@ -44,7 +44,9 @@ class TokenizerInfo:
         """Short: special tokens are counted, as there may be hundreds."""
         lossless = "lossless" if self.lossless else "not lossless"
         special = counted(len(self.special_tokens), "special token")
-        return f"<{self.name}: {self.backend}, {self.vocab_size:,} entries, {special}, {lossless}, {self.kernel}>"
+        return (
+            f"<{self.name}: {self.backend}, {self.vocab_size:,} tokens, {special}, {lossless}, {self.kernel}>"
+        )
 
 
 class Tokenizer(Protocol):
@@ -72,10 +74,10 @@ class Tokenizer(Protocol):
         """The text of ids; incomplete characters become U+FFFD, or `DecodeError` under errors="strict"."""
 
     def token_bytes(self, id: int) -> bytes:
-        """The bytes of one entry. Raises `UnknownIdError`."""
+        """The bytes of one token. Raises `UnknownIdError`."""
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        """The id of a token, or None; special tokens are found by the bytes of their text."""
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
         """Write the folder that `tokbench.load` opens. Raises `StoreError`."""
@@ -91,13 +93,13 @@ class TrainingRecord:
         pretokens: pre-tokens seen, or None where the algorithm has none.
         distinct_pretokens: different ones among them, or None.
         tokens: tokens the training text becomes under the result, or None.
-        learned_ids: the entries that were learned, in the order in which they were.
+        learned_ids: the tokens that were learned, in the order in which they were.
         learned_unit: what one of them is called, in the plural.
         seconds: phase → wall seconds.
         threads: threads used.
         kernel: what trained: "native", "python", or a library with its version.
         requested_vocab_size: as asked for, or None where the default was taken.
-        stopped_early: why fewer entries were learned than asked for, else None.
+        stopped_early: why fewer tokens were learned than asked for, else None.
         notes: what else the user should know of it, a sentence each.
     """
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class StreamingDecoder:
     """Decodes ids in pieces. Whatever the pieces, their texts and the rest are the text of all ids.
 
-    Of a tokenizer that joins the bytes of its entries, at most the three bytes of a character that has begun
-    are held back. Where an entry's text depends on those before it (the space that SentencePiece puts before a
+    Of a tokenizer that joins the bytes of its tokens, at most the three bytes of a character that has begun
+    are held back. Where a token's text depends on those before it (the space that SentencePiece puts before a
     text, the "##" of WordPiece), it is decoded behind a few of them: those with which the text has begun, the
-    latest special token and what has begun behind it, and the entry before. Where it may depend on what
+    latest special token and what has begun behind it, and the token before. Where it may depend on what
     follows, as under decoders that tokbench does not know, everything comes at the end. `Tokenizer.decode` defines
     the result.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class TokenTable(Sequence["bytes | None"]):
     """The bytes of each id, None for a gap: an id that no token has.
 
-    A vocabulary of 200,000 entries is opened without as many objects of Python.
+    A vocabulary of 200,000 tokens is opened without as many objects of Python.
 
     Attributes:
         block: the bytes of all ids, one after another.

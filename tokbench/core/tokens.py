@@ -28,7 +28,7 @@ class Span(NamedTuple):
 
 
 class TokenKind(Enum):
-    """What a token is, by the type of its vocabulary entry, never by how its text looks."""
+    """What a token is, by the type in the vocabulary, never by how its text looks."""
 
     NORMAL = "normal"
     BYTE = "byte"
@@ -52,7 +52,7 @@ class SpecialPolicy(StrEnum):
 class Token:
     """One token of a text: its id, its bytes, where it stands and what kind it is.
 
-    `piece` holds the bytes of the vocabulary entry; they equal the covered text for a
+    `piece` holds the bytes that the vocabulary has for it; they equal the covered text for a
     lossless tokenizer and may differ from it otherwise (normalisation, unknowns).
     """
 

@@ -108,9 +108,9 @@ def train_candidates(
 
 
 def _fitting_size(num_bytes: int) -> int:
-    """A power of two that a text of this size can fill with entries that are worth it.
+    """A power of two that a text of this size can fill with tokens that are worth it.
 
-    Distinct pre-tokens grow as 3.5 · bytes^0.62 on web text; one entry for eight of them.
+    Distinct pre-tokens grow as 3.5 · bytes^0.62 on web text; one token for eight of them.
 
     >>> _fitting_size(600_000), _fitting_size(100_000_000)
     (1024, 32768)

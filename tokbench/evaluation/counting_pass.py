@@ -48,7 +48,7 @@ class Evaluation:
 
     Attributes:
         info: the tokenizer.
-        vocabulary: its entries.
+        vocabulary: its tokens.
         groups: group → its sums, in the order of the groups' names.
         frequencies: int64[V], occurrences of each id on all text.
         set_frequencies: int64[S, V], the same of up to 64 sets into which units are dealt in turns; fewer where

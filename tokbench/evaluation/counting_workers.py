@@ -119,7 +119,7 @@ class CountingWorker:
         Args:
             tokenizer: decodes.
             tables: of the measuring kernel; may be shared with other workers.
-            vocabulary: the entries of the tokenizer.
+            vocabulary: the tokens of the tokenizer.
         """
         self._tokenizer = tokenizer
         self._tables = tables

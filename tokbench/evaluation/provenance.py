@@ -33,7 +33,7 @@ class Provenance:
 
     Attributes:
         corpus: the fingerprint of the documents that were evaluated on, whatever their order.
-        vocabularies: tokenizer → sha256 of its entries and special tokens.
+        vocabularies: tokenizer → sha256 of its tokens and special tokens.
         versions: "tokbench", "python" and what runs each tokenizer.
         arguments: what was asked for that is not so by default.
         warnings: what makes figures look better than they are, a sentence each.
@@ -108,7 +108,7 @@ def _seen(share: float | None, unit: str) -> str | None:
 
 
 def vocabulary_hash(vocabulary: Vocabulary, special_tokens: Mapping[str, int]) -> str:
-    """The SHA-256 of all entries, each with its length before it, and of the special tokens with their ids."""
+    """The SHA-256 of all tokens, each with its length before it, and of the special tokens with their ids."""
     digest = hashlib.sha256()
     for piece in vocabulary.pieces:
         size = -1 if piece is None else len(piece)

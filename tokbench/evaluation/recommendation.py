@@ -83,7 +83,7 @@ def recommend(points: Sequence[SweepPoint], *, model: Model) -> Recommendation:
     filled = [point for point in points if point.is_filled]
     if not filled:
         return Recommendation(
-            None, f"the text fills none of these sizes: it has {points[-1].vocab_size:,} entries to learn"
+            None, f"the text fills none of these sizes: it has {points[-1].vocab_size:,} tokens to learn"
         )
     kept = [point for point in filled if point.keeps_text]
     if not kept:
@@ -100,13 +100,13 @@ def _loss(point: SweepPoint) -> str:
     figure = point.figures.get("character_error_rate")
     if figure is None or not figure.value:
         return ""
-    return f", at {point.vocab_size:,} entries {percent(figure.value)} of the characters"
+    return f", at {point.vocab_size:,} tokens {percent(figure.value)} of the characters"
 
 
 def _why_enough(one: SweepPoint, following: SweepPoint, model: Model) -> str | None:
     """Why the next size is not worth it; None where it is."""
     more = (following.compression or 0) / (one.compression or 1) - 1
-    step = f"from {one.vocab_size:,} to {following.vocab_size:,} entries a token holds {more * 100:.1f} % more bytes"
+    step = f"from {one.vocab_size:,} to {following.vocab_size:,} tokens a token holds {more * 100:.1f} % more bytes"
     costs = _growth_of_computing(one, following, model)
     if costs is not None:
         if costs < 0:

@@ -86,7 +86,7 @@ class Sweep:
     def __repr__(self) -> str:
         """Short: of what, over which sizes."""
         sizes = ", ".join(f"{point.vocab_size:,}" for point in self.points)
-        return f"<sweep of {self.backend} over {sizes} entries>"
+        return f"<sweep of {self.backend} over {sizes} tokens>"
 
     @property
     def recommended(self) -> int | None:
@@ -207,7 +207,7 @@ class _PointEvaluator:
         vocab_size, alignment = tokenizer.info.vocab_size, self._holdout.alignment
 
         def told(phase: str, done: int, total: int | None, unit: str) -> None:
-            self._progress(f"{vocab_size:,} entries: {phase}", done, total, unit)
+            self._progress(f"{vocab_size:,} tokens: {phase}", done, total, unit)
 
         evaluation = evaluate(tokenizer, self._holdout.held_out, threads=self._threads, progress=told)
         lines = None
@@ -245,7 +245,7 @@ class _PointEvaluator:
 def _mix_summary(mix: Mix, points: Sequence[SweepPoint], *, price: float | None) -> Iterator[str]:
     """Which of the sizes that the text fills is the cheapest."""
     alternatives = [
-        Alternative(f"{point.vocab_size:,} entries", keeps_text=point.keeps_text, mixed=point.mixed)
+        Alternative(f"{point.vocab_size:,} tokens", keeps_text=point.keeps_text, mixed=point.mixed)
         for point in points
         if point.mixed is not None and point.is_filled
     ]
@@ -273,7 +273,7 @@ class _Trainer:
         self.runs += 1
 
         def told(phase: str, done: int, total: int | None, unit: str) -> None:
-            self._progress(f"{size:,} entries: {phase}", done, total, unit)
+            self._progress(f"{size:,} tokens: {phase}", done, total, unit)
 
         return self._backend.train(self._holdout.training, config, progress=told)
 
@@ -285,7 +285,7 @@ class _Trainer:
             if nested is None:
                 smallest = largest.info.vocab_size - len(nested_merges(largest) or ())
                 raise ConfigError(
-                    f"a vocabulary of {size} is too small: {smallest} entries are there before the first merge",
+                    f"a vocabulary of {size} is too small: {smallest} tokens are there before the first merge",
                     hint=f"begin with {smallest} or more",
                 )
         return nested or self(size)
@@ -294,7 +294,7 @@ class _Trainer:
 def nested_merges(tokenizer: Tokenizer) -> list[tuple[int, int]] | None:
     """The merges of a tokenizer whose beginnings are tokenizers too; None for one of another kind.
 
-    Such a tokenizer has the base entries first, then an entry for each merge, then special tokens.
+    Such a tokenizer has the base tokens first, then a token for each merge, then special tokens.
     """
     description = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
     if (

@@ -21,11 +21,11 @@ class SweepPoint:
     """One vocabulary size on the held-out text.
 
     Attributes:
-        vocab_size: entries, special tokens included.
+        vocab_size: tokens, special tokens included.
         tokens: what the text becomes.
         bytes_per_token: its UTF-8 bytes over them.
         groups: group → the same of its text, its difference the one to the size before.
-        is_filled: whether the text was enough for as many entries as were asked for.
+        is_filled: whether the text was enough for as many tokens as were asked for.
         keeps_text: whether every document decodes to itself.
         figures: metric → figure on all text, its difference the one to the size before.
         cost: for the model that was described.

@@ -89,7 +89,7 @@ def dump_byte_level_bpe(
         special_tokens: text → id.
         pattern: the split pattern in the dialect of Oniguruma; None where a text is one pre-token.
         normalization: None or "nfc".
-        whole_tokens_first: whether a pre-token that is an entry becomes it without any merge.
+        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
         token_flags: special token → how it is found; one that is missing has no flag.
         post_processing: what is done to the ids of a text before a model gets them.
 

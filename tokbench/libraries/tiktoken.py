@@ -105,11 +105,11 @@ class TiktokenTokenizer(SaveableTokenizer):
         return PieceTable.of([self._tokens.get(id, b"") for id in range(self.info.vocab_size)])
 
     def entry(self, id: int) -> bytes | None:
-        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
         return self._tokens.get(id)
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        """The id of a token, or None; special tokens are found by the bytes of their text."""
         special = {text: id for id, text in self._special_bytes.items()}
         return special.get(piece, self._ranks.get(piece))
 

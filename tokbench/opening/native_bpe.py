@@ -214,10 +214,10 @@ def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[byte
         try:
             tokens[id] = from_byte_level(piece)
         except ValueError:
-            raise NotNativeError(f"its entry {piece!r} is not in the byte-level alphabet") from None
+            raise NotNativeError(f"its token {piece!r} is not in the byte-level alphabet") from None
     present = {token for token in tokens if token is not None and len(token) == 1}
     if len(present) != 256:
-        raise NotNativeError(f"it has no entry for {256 - len(present)} of the 256 bytes")
+        raise NotNativeError(f"it has no token for {256 - len(present)} of the 256 bytes")
     return tuple(tokens)
 
 

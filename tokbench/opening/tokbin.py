@@ -75,7 +75,7 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
     # --- what the file answers ----------------------------------------------------------------
 
     def token_bytes(self, id: int) -> bytes:
-        """The bytes of one entry. Raises `UnknownIdError`."""
+        """The bytes of one token. Raises `UnknownIdError`."""
         data = self.file.token_bytes(id)
         if data is None:
             raise UnknownIdError(id, 0, self.file.num_ids)
@@ -109,7 +109,7 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
 
     @property
     def decoding(self) -> Decoding:
-        """What the text of an entry depends on."""
+        """What the text of a token depends on."""
         if self.file.model in _BPE:
             return Decoding.JOINED
         return self.engine.decoding if isinstance(self.engine, TellsDecoding) else Decoding.WHOLE
@@ -180,7 +180,7 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
         return encode_spans(self.engine, texts, threads=threads)
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        """The id of a token, or None; special tokens are found by the bytes of their text."""
         return self.engine.token_id(piece)
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:

@@ -116,7 +116,7 @@ def overlapping(texts: Collection[str]) -> tuple[str, str] | None:
 
 
 def _given_id(content: str, vocab: Mapping[str, int], before: Mapping[str, int]) -> int:
-    """The id of an added token: its entry's, else the next one that the library counts to."""
+    """The id of an added token: that of the vocabulary, else the next one that the library counts to."""
     if content in vocab:
         return vocab[content]
     highest = max(before.values(), default=-1)

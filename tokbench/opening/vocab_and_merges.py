@@ -48,7 +48,7 @@ def open_merged(source: Source, request: OpenRequest) -> Opened:
     """The tokenizer of a vocabulary with its merges.
 
     Raises:
-        ModelFormatError: a line or an entry that is none, a merge of what is no piece, or pieces that contradict
+        ModelFormatError: a line or a token that is none, a merge of what is no piece, or pieces that contradict
             the only way in which they could be read.
         ConfigError: nothing says how text is split; or an option that does not belong to it.
     """
@@ -176,7 +176,7 @@ def _special_tokens(
     *,
     config: TokenizerConfig,
 ) -> dict[str, int]:
-    """Those the user names; without any, entries that look like one and that no merge makes."""
+    """Those the user names; without any, tokens that look like one and that no merge makes."""
     if not request.special_tokens and config.special_texts:
         return {}  # they come from the files beside the vocabulary
     if not request.special_tokens:

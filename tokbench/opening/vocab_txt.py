@@ -39,11 +39,11 @@ def byte_level_document(
     Args:
         vocab: piece → id.
         merges: pairs of pieces in the order of their ranks.
-        specials: text → id, entries of `vocab` or the ids that follow.
+        specials: text → id, tokens of `vocab` or the ids that follow.
         patterns: names or regular expressions; each splits the pieces that those before it leave.
         others: pieces of `vocab` that are found in every text.
         normalize_nfc: whether text is brought to NFC first.
-        whole_tokens_first: whether a pre-token that is an entry becomes it without merging.
+        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without merging.
     """
     splits = [split for pattern in patterns for split in _split_step(pattern)]
     by_id = sorted({**specials, **{text: vocab[text] for text in others}}.items(), key=lambda item: item[1])
@@ -176,7 +176,7 @@ def _lowercase(vocab: Mapping[str, int], *, said: bool | None) -> tuple[bool, tu
     if said is not None:
         return said, ()
     lowercase = not any(word.lower() != word for word in vocab if not SPECIAL_LOOK.fullmatch(word))
-    found = "no entry has" if lowercase else "entries have"
+    found = "no token has" if lowercase else "tokens have"
     return lowercase, (f"vocab.txt does not say whether text is lower-cased: {found} capitals",)
 
 

@@ -37,7 +37,7 @@ def render_proof(proof: ProofResult, *, console: Console) -> None:
 
 
 def _conversion_rows(result: ConvertResult) -> Iterator[tuple[str, Text]]:
-    yield "from", Text(f"{visible(result.name)} ({result.backend}, {result.vocab_size:,} entries)")
+    yield "from", Text(f"{visible(result.name)} ({result.backend}, {result.vocab_size:,} tokens)")
     yield "to", Text(result.to)
     for name, size in result.files.items():
         yield "written", Text(f"{visible(name)}  {counted(size, 'byte')}")
@@ -65,7 +65,7 @@ def _difference_rows(proof: ProofResult, found: Disagreement) -> Iterator[tuple[
         "encode": "the ids differ",
         "encode special": "the ids differ where special tokens are found",
         "decode": "the same ids are decoded to different texts",
-        "entry": "an entry differs",
+        "token": "a token differs",
         "config": "what it is to a model differs",
         "ids": f"a model gets other ids by {found.call}",
         "type ids": f"a model gets other type ids by {found.call}",

@@ -69,7 +69,7 @@ def count_table(results: Sequence[CountResult]) -> Table:
 
 
 def _tokenizers(results: Sequence[CountResult]) -> str:
-    names = ", ".join(f"{result.info.name} ({result.info.vocab_size:,} entries)" for result in results)
+    names = ", ".join(f"{result.info.name} ({result.info.vocab_size:,} tokens)" for result in results)
     return visible(f"by {names}")
 
 

@@ -179,7 +179,7 @@ def cut_glyphs(data: bytes, *, head: int = 0, tail: int = 0) -> tuple[Glyph, ...
 
 
 def byte_glyphs(data: bytes) -> tuple[Glyph, ...]:
-    """The glyphs of byte-fallback tokens, spelled as their vocabulary entries are.
+    """The glyphs of byte-fallback tokens, spelled as their vocabulary tokens are.
 
     >>> "".join(glyph.text for glyph in byte_glyphs("é".encode()))
     '⟨0xC3⟩⟨0xA9⟩'

@@ -102,7 +102,7 @@ def sizes_table(sweep: Sweep) -> Table:
     return Table(
         "Vocabulary sizes",
         (
-            Column("entries", tuple(sizes), first="ascending"),
+            Column("vocab", tuple(sizes), first="ascending"),
             _figure_column(sweep, _COMPRESSION),
             Column(
                 "gain",
@@ -115,7 +115,7 @@ def sizes_table(sweep: Sweep) -> Table:
             *_mix_columns(sweep),
             *(cost_columns(costs) if len(costs) == len(points) else ()),
         ),
-        corner="entries",
+        corner="vocab",
         bars=tuple(point.bytes_per_token for point in points),
     )
 
@@ -231,7 +231,7 @@ def legend_of_sweep(sweep: Sweep) -> Iterator[str]:
 
 def recommendation_of(sweep: Sweep) -> str:
     """The recommended size and why, in a sentence."""
-    size = "none" if sweep.recommended is None else f"{sweep.recommended:,} entries"
+    size = "none" if sweep.recommended is None else f"{sweep.recommended:,} tokens"
     return f"{size}: {sweep.reason}"
 
 
@@ -240,7 +240,7 @@ def problems_of(sweep: Sweep) -> Iterator[str]:
     yield from gaps_of(sweep.shares)
     if sweep.missing:
         sizes = ", ".join(f"{size:,}" for size in sweep.missing)
-        yield f"the text cannot fill {sizes} entries"
+        yield f"the text cannot fill {sizes} tokens"
 
 
 def sentences_of(sweep: Sweep) -> Iterator[str]:

@@ -46,7 +46,7 @@ def _training_rows(result: TrainResult) -> Iterable[tuple[str, Text]]:
         if training.learned_ids
         else "none learned"
     )
-    yield "vocabulary", Text(f"{info.vocab_size:,} entries{chosen}: {learned}{specials}")
+    yield "vocabulary", Text(f"{info.vocab_size:,} tokens{chosen}: {learned}{specials}")
     if training.num_bytes is not None and training.documents is not None:
         yield "text", Text(f"{training.num_bytes:,} bytes in {counted(training.documents, 'document')}")
     if training.pretokens is not None and training.distinct_pretokens is not None:

@@ -151,7 +151,7 @@ def _header(view: VizTokenizer, *, width: int) -> Text:
     title = Text.assemble(
         ("── ", FAINT),
         (visible(view.info.name), _BOLD),
-        f" · {visible(view.info.backend)} · {view.info.vocab_size:,} entries ",
+        f" · {visible(view.info.backend)} · {view.info.vocab_size:,} tokens ",
     )
     title.truncate(width, overflow="ellipsis")
     title.append("─" * (width - title.cell_len), FAINT)

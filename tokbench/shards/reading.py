@@ -156,12 +156,12 @@ class Shards:
         return tokenizer.decode(ids, errors=errors)
 
     def check_tokenizer(self, tokenizer: Tokenizer) -> None:
-        """Refuse a tokenizer with other entries than the one that made the shards. Raises `ConfigError`."""
+        """Refuse a tokenizer with other tokens than the one that made the shards. Raises `ConfigError`."""
         made, given = self.index.tokenizer, identity_of(tokenizer)
         if given.vocabulary != made.vocabulary:
             raise ConfigError(
-                f"{self.folder} was made by {made.name!r} ({made.vocab_size:,} entries), and {given.name!r} "
-                f"({given.vocab_size:,} entries) is another tokenizer",
+                f"{self.folder} was made by {made.name!r} ({made.vocab_size:,} tokens), and {given.name!r} "
+                f"({given.vocab_size:,} tokens) is another tokenizer",
                 hint="name the one that made it with -t",
             )
 

@@ -155,7 +155,7 @@ def _content_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterato
         part = ids[start : start + _CHUNK]
         if int(part.max()) >= vocab_size:
             place = start + int(np.argmax(part >= vocab_size))
-            yield f"{shard.file} has the id {ids[place]} at {place}, and the vocabulary {vocab_size} entries"
+            yield f"{shard.file} has the id {ids[place]} at {place}, and the vocabulary {vocab_size} tokens"
             return
     yield from _eos_problems(shards, number, shard)
 
@@ -183,10 +183,10 @@ def _eos_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[st
 def _tokenizer_problems(shards: Shards, tokenizer: Tokenizer) -> Iterator[str]:
     made, given = shards.index.tokenizer, identity_of(tokenizer)
     if made.vocabulary != given.vocabulary:
-        yield f"the tokenizer {given.name!r} is not the one that made the shards: its entries are others"
+        yield f"the tokenizer {given.name!r} is not the one that made the shards: its tokens are others"
     elif made.behaviour != given.behaviour:
         yield (
-            f"the tokenizer {given.name!r} has the entries of the one that made the shards, and gives other ids"
+            f"the tokenizer {given.name!r} has the tokens of the one that made the shards, and gives other ids"
         )
 
 

@@ -46,7 +46,7 @@ class Manifest:
         name: how the user calls it.
         backend: the registered backend that made it and can load it.
         kernel: what ran when it was made: "native", "python", or a library with its version.
-        vocab_size: entries, special tokens included; every id is below it.
+        vocab_size: tokens, special tokens included; every id is below it.
         special_tokens: text → id.
         config: the backend's resolved options, plain JSON.
         training: documents, bytes, fingerprint … of the training text, plain JSON; None where unknown.

@@ -48,7 +48,7 @@ class ConvertResult:
     Attributes:
         name: the source.
         backend: what the source is.
-        vocab_size: its entries.
+        vocab_size: its tokens.
         to: the format.
         out: the file or folder.
         files: name → bytes; a single file is called as `out` is.

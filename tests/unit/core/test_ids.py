@@ -1,4 +1,4 @@
-"""A few entries with a huge id: refused, or held in memory that the file accounts for."""
+"""A few tokens with a huge id: refused, or held in memory that the file accounts for."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def word_level(vocab: dict[str, int]) -> dict[str, Any]:
 def test_a_rank(tmp_path: Path, largest: int) -> None:
     path = tmp_path / "ranks.tiktoken"
     path.write_bytes(rank_file(largest))
-    with pytest.raises(ModelFormatError, match=f"ids below 262144 for 257 entries, found the id {largest}"):
+    with pytest.raises(ModelFormatError, match=f"ids below 262144 for 257 tokens, found the id {largest}"):
         tokbench.load(path, pattern="gpt4")
 
 
@@ -82,5 +82,5 @@ def test_an_id_of_a_special_token(tmp_path: Path, id: int) -> None:
 
 def test_ids_of_a_large_vocabulary_may_be_larger() -> None:
     check_largest_id(3_199_999, num_entries=200_000, path="a.json")
-    with pytest.raises(ModelFormatError, match="ids below 3200000 for 200,000 entries"):
+    with pytest.raises(ModelFormatError, match="ids below 3200000 for 200,000 tokens"):
         check_largest_id(3_200_000, num_entries=200_000, path="a.json")

@@ -129,7 +129,7 @@ def test_what_the_text_cannot_fill_is_told(tmp_path: Path) -> None:
         none = sweep(open_corpus(tmp_path), sizes=sizes)
         assert none.recommended is None
         reached = found.points[1].vocab_size
-        assert none.reason == f"the text fills none of these sizes: it has {reached} entries to learn"
+        assert none.reason == f"the text fills none of these sizes: it has {reached} tokens to learn"
 
 
 def test_other_algorithms_are_trained_for_each_size(holdout: Holdout) -> None:
@@ -167,7 +167,7 @@ GAINS = (0.25, 0.2, 0.12, 0.08, 0.045, 0.03, 0.015, 0.01)
 
 
 def test_the_knee_does_not_move_with_the_range() -> None:
-    """The fifth doubling is the first that adds less than 5 %: it is one of 16,000 entries, whatever is around."""
+    """The fifth doubling is the first that adds less than 5 %: it is one of 16,000 tokens, whatever is around."""
     points = curve(*GAINS)
     found = {
         (first, last): knee_of(points[first:last])
@@ -207,7 +207,7 @@ def test_a_size_that_loses_text_is_never_recommended() -> None:
 def test_the_smallest_size_is_recommended_whose_doubling_no_longer_pays() -> None:
     found = recommend(points_of((1000, 2.0), (2000, 2.5), (4000, 2.53), (8000, 3.0)), model=Model())
     assert found.vocab_size == 2000
-    assert found.reason == "from 2,000 to 4,000 entries a token holds 1.2 % more bytes, under 2 % a doubling"
+    assert found.reason == "from 2,000 to 4,000 tokens a token holds 1.2 % more bytes, under 2 % a doubling"
 
 
 def test_steps_that_are_no_doublings_count_as_what_they_are() -> None:
@@ -220,7 +220,7 @@ def test_steps_that_are_no_doublings_count_as_what_they_are() -> None:
 
 
 def test_the_width_of_the_model_decides() -> None:
-    """12 · 64² parameters and 64 for an entry: 1,000 entries more cost more than 25 % longer tokens save."""
+    """12 · 64² parameters and 64 for a token: 1,000 tokens more cost more than 25 % longer tokens save."""
     points = curve(0.25, 0.2, 0.18, 0.17)
     small, large = (
         recommend(points, model=Model(dim=dim, layers=layers)) for dim, layers in ((64, 1), (4096, 32))
@@ -271,9 +271,7 @@ def test_a_tokenizer_that_loses_text_is_not_recommended_at_any_size(holdout: Hol
     found = sweep_sizes(holdout, [1500, 1800], backend="wordpiece")
     assert found.recommended is None
     lost = found.points[-1].figures["character_error_rate"].value or 0
-    assert (
-        found.reason == f"at every size text is lost, at 1,800 entries {lost * 100:.1f} % of the characters"
-    )
+    assert found.reason == f"at every size text is lost, at 1,800 tokens {lost * 100:.1f} % of the characters"
     assert not any(point.keeps_text for point in found.points)
 
 

@@ -41,7 +41,7 @@ def written(folder: Path, **files: Any) -> Path:
 
 
 def entry(content: str, **flags: bool) -> dict[str, Any]:
-    """An entry of added_tokens_decoder, every flag written out."""
+    """A token of added_tokens_decoder, every flag written out."""
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"content": content, **plain, "special": True, **flags}
 

@@ -144,7 +144,7 @@ def test_a_missing_byte_leaves_the_document_to_its_library(tmp_path: Path) -> No
     tokenizer = load(tmp_path, "tokenizer.json", data)
     assert not tokenizer.info.lossless
     assert tokenizer.info.kernel.startswith("tokenizers ")
-    with pytest.raises(TokbenchError, match="no entry for 1 of the 256 bytes"):
+    with pytest.raises(TokbenchError, match="no token for 1 of the 256 bytes"):
         load(tmp_path, "tokenizer.json", data, engine="native")
 
 
@@ -161,7 +161,7 @@ def test_a_missing_byte_leaves_the_document_to_its_library(tmp_path: Path) -> No
         (rank_file(BYTES[:-1]), "a token for each of the 256 bytes, found none for byte 0xFF"),
         (
             rank_file(BYTES) + b"YWI= 4000000000\n",
-            "ids below 262144 for 257 entries, found the id 4000000000",
+            "ids below 262144 for 257 tokens, found the id 4000000000",
         ),
         (b"\x00\x01\x02", "line 1: expected a token in base64"),
         (b"QUJD\n", "line 1: expected a token in base64"),

@@ -99,7 +99,7 @@ def test_a_word_list_says_what_it_guessed(tmp_path: Path) -> None:
     path.write_text("[PAD]\n[UNK]\nlow\n##er\n", encoding="utf-8")
     uncased = opened(path)
     assert uncased.tokenizer.encode("LOWER zzz") == [2, 3, 1]
-    assert "no entry has capitals" in uncased.warnings[0]
+    assert "no token has capitals" in uncased.warnings[0]
     path.write_text("[PAD]\n[UNK]\nlow\n##er\nLow\n", encoding="utf-8")
     assert opened(path).tokenizer.encode("Lower lower") == [4, 3, 2, 3]
     (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": true}', encoding="utf-8")
@@ -438,7 +438,7 @@ def test_gguf_takes_the_end_of_a_turn_for_a_control_token_as_llama_cpp_does(tmp_
 def test_gguf_splits_as_its_pre_tokenizer_is_known_to(
     tmp_path: Path, name: str, text: str, pieces: list[str]
 ) -> None:
-    """A pair of bytes merges inside a pre-token and nowhere else: every pair of them is an entry here."""
+    """A pair of bytes merges inside a pre-token and nowhere else: every pair of them is a token here."""
     pairs = sorted(
         {bytes(pair) for pair in pairwise(text.encode())},
         key=lambda pair: text.encode().index(pair),
@@ -519,7 +519,7 @@ def test_gguf_holds_a_sentencepiece_model(tmp_path: Path) -> None:
 
 
 def test_gguf_of_sentencepiece_with_entries_that_only_fill_it_up(tmp_path: Path) -> None:
-    """Phi-3's: <unk> is a control piece, and the entries that fill the vocabulary up are unknown ones."""
+    """Phi-3's: <unk> is a control piece, and the tokens that fill the vocabulary up are unknown ones."""
     pieces = [
         "<unk>",
         "<s>",

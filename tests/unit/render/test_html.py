@@ -207,7 +207,7 @@ def test_every_tokenizer_has_its_row(comparison: Comparison) -> None:
 
 def test_chosen_metrics_are_the_columns(comparison: Comparison) -> None:
     table = summary_table(comparison, metrics=metrics_named(["unk_rate"]))
-    assert [column.title for column in table.columns][:3] == ["tokenizer", "entries", "UNK"]
+    assert [column.title for column in table.columns][:3] == ["tokenizer", "vocab", "UNK"]
     assert [column.first for column in table.columns][:3] == ["ascending", "descending", "ascending"]
 
 

@@ -47,7 +47,7 @@ def test_one_tokenizer() -> None:
     segmentation = in_words("Hello", ",", " wörld", "!")
     result = VizResult(text=segmentation.text, views=(view(segmentation),))
     assert rendered(result) == (
-        "── mine · bpe · 50,257 entries ─────────────────────────────\n"
+        "── mine · bpe · 50,257 tokens ──────────────────────────────\n"
         "Hello│,│·wörld│!\n"
         "13 characters · 14 bytes · 4 tokens · 3.50 bytes/token\n"
     )
@@ -55,12 +55,12 @@ def test_one_tokenizer() -> None:
 
 def test_several_tokenizers_are_stacked_and_compared() -> None:
     assert rendered(two_views()) == (
-        "── words · bpe · 50,257 entries ────────────────────────────\n"
+        "── words · bpe · 50,257 tokens ─────────────────────────────\n"
         "if│·x│:⏎│\n"
         "→│y\n"
         "8 characters · 8 bytes · 5 tokens · 1.60 bytes/token\n"
         "\n"
-        "── pairs · bpe · 1,000 entries ─────────────────────────────\n"
+        "── pairs · bpe · 1,000 tokens ──────────────────────────────\n"
         "if│·x│:⏎│\n"
         "→│y\n"
         "8 characters · 8 bytes · 5 tokens · 1.60 bytes/token\n"
@@ -81,7 +81,7 @@ def test_side_by_side_a_line_of_the_text_begins_in_all_columns_at_once() -> None
     rows = rendered(result, width=83, layout="side-by-side").splitlines()
     columns = [(row[:40].rstrip(), row[43:].rstrip()) for row in rows[:8]]
     assert columns == [
-        ("── left · bpe · 50,257 entries " + "─" * 9, "── right · bpe · 50,257 entries " + "─" * 8),
+        ("── left · bpe · 50,257 tokens " + "─" * 10, "── right · bpe · 50,257 tokens " + "─" * 9),
         ("a" * 20 + "│", "a" * 30 + "│"),
         ("a" * 20 + "│", "a" * 30 + "⏎│"),
         ("a" * 20 + "│⏎│", ""),

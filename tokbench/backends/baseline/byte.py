@@ -87,11 +87,11 @@ class ByteTokenizer(SaveableTokenizer):
         return Derivation("bytes, nothing is learned", text, (), "nothing splits the text", steps)
 
     def entry(self, id: int) -> bytes | None:
-        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
         return bytes([id]) if id < _NUM_BYTES else None
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        """The id of a token, or None; special tokens are found by the bytes of their text."""
         if len(piece) == 1:
             return piece[0]
         return next((id for id, text in self._special_bytes.items() if text == piece), None)

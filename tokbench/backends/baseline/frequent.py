@@ -51,15 +51,14 @@ class FrequentConfig:
     vocab_size: int | None = field(
         default=None,
         metadata={
-            "help": "entries, special tokens included; by default every character, or "
-            f"{DEFAULT_WORDS:,} words"
+            "help": f"tokens, special tokens included; by default every character, or {DEFAULT_WORDS:,} words"
         },
     )
     special_tokens: tuple[str, ...] = field(
         default=(UNKNOWN,),
         metadata={"help": f"texts with ids of their own, before all others; {UNKNOWN} is one in any case"},
     )
-    min_frequency: int = field(default=1, metadata={"help": "what is rarer gets no entry"})
+    min_frequency: int = field(default=1, metadata={"help": "what is rarer gets no token"})
 
     def __post_init__(self) -> None:
         check_special_tokens(self.all_special_tokens)
@@ -81,7 +80,7 @@ class FrequentTokenizer(SaveableTokenizer):
     """A token for each part of a text that is among the most frequent, [UNK] for every other part.
 
     Attributes:
-        parts: the entries in the order of their ids, special tokens and [UNK] first.
+        parts: the tokens in the order of their ids, special tokens and [UNK] first.
     """
 
     backend: ClassVar[str]
@@ -173,11 +172,11 @@ class FrequentTokenizer(SaveableTokenizer):
         )
 
     def entry(self, id: int) -> bytes | None:
-        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
         return self.parts[id].encode()
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        """The id of a token, or None; special tokens are found by the bytes of their text."""
         try:
             text = piece.decode()
         except UnicodeDecodeError:
@@ -309,7 +308,7 @@ class _FrequentBackend(Generic[_Made]):
         if expected != manifest.special_tokens or UNKNOWN not in parts[:num_special]:
             raise ModelFormatError(path, "the special tokens of the manifest first", "others", hint=_RETRAIN)
         if len(parts) != manifest.vocab_size:
-            raise ModelFormatError(path, f"{manifest.vocab_size} entries", f"{len(parts)}", hint=_RETRAIN)
+            raise ModelFormatError(path, f"{manifest.vocab_size} tokens", f"{len(parts)}", hint=_RETRAIN)
         tokenizer = self._tokenizer_type(
             parts, num_special=num_special, name=manifest.name, config=manifest.config
         )
@@ -362,7 +361,7 @@ def _why_early(vocab_size: int, config: FrequentConfig) -> str | None:
         return None
     return (
         f"the text has no more that occurs {config.min_frequency} times or more: "
-        f"the vocabulary has {vocab_size} of {config.vocab_size} entries"
+        f"the vocabulary has {vocab_size} of {config.vocab_size} tokens"
     )
 
 

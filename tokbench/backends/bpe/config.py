@@ -19,7 +19,7 @@ class BpeConfig:
     """
 
     vocab_size: int | None = field(
-        default=None, metadata={"help": "entries, special tokens included; by default fitted to the text"}
+        default=None, metadata={"help": "tokens, special tokens included; by default fitted to the text"}
     )
     pattern: str = field(
         default="gpt4",

@@ -314,15 +314,15 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         return Decoding.JOINED
 
     def entry(self, id: int) -> bytes | None:
-        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
         return self._tokens_for(1)[id] if id < self._num_ordinary and id not in self._gaps else None
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of an entry, or None; special tokens are found by the bytes of their text."""
+        """The id of a token, or None; special tokens are found by the bytes of their text."""
         return self._ids.get(piece)
 
     def token_bytes(self, id: int) -> bytes:
-        """The bytes of one entry. Raises `UnknownIdError`."""
+        """The bytes of one token. Raises `UnknownIdError`."""
         data = self._known.get(id)
         return self._known_bytes(id, 0) if data is None else data
 
@@ -441,7 +441,7 @@ def _named_surrogates(texts: Sequence[str]) -> Iterator[None]:
 
 
 def _encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) -> Encoder:
-    """The encoder of a description; it has an entry for each id, gaps included."""
+    """The encoder of a description; it has a token for each id, gaps included."""
     tokens = description.tokens
     if isinstance(tokens, TokenTable) and description.merges is None:
         return kernel.encoder_from_ranked_block(tokens.block, tokens.starts, sorted(tokens.gaps), pattern)

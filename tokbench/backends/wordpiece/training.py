@@ -87,7 +87,7 @@ def _vocab_size(config: WordPieceConfig, *, num_first: int, num_letters: int, co
     if config.vocab_size < num_first:
         raise TrainingError(
             f"a vocabulary of {config.vocab_size} is too small: the {num_letters} characters of the text, "
-            f"alone and inside words, and the special tokens are {num_first} entries",
+            f"alone and inside words, and the special tokens are {num_first} tokens",
             hint=f"make vocab_size at least {num_first}, or limit_alphabet smaller",
         )
     return config.vocab_size
@@ -98,7 +98,7 @@ def _why_early(*, num_learned: int, num_pieces: int, config: WordPieceConfig) ->
         return None
     return (
         f"no pair is left that occurs {config.min_frequency} times or more: "
-        f"the vocabulary has {num_learned} of {num_pieces} entries"
+        f"the vocabulary has {num_learned} of {num_pieces} tokens"
     )
 
 

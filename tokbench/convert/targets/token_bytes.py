@@ -33,7 +33,7 @@ def make(source: Source) -> Product:
         read = read_token_bytes(path)
 
         def entry(id: int) -> bytes | None:
-            """The entry, where the file has the number of its bytes."""
+            """The token, where the file has the number of its bytes."""
             data = token_bytes_of(tokenizer, id)
             size = 0 if id in special else len(data or b"")
             return data if id >= len(read) or int(read[id]) == size else b""

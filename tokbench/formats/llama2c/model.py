@@ -34,8 +34,8 @@ _AGAIN = "the file was edited or cut: export it again"
 def looks_like_llama2c(data: bytes) -> bool:
     r"""Whether bytes begin as a `tokenizer.bin` does: a length, and the unknown piece, `<s>` and `</s>` by scores.
 
-    >>> entries = [(0.0, b"<unk>"), (0.0, b"\n<s>\n"), (0.0, b"\n</s>\n")]
-    >>> body = b"".join(struct.pack("<fi", score, len(text)) + text for score, text in entries)
+    >>> tokens = [(0.0, b"<unk>"), (0.0, b"\n<s>\n"), (0.0, b"\n</s>\n")]
+    >>> body = b"".join(struct.pack("<fi", score, len(text)) + text for score, text in tokens)
     >>> looks_like_llama2c(struct.pack("<i", 6) + body), looks_like_llama2c(body)
     (True, False)
     """

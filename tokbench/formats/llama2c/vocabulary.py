@@ -61,7 +61,7 @@ class Llama2cTokenizer:
     """llama2.c's tokenizer as its C code has it: greedy, the best score first, the leftmost of equal ones.
 
     Attributes:
-        entries: the bytes of each id.
+        tokens: the bytes of each id.
         scores: the score of each id.
     """
 
@@ -121,7 +121,7 @@ class Llama2cTokenizer:
 
 
 def _byte_of(entry: bytes) -> bytes | None:
-    """What C's sscanf makes of an entry: `<0x` and a hexadecimal digit or two are a byte, whatever follows."""
+    """What C's sscanf makes of a token: `<0x` and a hexadecimal digit or two are a byte, whatever follows."""
     found = _BYTE.match(entry)
     return None if found is None else bytes([int(found[1], 16) % 256])
 
@@ -186,9 +186,9 @@ def _check_entries(entries: Sequence[bytes], model: SentencePieceFile) -> None:
     known: dict[bytes, int] = {}
     for id, entry in enumerate(entries):
         if (first := known.setdefault(entry, id)) != id:
-            raise ConversionError(f"the entries {first} and {id} are both {entry!r} to llama2.c")
+            raise ConversionError(f"the tokens {first} and {id} are both {entry!r} to llama2.c")
         if b"\0" in entry:
-            raise ConversionError(f"entry {id} holds a NUL, where a string of C ends")
+            raise ConversionError(f"token {id} holds a NUL, where a string of C ends")
     if b" " not in known:
         raise ConversionError("llama2.c begins with the piece of a space, and the model has none")
     for id in range(_FIRST_BYTE + 256):

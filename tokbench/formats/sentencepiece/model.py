@@ -45,7 +45,7 @@ class ModelType(IntEnum):
 
 
 class ModelPiece(NamedTuple):
-    """An entry of the vocabulary as the file spells it, with ▁ for a space and `<0x0A>` for a byte."""
+    """A token of the vocabulary as the file spells it, with ▁ for a space and `<0x0A>` for a byte."""
 
     text: str
     score: float
@@ -326,7 +326,7 @@ def _check_charsmap(charsmap: bytes) -> None:
 
 
 def piece_bytes(piece: ModelPiece, *, unk_surface: str) -> bytes:
-    r"""The bytes an entry stands for: ▁ is a space, a byte piece its byte, the unknown piece its surface.
+    r"""The bytes a token stands for: ▁ is a space, a byte piece its byte, the unknown piece its surface.
 
     >>> piece_bytes(ModelPiece("▁the", -3.5, PieceType.NORMAL), unk_surface=" ⁇ ")
     b' the'

@@ -53,7 +53,7 @@ class TokbinContents:
         merges: (left, right, made) in the order of their ranks; for `Model.MERGES` only.
         payload: the bytes that a library opens; for `Model.SENTENCEPIECE` and `Model.TOKENIZER_JSON`.
         lossless: whether decoding gives every text back.
-        whole_tokens_first: whether a pre-token that is an entry becomes it without a merge.
+        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without a merge.
         config: what it is to a model, as `dump_config` says it; empty where nothing is known.
         token_flags: special token → how it is found; for the models that a library does not run.
         post_processing: what is done to the ids of a text; for the same.

@@ -128,7 +128,7 @@ def config_of(tokenizer: object) -> TokenizerConfig:
 
 
 def token_id(tokenizer: Tokenizer, text: str) -> int | None:
-    """The id of a special token, or of another entry that is spelled so; None where there is none."""
+    """The id of a special token, or of another token that is spelled so; None where there is none."""
     id = tokenizer.info.special_tokens.get(text)
     return tokenizer.token_id(text.encode()) if id is None else id
 
@@ -301,7 +301,7 @@ class _Fields:
             return None
         texts = [token_text(each) for each in value]
         if None in texts:
-            self._complain("an entry of additional_special_tokens", "no token")
+            self._complain("an element of additional_special_tokens", "no token")
         return tuple(dict.fromkeys(text for text in texts if text is not None))
 
     def added_tokens(self) -> tuple[AddedToken, ...]:

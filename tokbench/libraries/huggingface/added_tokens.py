@@ -1,4 +1,4 @@
-"""What the entries of a `tokenizer.json` stand for: the bytes, where in a word, and of which kind they are."""
+"""What the tokens of a `tokenizer.json` stand for: the bytes, where in a word, and of which kind they are."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EntryLayout:
-    """The entries of a document by their ids.
+    """The tokens of a document by their ids.
 
     Attributes:
         pieces: id → the bytes it stands for.
-        inside_words: the ids of entries that never begin a word.
-        kinds: id → kind, of those that are no ordinary entries; special tokens are not among them.
+        inside_words: the ids of tokens that never begin a word.
+        kinds: id → kind, of those that are no ordinary tokens; special tokens are not among them.
     """
 
     pieces: Mapping[int, bytes]
@@ -30,12 +30,12 @@ class EntryLayout:
 def laid_out(
     document: Mapping[str, Any], vocabulary: Mapping[str, int], *, unknown: str | None
 ) -> EntryLayout:
-    """The entries of a document.
+    """The tokens of a document.
 
     Args:
         document: a parsed `tokenizer.json`.
-        vocabulary: every entry, added tokens included, as the file spells it → its id.
-        unknown: the entry for what the vocabulary does not cover, or None.
+        vocabulary: every token, added tokens included, as the file spells it → its id.
+        unknown: the token for what the vocabulary does not cover, or None.
     """
     spelling = piece_spelling(document)
     added = {token["content"] for token in document["added_tokens"]}

@@ -59,7 +59,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
     Added tokens that are not special belong to the tokenizer and are found in every text. A piece
     is the bytes that it stands for: the byte-level alphabet, `<0x41>`, "▁", "##" and "</w>" are
     undone, as far as the file's own parts say so. The token for what the vocabulary does not cover is
-    an entry of the kind UNKNOWN, not one of the special tokens, also where a text spells "[UNK]" under
+    a token of the kind UNKNOWN, not one of the special tokens, also where a text spells "[UNK]" under
     `SpecialPolicy.ENCODE`.
 
     Args:
@@ -383,9 +383,9 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
 
     @cached_property
     def _rewritten(self) -> dict[int, bytes]:
-        """What ids add to a text where that is not what their entries are: id → bytes.
+        """What ids add to a text where that is not what their tokens are: id → bytes.
 
-        Added tokens have their texts for entries, and go through the decoder all the same: under Llama 2's,
+        Added tokens have their texts for tokens, and go through the decoder all the same: under Llama 2's,
         "▁" in one becomes a space. One that is looked for in the normalised text is spelled as it is found there.
         """
         assert self._joined is not None
@@ -404,18 +404,18 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
 
     @cached_property
     def decoding(self) -> Decoding:
-        """What the text of an entry depends on, as far as the file's decoder is known."""
+        """What the text of a token depends on, as far as the file's decoder is known."""
         is_known = decodes_from_left(self._parsed, self._decoded_spellings.values())
         return Decoding.FROM_LEFT if is_known else Decoding.WHOLE
 
     def entry(self, id: int) -> bytes | None:
-        """The bytes of an entry that is no special token; None where the vocabulary has no such id."""
+        """The bytes of a token that is no special token; None where the vocabulary has no such id."""
         return self._laid_out.pieces.get(id)
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of an entry by the bytes it stands for, or by its spelling in the file ("##ing"), or None.
+        """The id of a token by the bytes it stands for, or by its spelling in the file ("##ing"), or None.
 
-        Of entries that stand for the same bytes, a special token comes first, then one that may begin
+        Of tokens that stand for the same bytes, a special token comes first, then one that may begin
         a word, then the smallest id.
         """
         return self._ids.get(piece)

@@ -59,31 +59,31 @@ class SentencePieceConfig(PassesOn):
     passes_on: ClassVar[str] = "options"
 
     vocab_size: int | None = _option(
-        default=None, help="entries, special tokens and bytes included; by default fitted to the text"
+        default=None, help="tokens, special tokens and bytes included; by default fitted to the text"
     )
     special_tokens: tuple[str, ...] = _option(default=(), help="control symbols; the text is cut at them")
     user_defined_symbols: tuple[str, ...] = _option(
         default=(), help="pieces that are found in every text, before anything else"
     )
     character_coverage: float = _option(
-        default=0.9995, help="share of the text's characters that become entries; 1.0 for all"
+        default=0.9995, help="share of the text's characters that become tokens; 1.0 for all"
     )
     byte_fallback: bool = _option(
-        default=True, help="characters without an entry become their bytes, not <unk>"
+        default=True, help="characters without a token become their bytes, not <unk>"
     )
     normalization: str = _option(default="identity", help=", ".join(NORMALIZATIONS))
     add_dummy_prefix: bool = _option(default=True, help="put a space in front of every text")
     remove_extra_whitespaces: bool = _option(
         default=False, help="drop spaces at both ends of a text, and all but one between words"
     )
-    max_token_length: int = _option(default=16, help="characters that an entry may have")
-    split_digits: bool = _option(default=False, help="every digit is an entry of its own")
-    allow_whitespace_only_pieces: bool = _option(default=True, help="runs of spaces may be entries")
+    max_token_length: int = _option(default=16, help="characters that a token may have")
+    split_digits: bool = _option(default=False, help="every digit is a token of its own")
+    allow_whitespace_only_pieces: bool = _option(default=True, help="runs of spaces may be tokens")
     unk_id: int = _option(default=0, help="the id of <unk>")
     bos_id: int = _option(default=1, help="the id of <s>; -1 for none")
     eos_id: int = _option(default=2, help="the id of </s>; -1 for none")
     pad_id: int = _option(default=-1, help="the id of <pad>; -1 for none")
-    unk_piece: str = _option(default="<unk>", help="what the unknown entry is called")
+    unk_piece: str = _option(default="<unk>", help="what the unknown token is called")
     bos_piece: str = _option(default="<s>", help="what begins a text")
     eos_piece: str = _option(default="</s>", help="what ends a text")
     pad_piece: str = _option(default="<pad>", help="what fills a batch")
@@ -128,7 +128,7 @@ class SentencePieceConfig(PassesOn):
 
     @property
     def reserved(self) -> int:
-        """Entries that are there before anything is learned."""
+        """Tokens that are there before anything is learned."""
         symbols = len(self.special_tokens) + len(self.user_defined_symbols)
         return len(self.named_ids) + symbols + (NUM_BYTES if self.byte_fallback else 0)
 
@@ -250,7 +250,7 @@ class SentencePieceConfig(PassesOn):
         size = self.vocab_size
         if size is not None and size < smallest:
             raise ConfigError(
-                f"a vocabulary of {size} is too small: {special} entries are special, or have ids of their own",
+                f"a vocabulary of {size} is too small: {special} tokens are special, or have ids of their own",
                 hint=f"the smallest that could work is {smallest}, and the text's characters need more",
             )
         if size is not None and size > _MAX_VOCAB_SIZE:

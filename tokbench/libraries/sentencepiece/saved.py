@@ -37,8 +37,8 @@ def load(directory: Path) -> SentencePieceTokenizer:
     if (manifest.vocab_size, dict(manifest.special_tokens)) != (found.vocab_size, found.special_tokens):
         raise ModelFormatError(
             directory / store.MANIFEST_NAME,
-            f"{found.vocab_size} entries and the special tokens of {MODEL_NAME}",
-            f"{manifest.vocab_size} entries, or other special tokens",
+            f"{found.vocab_size} tokens and the special tokens of {MODEL_NAME}",
+            f"{manifest.vocab_size} tokens, or other special tokens",
             hint=_RETRAIN,
         )
     tokenizer.hold_to(manifest, path=directory)

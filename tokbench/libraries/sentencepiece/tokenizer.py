@@ -231,7 +231,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         """The bytes of ids: the text's, without the dummy prefix. Raises `UnknownIdError`.
 
         A control symbol gives its text, and after it a text begins anew. Where the model has a table for
-        what it decodes, they are the bytes of each such text behind the table, not those of the entries.
+        what it decodes, they are the bytes of each such text behind the table, not those of the tokens.
         """
         parts = self._stripped(ids)
         if self._denormalizer is None:
@@ -276,22 +276,22 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
     @property
     def decoding(self) -> Decoding:
-        """What is dropped depends on whether a text has begun; a table may match over several entries."""
+        """What is dropped depends on whether a text has begun; a table may match over several tokens."""
         return Decoding.FROM_LEFT if self._denormalizer is None else Decoding.WHOLE
 
     def entry(self, id: int) -> bytes | None:
-        """The bytes an entry stands for: ▁ is a space, the unknown piece is what decoding shows for it."""
+        """The bytes a token stands for: ▁ is a space, the unknown piece is what decoding shows for it."""
         return self._entries[id]
 
     def token_id(self, piece: bytes) -> int | None:
-        """The id of an entry, or None; special tokens are found by the bytes of their text.
+        """The id of a token, or None; special tokens are found by the bytes of their text.
 
         A character that is both a piece and a byte is found as the piece, as the library encodes it.
         """
         return self._ids.get(piece)
 
     def score(self, id: int) -> float | None:
-        """The entry's log probability (Unigram), or the negative of its rank (BPE); None for one without.
+        """The token's log probability (Unigram), or the negative of its rank (BPE); None for one without.
 
         Raises:
             UnknownIdError: the vocabulary has no such id.

@@ -286,7 +286,7 @@ def _training_error(message: str, config: SentencePieceConfig) -> TrainingError:
         bytes_ = f", {NUM_BYTES} of them bytes" if config.byte_fallback else ""
         return TrainingError(
             f"a vocabulary of {int(found[1]):,} is too small for this text: its characters and what is there "
-            f"anyway are {int(found[2]):,} entries{bytes_}",
+            f"anyway are {int(found[2]):,} tokens{bytes_}",
             hint=f"--vocab-size {found[2]} is the smallest that works; a lower character_coverage needs fewer",
         )
     if found := _TOO_LARGE.search(message):
@@ -301,7 +301,7 @@ def _training_error(message: str, config: SentencePieceConfig) -> TrainingError:
 
 
 def _learned(model: SentencePieceFile) -> tuple[range, str]:
-    """The entries that were learned: BPE's merges come before the characters, Unigram's pieces as they rank."""
+    """The tokens that were learned: BPE's merges come before the characters, Unigram's pieces as they rank."""
     normal = [id for id, piece in enumerate(model.pieces) if piece.type is PieceType.NORMAL]
     if not normal:
         return range(0), "pieces"
@@ -323,4 +323,4 @@ def _notes(lines: Lines, config: SentencePieceConfig) -> tuple[str, ...]:
 def _why_early(num_pieces: int, *, vocab_size: int, unit: str) -> str | None:
     if num_pieces >= vocab_size:
         return None
-    return f"the text gives no more {unit}: {num_pieces:,} of {vocab_size:,} entries were filled"
+    return f"the text gives no more {unit}: {num_pieces:,} of {vocab_size:,} tokens were filled"

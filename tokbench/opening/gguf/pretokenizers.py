@@ -27,7 +27,7 @@ class PreTokenizer:
 
     Attributes:
         expressions: applied one after another.
-        whole_tokens_first: whether a pre-token that is an entry becomes it without merging.
+        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without merging.
     """
 
     expressions: tuple[str, ...]

@@ -31,7 +31,7 @@ def token_types(fields: Mapping[str, Any], tokens: Sequence[bytes], path: Path) 
     """The type of each token, as numbers of `PieceType`.
 
     Args:
-        fields: the file's entries about its tokenizer.
+        fields: the file's metadata of its tokenizer.
         tokens: as the file spells them.
         path: what error messages call the file.
 
@@ -51,7 +51,7 @@ def token_types(fields: Mapping[str, Any], tokens: Sequence[bytes], path: Path) 
 def with_one_unknown(types: list[int], unknown: object) -> list[int]:
     """The types with one unknown piece, as SentencePiece demands: the one that the file names.
 
-    Entries that only fill a vocabulary up have this type too, as 53 of Phi-3's, whose <unk> is a control piece.
+    Tokens that only fill a vocabulary up have this type too, as 53 of Phi-3's, whose <unk> is a control piece.
     To llama.cpp they are what control pieces are: no text becomes them but where special tokens are looked for.
 
     >>> with_one_unknown([3, 1, 2, 2], 0)

@@ -128,7 +128,7 @@ def _tokenizers_table(comparison: Comparison, caption: str, columns: Iterable[Co
 def _metric_columns(comparison: Comparison, metrics: Sequence[Metric]) -> Iterator[Column]:
     evaluated = comparison.tokenizers
     sizes = [one.candidate.tokenizer.info.vocab_size for one in evaluated]
-    yield count_column("entries", sizes, meaning="vocabulary size, special tokens included")
+    yield count_column("vocab", sizes, meaning="vocabulary size, special tokens included")
     for number, metric in enumerate(metrics):
         # Of several the differences have one: those of the figures say little of which is better.
         yield _metric_column(evaluated, metric, with_intervals=number == 0 and len(evaluated) == 1)

@@ -91,7 +91,7 @@ def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -
 def _training_setup(training_setup: TrainingSetup) -> str:
     return (
         f"trained on {training_setup.training_bytes:,} bytes ({training_setup.num_training:,} {training_setup.unit}), "
-        f"{training_setup.vocab_size:,} entries each; evaluated on what was held out{_shares(training_setup)}"
+        f"{training_setup.vocab_size:,} tokens each; evaluated on what was held out{_shares(training_setup)}"
     )
 
 

@@ -53,7 +53,7 @@ def heading_of(report: Report) -> str:
     """The tokenizer, what runs it, and the text."""
     info, comparison = report.evaluated.candidate.tokenizer.info, report.comparison
     return (
-        f"{visible(report.evaluated.name)}: {info.backend}, {info.vocab_size:,} entries, runs on {info.kernel}; "
+        f"{visible(report.evaluated.name)}: {info.backend}, {info.vocab_size:,} tokens, runs on {info.kernel}; "
         f"{counted(comparison.documents, 'document')}, {comparison.num_bytes:,} bytes"
     )
 
@@ -166,7 +166,7 @@ def occurrences_table(report: Report) -> Table:
     rows = [
         ("most used", _uses(report.most_used)),
         ("least used", _uses(report.least_used)),
-        ("unused", f"{report.unused:,} entries that text can reach"),
+        ("unused", f"{report.unused:,} tokens that text can reach"),
     ]
     if report.intermediate_tokens is not None:
         number = f"{report.intermediate_tokens:,}"

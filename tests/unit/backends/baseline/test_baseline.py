@@ -80,7 +80,7 @@ def test_what_is_rare_gets_no_entry() -> None:
     tokenizer = trained(CharBackend(), "aab", min_frequency=2, vocab_size=9)
     assert tokenizer.parts == ("[UNK]", "a")
     assert tokenizer.training is not None
-    assert "2 of 9 entries" in (tokenizer.training.stopped_early or "")
+    assert "2 of 9 tokens" in (tokenizer.training.stopped_early or "")
 
 
 def test_special_tokens_are_no_text() -> None:

@@ -122,7 +122,7 @@ def test_the_default_size_is_fitted_to_the_text(kernel: Kernel) -> None:
     assert tokenizer.training is not None
     assert tokenizer.training.requested_vocab_size is None
     assert tokenizer.training.stopped_early is not None
-    assert "of 256 merges" in tokenizer.training.stopped_early  # 512 entries
+    assert "of 256 merges" in tokenizer.training.stopped_early  # 512 tokens
 
 
 def test_the_default_size_is_a_power_of_two_between_512_and_65536() -> None:

@@ -176,7 +176,7 @@ def test_a_training_is_recorded(english: WordPieceTokenizer) -> None:
 def test_it_stops_early_and_says_so() -> None:
     tokenizer = trained("ab ab", vocab_size=100)
     assert tokenizer.training is not None
-    assert "9 of 100 entries" in (tokenizer.training.stopped_early or "")
+    assert "9 of 100 tokens" in (tokenizer.training.stopped_early or "")
     assert tokenizer.info.vocab_size == 9  # 5 special tokens, a, b, ##b and ab
 
 

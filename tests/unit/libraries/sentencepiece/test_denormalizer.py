@@ -124,7 +124,7 @@ def test_bytes_that_are_no_character_stay(rules: Path) -> None:
     tokenizer, _ = opened(trained("bpe", rules))
     ids = [tokenizer.token_id(piece) or 0 for piece in (b"a", b"\xe2", b"\x82", b"a", b"\xf0")]
     assert tokenizer.decode_bytes(ids) == b"A\xe2\x82A\xf0"
-    assert tokenizer.token_bytes(ids[0]) == b"a"  # an entry is what a text becomes
+    assert tokenizer.token_bytes(ids[0]) == b"a"  # a token is what a text becomes
 
 
 @pytest.mark.parametrize("flags", [{"add_dummy_prefix": True}, {"remove_extra_whitespaces": True}], ids=str)

@@ -150,7 +150,7 @@ def test_control_symbols_become_their_ids_when_asked_for() -> None:
         tokenizer.encode(text, special=SpecialPolicy.RAISE)
 
 
-# --- entries ----------------------------------------------------------------------------------
+# --- tokens ----------------------------------------------------------------------------------
 
 
 def test_entries_are_bytes_and_found_by_them() -> None:

@@ -203,7 +203,7 @@ def test_a_vocabulary_that_the_text_cannot_fill_stops_early_and_says_so(backend:
     tokenizer = trained(backend, ["to be or not to be"] * 4, vocab_size=5000)
     assert tokenizer.training is not None
     assert tokenizer.training.stopped_early is not None
-    assert f"{tokenizer.info.vocab_size} of 5,000 entries" in tokenizer.training.stopped_early
+    assert f"{tokenizer.info.vocab_size} of 5,000 tokens" in tokenizer.training.stopped_early
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -47,7 +47,7 @@ class _Trainer:
     """Symbols in one list, each knowing its neighbours; for each pair its count and its places.
 
     A pair's count can only fall after the merge that made its younger symbol, so a heap whose
-    entries may be too high, pushed again when they come up, gives the order that the reference defines.
+    tokens may be too high, pushed again when they come up, gives the order that the reference defines.
     """
 
     def __init__(
