@@ -33,12 +33,15 @@ def test_no_line_is_wider_than_the_terminal(terminal, arguments):
     assert "Traceback" not in done.stdout
 
 
+HEADS_OF_COUNT = ("tokens", "bytes", "characters", "bytes/token")
+
+
 @pytest.mark.parametrize("columns", ["10", "40"])
 def test_in_few_columns_no_number_is_lost(run, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
-    rows = [line.split() for line in run("count", "some text of forty characters, or nearly").good().lines]
-    assert rows[1] == ["tokens", "bytes", "characters", "bytes/token"]
-    assert [row for row in rows if row[-3:-1] == ["40", "40"]]
+    words = run("count", "some text of forty characters, or nearly").good().stdout.split()
+    assert [word for word in words if word in HEADS_OF_COUNT] == list(HEADS_OF_COUNT)
+    assert words.count("40") == 2  # bytes and characters; columns without room stand in tables below
     assert "682,961" in run("corpus").good().stdout
 
 

@@ -20,7 +20,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         examples=[
             "train",
             "train docs/ 'src/**/*.py' --vocab-size 32000 --name mine",
-            "train data.txt.xz --special-token '<|bos|>' --special-token '<|eos|>'",
+            "train data.txt.xz --special-token '<|eos|>'",
             "train --backend wordpiece --objective likelihood",
             "train data.jsonl.zst --preset gpt4o --out tokenizers/big",
             "train --preset tiny --json",
@@ -183,7 +183,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         examples=[
             "lint -t tokenizer.json",
             "lint -t mine docs/ --select vocabulary --json",
-            "lint -t mine --reference original --fail-on warning --sarif lint.sarif",
+            "lint -t mine --reference original --sarif lint.sarif",
             "lint --explain unreachable-token",
         ],
     ),
