@@ -54,7 +54,7 @@ def viz(
 ) -> None:
     """Show the tokens of a text in colour: where they begin and end, what they are, what they cut."""
     from tokbench.render.console import make_console, print_json
-    from tokbench.render.viz import render_source, render_viz, viz_document
+    from tokbench.render.viz import render_source, render_viz
     from tokbench.workbench.viz import visualise
 
     opened = opening.open_all(tokenizer, progress=progress)
@@ -65,7 +65,7 @@ def viz(
         assert item is not None
         result = visualise(opened, item.text, special=special_policy, sampling=sampling)
         if json:
-            print_json(viz_document(result))
+            print_json(result.to_json())
             continue
         if several := several or following is not None:
             render_source(item.source, console=console)

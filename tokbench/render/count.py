@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -10,6 +10,7 @@ from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import visible
 from tokbench.render.table import Column, Table, count_column, text_cell, value_column
 from tokbench.render.terminal import write_table
+from tokbench.workbench.count import count_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,11 +80,3 @@ def _csv_rows(results: Sequence[CountResult]) -> Iterator[Sequence[object]]:
         for count in result.counts:
             numbers = (count.tokens, count.num_bytes, count.characters, count.bytes_per_token)
             yield (result.info.name, count.source, *numbers)
-
-
-def count_document(results: Sequence[CountResult]) -> dict[str, Any]:
-    """One tokenizer's document as it is; of several, each as one of `tokenizers`."""
-    documents = [result.to_json() for result in results]
-    if len(documents) == 1:
-        return documents[0]
-    return {"schema": documents[0]["schema"], "tokenizers": documents}

@@ -1,11 +1,11 @@
-"""`tokbench viz`: a text as one or several tokenizers see it, for the terminal and as JSON."""
+"""`tokbench viz`: a text as one or several tokenizers see it, for the terminal."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
     from tokbench.core.graphemes import CutCluster
-    from tokbench.core.tokens import Token
     from tokbench.render.glyphs import Glyph
     from tokbench.workbench.viz import VizResult, VizTokenizer
 
 Layout = Literal["stacked", "side-by-side"]
 
-SCHEMA = "tokbench.viz/1"
 MIN_COLUMN = 40
 """The narrowest column in which tokenizers are shown side by side."""
 
@@ -84,48 +82,6 @@ def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout
 def render_source(source: str, *, console: Console) -> None:
     """A line above what belongs to one of several texts."""
     console.print(Text(visible(source), style=_BOLD))
-
-
-def viz_document(result: VizResult) -> dict[str, Any]:
-    """The same as a JSON document, `tokbench.viz/1`."""
-    return {
-        "schema": SCHEMA,
-        "text": result.text,
-        "tokenizers": [
-            {
-                "name": view.info.name,
-                "backend": view.info.backend,
-                "vocab_size": view.info.vocab_size,
-                "kernel": view.info.kernel,
-                "characters": view.characters,
-                "bytes": view.num_bytes,
-                "tokens": view.tokens,
-                "bytes_per_token": view.bytes_per_token,
-                "segments": [_segment_document(token) for token in view.segmentation.tokens],
-                "cut_characters": [_cut_document(cut) for cut in view.cut_clusters()],
-            }
-            for view in result.views
-        ],
-    }
-
-
-def _segment_document(token: Token) -> dict[str, Any]:
-    return {
-        "id": token.id,
-        "piece": token.piece.decode(errors="replace"),
-        "bytes": token.piece.hex(),
-        "span": list(token.span),
-        "kind": token.kind.value,
-    }
-
-
-def _cut_document(cut: CutCluster) -> dict[str, Any]:
-    return {
-        "text": cut.text,
-        "span": list(cut.span),
-        "boundaries": list(cut.boundaries),
-        "code_points": [f"U+{ord(character):04X}" for character in cut.text],
-    }
 
 
 # --- one tokenizer ----------------------------------------------------------------------------

@@ -80,6 +80,14 @@ class CountResult:
         }
 
 
+def count_document(results: Sequence[CountResult]) -> dict[str, Any]:
+    """One tokenizer's document as it is; of several, each as one of `tokenizers`."""
+    documents = [result.to_json() for result in results]
+    if len(documents) == 1:
+        return documents[0]
+    return {"schema": documents[0]["schema"], "tokenizers": documents}
+
+
 _SHORT_TEXT = 1 << 18
 
 

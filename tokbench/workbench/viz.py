@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.core import graphemes
+from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.workbench.encode import segment
 
@@ -49,6 +50,34 @@ class VizTokenizer:
         """The grapheme clusters that token boundaries cut, in order; reads the whole text each time."""
         return graphemes.cut_clusters(self.segmentation)
 
+    def to_json(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {
+            **tokenizer_fields(self.info),
+            "characters": self.characters,
+            "bytes": self.num_bytes,
+            "tokens": self.tokens,
+            "bytes_per_token": self.bytes_per_token,
+            "segments": [
+                {
+                    "id": token.id,
+                    **token_fields(token.piece),
+                    "span": list(token.span),
+                    "kind": token.kind.value,
+                }
+                for token in self.segmentation.tokens
+            ],
+            "cut_characters": [
+                {
+                    "text": cut.text,
+                    "span": list(cut.span),
+                    "boundaries": list(cut.boundaries),
+                    "code_points": [f"U+{ord(character):04X}" for character in cut.text],
+                }
+                for cut in self.cut_clusters()
+            ],
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class VizResult:
@@ -56,6 +85,14 @@ class VizResult:
 
     text: str
     views: tuple[VizTokenizer, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it: schema tokbench.viz/1."""
+        return {
+            "schema": "tokbench.viz/1",
+            "text": self.text,
+            "tokenizers": [view.to_json() for view in self.views],
+        }
 
 
 def visualise(

@@ -16,11 +16,12 @@ from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation.holdout import Holdout, hold_out
 from tokbench.evaluation.recommendation import knee_of, recommend
 from tokbench.evaluation.sweep import SWEPT, nested_merges, sweep_sizes
+from tokbench.evaluation.sweep_json import sweep_document
 from tokbench.evaluation.sweep_point import SweepPoint
 from tokbench.files.bundled import corpora_directory
 from tokbench.metrics.cost import Model
 from tokbench.registry import get_backend
-from tokbench.render.sweep import sweep_document, sweep_forms
+from tokbench.render.sweep import sweep_forms
 from tokbench.workbench.compare import compare
 from tokbench.workbench.sweep import parse_sizes, sweep
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from support.segmentations import cut_at, in_words, token, view
 
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
-from tokbench.render.viz import render_viz, viz_document
+from tokbench.render.viz import render_viz
 from tokbench.workbench.viz import VizResult
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def test_the_document_holds_everything() -> None:
         byte_token(1, 0xC3),
         byte_token(2, 0xA9),
     )
-    document = viz_document(VizResult(text="aé", views=(view(Segmentation("aé", tokens)),)))
+    document = VizResult(text="aé", views=(view(Segmentation("aé", tokens)),)).to_json()
     assert json.loads(json.dumps(document)) == {
         "schema": "tokbench.viz/1",
         "text": "aé",
@@ -244,7 +244,7 @@ def test_the_document_holds_everything() -> None:
 
 
 def test_the_document_of_nothing_has_no_ratio() -> None:
-    document = viz_document(VizResult(text="", views=(view(Segmentation("", ())),)))
+    document = VizResult(text="", views=(view(Segmentation("", ())),)).to_json()
     assert document["tokenizers"][0]["bytes_per_token"] is None
     assert document["tokenizers"][0]["segments"] == []
 

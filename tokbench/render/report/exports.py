@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokbench.evaluation.comparison_json import comparison_document
-from tokbench.evaluation.costs import cost_document
+from tokbench.evaluation.report_json import report_document
 from tokbench.render.comparison.exports import CSV_COLUMNS, csv_rows
 from tokbench.render.comparison.terminal import notes_of
 from tokbench.render.costs import model_of
@@ -17,7 +16,7 @@ from tokbench.render.report import tables
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.evaluation.report import Report, Use
+    from tokbench.evaluation.report import Report
     from tokbench.metrics.metric import Metric
     from tokbench.render.exports import Forms
     from tokbench.render.table import Table
@@ -112,64 +111,6 @@ def _text(report: Report) -> Iterator[tuple[str, str, float | None]]:
         yield rewriting.rewriting, "robustness.lines", rewriting.lines
         yield rewriting.rewriting, "robustness.growth", rewriting.growth
         yield rewriting.rewriting, "robustness.distance", rewriting.distance
-
-
-def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) -> dict[str, Any]:
-    """As `--json` prints it: schema tokbench.report/1, the comparison's figures with all that follows.
-
-    With `metrics`, the same with these metrics alone.
-    """
-    compared = comparison_document(report.comparison, metrics=metrics)
-    return {
-        **{key: value for key, value in compared.items() if key not in ("baseline", "tokenizers", "summary")},
-        "schema": "tokbench.report/1",
-        "tokenizer": compared["tokenizers"][0],
-        "most_used": [_use(use) for use in report.most_used],
-        "least_used": [_use(use) for use in report.least_used],
-        "unused": report.unused,
-        "deciles": report.deciles,
-        "lengths": report.lengths,
-        "vocabulary_usage": [
-            {"kind": one.kind, "entries": one.entries, "used": one.used, "tokens": one.tokens}
-            for one in report.vocabulary_usage
-        ],
-        "intermediate_tokens": report.intermediate_tokens,
-        "numbers": [
-            {
-                "digits": one.digits,
-                "or_more": one.or_more,
-                "numbers": one.numbers,
-                "tokens": one.tokens,
-            }
-            for one in report.numbers
-        ],
-        "worst_words": {
-            group: [
-                {"word": word.decode(errors="replace"), "tokens": tokens, "occurrences": count}
-                for word, tokens, count in words
-            ]
-            for group, words in report.evaluated.evaluation.worst_words.items()
-        },
-        "robustness": [
-            {
-                "rewriting": one.rewriting,
-                "lines": one.lines,
-                "growth": one.growth,
-                "distance": one.distance,
-            }
-            for one in report.robustness
-        ],
-        "cost": cost_document(report.cost),
-    }
-
-
-def _use(use: Use) -> dict[str, Any]:
-    return {
-        "id": use.id,
-        "piece": use.piece.decode(errors="replace"),
-        "bytes": use.piece.hex(),
-        "count": use.count,
-    }
 
 
 def _spelled(data: bytes) -> str:
