@@ -82,3 +82,14 @@ def test_colours_tell_tokens_apart(run, trained):
 def test_an_empty_text_and_a_surrogate(run, trained):
     run("explain", "", "-t", trained).good()
     assert run("explain", "--word", "", "-t", trained).good().lines == ['"" gives no token at all.']
+
+
+def test_the_words_of_a_corpus_that_are_cut_at_a_place(run, trained, tmp_path):
+    (tmp_path / "text.txt").write_text("qzqz zz qzqz")
+    done = run("explain", "--find-split", "qz|qz", "text.txt", "-t", trained, "--json").good().json
+    assert [(word["word"].strip(), word["count"]) for word in done["words"]] in (
+        [("qzqz", 1), ("qzqz", 1)],
+        [("qzqz", 2)],
+    )
+    assert run("explain", "--find-split", "qz|qz", "text.txt", "-t", trained).good().lines
+    run("explain", "--find-split", "no", "text.txt", "-t", trained).refused(2, "neither a place nor a cause")

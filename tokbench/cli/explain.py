@@ -17,11 +17,12 @@ from tokbench.cli.options import (
     SpecialPolicyOption,
     TokenizerOption,
 )
-from tokbench.cli.text_options import TextChoices, TextsArgument
+from tokbench.cli.text_options import TextChoices, TextsArgument, tell_problems
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.workbench.explain import ExplainResult
 
 
@@ -39,6 +40,15 @@ def explain(
         list[str] | None,
         typer.Option(metavar="TEXT", help="Say why this is one token, or is not; several times for several."),
     ] = None,
+    find_split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CUT",
+            help="The most frequent words of files that are cut at a place (un|happy, |ing) or by a cause "
+            "(earlier-merge, earlier-merge:RANK, no-merge, byte-fallback, inside-character, …).",
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Words that --find-split shows.")] = 20,
     play: Annotated[
         bool, typer.Option("--play", help="Step by step: Enter or space goes on, q ends it.")
     ] = False,
@@ -61,12 +71,50 @@ def explain(
         else:
             render_words(answers, console=make_console(color=color.value))
         return
+    if find_split is not None:
+        _show_splits(
+            opened, find_split, inputs, top=top, reading=reading, json=json, color=color, progress=progress
+        )
+        return
     for item in reading.read(inputs):
         result = explain_text(opened, item.text, special=special_policy, token=token)
         if json:
             print_json(result.to_json())
         else:
             _show(result, play=play, color=color)
+
+
+def _show_splits(
+    tokenizer: Tokenizer,
+    asked: str,
+    paths: list[str] | None,
+    *,
+    top: int,
+    reading: TextChoices,
+    json: bool,
+    color: ColorChoice,
+    progress: ProgressChoice,
+) -> None:
+    from tokbench.cli.corpus_options import DocumentUnit, chosen_corpus
+    from tokbench.render.console import make_console, print_json
+    from tokbench.render.explain import render_splits
+    from tokbench.render.progress import showing_progress
+    from tokbench.workbench.find_splits import find_split_words
+
+    corpus = chosen_corpus(
+        paths,
+        documents=DocumentUnit.file,
+        text_field=reading.text_field,
+        errors=reading.errors,
+        max_document_bytes=reading.max_document_bytes,
+    )
+    with showing_progress(progress.value) as report:
+        result = find_split_words(tokenizer, corpus, asked, top=top, progress=report)
+    tell_problems(corpus)
+    if json:
+        print_json(result.to_json())
+    else:
+        render_splits(result, console=make_console(color=color.value))
 
 
 def _show(result: ExplainResult, *, play: bool, color: ColorChoice) -> None:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from tokbench.core.plurals import counted
+from tokbench.core.plurals import counted, is_or_are
 from tokbench.core.tokens import TokenKind
 from tokbench.explain.model import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.explain.sentences import alternative_in_words, cause_in_words, percent, rank_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tokbench.explain.model import ExplainedStep, Symbol
     from tokbench.render.palette import Palette
     from tokbench.workbench.explain import ExplainResult, WordResult
+    from tokbench.workbench.find_splits import SplitsResult
 
 _BOLD = Style(bold=True)
 _SEPARATOR = "│"
@@ -34,6 +35,7 @@ _MERGES_SHOWN = 40
 _LATTICE_SHOWN = 24
 _CHANGES_SHOWN = 6
 _LABEL = 11
+_COUNT = 11
 
 
 class Line(NamedTuple):
@@ -90,6 +92,28 @@ def render_words(result: WordResult, *, console: Console) -> None:
             rows += _folded(Line(Text(f"It would be one with {answer.change}.")), console)
         for row in rows:
             console.print(row, soft_wrap=True)
+
+
+def render_splits(result: SplitsResult, *, console: Console) -> None:
+    """Print the words that are cut as was asked, with the first cause of each."""
+    found, painter = result.found, _Painter(palette_for(console), console.width)
+    for word in found.words:
+        line = Text.assemble(
+            painter.cells([symbol.data for symbol in word.tokens]), ("  " + word.causes[0], FAINT)
+        )
+        first, *others = _folded(Line(line, _COUNT), console)
+        console.print(Text(f"{word.count:>{_COUNT - 2},}  ", FAINT) + first[_COUNT:], soft_wrap=True)
+        for row in others:
+            console.print(row, soft_wrap=True)
+    share = found.cut / found.occurrences if found.occurrences else 0.0
+    words = f"{counted(len(found.words), 'word')} {is_or_are(len(found.words))}"
+    more = "" if found.is_complete else ", and there may be more"
+    note = (
+        f"{words} cut at {visible(result.asked)}{more}; of {counted(found.occurrences, 'word')} of the corpus, "
+        f"{found.distinct:,} different ones, {percent(share)} have several tokens"
+    )
+    for row in _folded(Line(Text(note, FAINT)), console):
+        console.print(row, soft_wrap=True)
 
 
 def explanation_frames(result: ExplainResult, painter: _Painter, *, single: bool = False) -> Iterator[Frame]:
