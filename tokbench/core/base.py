@@ -7,7 +7,7 @@ writes the four abstract methods; it overrides the others where it is faster or 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import accumulate
 from operator import index
@@ -21,7 +21,7 @@ from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, Token
 from tokbench.errors import ConfigError, DecodeError, TextError, UnknownIdError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo, TrainingRecord
@@ -174,6 +174,11 @@ class TakesTemplate(ABC):
     """What a tokenizer has that knows what a model gets; see `tokbench.core.capabilities.SupportsTemplate`."""
 
     @abstractmethod
+    def input_of_texts(
+        self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
+    ) -> ModelInput:
+        """What a model gets of one text or two; arguments and errors are those of `model_input`."""
+
     def model_input(
         self,
         text: str,
@@ -190,12 +195,14 @@ class TakesTemplate(ABC):
             pair: the second.
             special: what the text of a special token becomes.
             template: whether the special tokens are put around the texts that the tokenizer's file asks for.
-            limits: whether they are cut and filled up as it asks.
+            limits: whether they are truncated and padded as it asks.
 
         Raises:
             SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate, or cannot be cut as the file asks.
+            TextError: a text holds a lone surrogate, or cannot be truncated as the file asks.
         """
+        texts = [text] if pair is None else [text, pair]
+        return self.input_of_texts(texts, special=special, template=template, limits=limits)
 
     def with_template(
         self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
@@ -217,6 +224,17 @@ def utf8(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise surrogate_error(error) from None
+
+
+@contextmanager
+def surrogates_named(texts: Iterable[str]) -> Iterator[None]:
+    """Turn a `UnicodeEncodeError` for some text into the `TextError` that says which character it is about."""
+    try:
+        yield
+    except UnicodeEncodeError:
+        for text in texts:
+            utf8(text)
+        raise
 
 
 def decoded(data: bytes, *, errors: str) -> str:

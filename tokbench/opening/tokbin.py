@@ -161,17 +161,11 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
         assert isinstance(self.engine, SupportsExplanation)  # as every engine of `tokenizer_of`
         return self.engine.derivation(text)
 
-    def model_input(
-        self,
-        text: str,
-        pair: str | None = None,
-        *,
-        special: SpecialPolicy = SpecialPolicy.TEXT,
-        template: bool = True,
-        limits: bool = True,
+    def input_of_texts(
+        self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """What a model gets of one text or of two; see `TakesTemplate`."""
-        return input_of(self.engine, text, pair, special=special, template=template, limits=limits)
+        """What a model gets of one text or two; see `TakesTemplate`."""
+        return input_of(self.engine, *texts, special=special, template=template, limits=limits)
 
     def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""

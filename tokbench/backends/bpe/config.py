@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.backends.bpe.split_patterns import SplitPattern
+
+_MAX_VOCAB_SIZE = 2**31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,4 +74,14 @@ class BpeConfig:
             raise ConfigError(f"{name} is {value}", hint=f"it is at least {smallest}")
 
 
-_MAX_VOCAB_SIZE = 2**31
+def config_as_saved(config: BpeConfig, pattern: SplitPattern) -> Mapping[str, Any]:
+    """The options that decide what a tokenizer does, with the pattern's text; threads are not among them."""
+    return {
+        "vocab_size": config.vocab_size,
+        "pattern": config.pattern,
+        "pattern_regex": pattern.regex,
+        "special_tokens": list(config.special_tokens),
+        "min_frequency": config.min_frequency,
+        "max_token_length": config.max_token_length,
+        "seed": config.seed,
+    }

@@ -29,7 +29,7 @@ def smaller(tokenizer: BpeTokenizer, vocab_size: int) -> BpeTokenizer | None:
     return BpeTokenizer(
         name=f"bpe-{vocab_size}",
         pattern=pattern,
-        encoder=kernel.encoder_from_merges(pairs, None if pattern.is_custom else pattern.name),
+        encoder=kernel.encoder_from_merges(pairs, pattern.kernel_name),
         kernel=kernel,
         special_tokens={text: first_special + i for i, text in enumerate(tokenizer.info.special_tokens)},
         merges=merges,

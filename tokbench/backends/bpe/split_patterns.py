@@ -84,6 +84,11 @@ class SplitPattern:
         return self.name == "custom"
 
     @property
+    def kernel_name(self) -> str | None:
+        """The name by which the kernels know it; None for a custom one, which they do not split by."""
+        return None if self.is_custom else self.name
+
+    @property
     def oniguruma(self) -> str | None:
         """The same pattern for Oniguruma, which `tokenizers` splits with."""
         from tokbench.formats.tokenizer_json import for_oniguruma

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-from array import array
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from tokbench.backends.bpe.description import check_fits_tiktoken, described, encoder_of, fillers_of, gaps_of
+from tokbench.backends.bpe.id_arrays import id_array, id_sequence
 from tokbench.backends.bpe.normalization import NfcAlignment, normalize
-from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split_patterns import SplitPattern, split, split_offsets
-from tokbench.core.base import TakesTemplate, utf8
+from tokbench.core.base import TakesTemplate, surrogates_named, utf8
 from tokbench.core.capabilities import Decoding
 from tokbench.core.encoded import Encoded
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.post_processing import NOTHING, model_input
 from tokbench.core.special_tokens import SpecialTokenFinder
-from tokbench.core.token_table import MergeTable, TokenTable
+from tokbench.core.token_table import TokenTable
 from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
-from tokbench.errors import ConfigError, ConversionError
+from tokbench.errors import ConfigError
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         self._num_ordinary = len(encoder)
         self._description = description
         tokens = () if description is None else description.tokens
-        self._gaps, self._fillers = _gaps_of(tokens), _fillers_of(tokens)
+        self._gaps, self._fillers = gaps_of(tokens), fillers_of(tokens)
         info = TokenizerInfo(
             name=name,
             backend="bpe",
@@ -105,7 +105,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         special_tokens: Mapping[str, int] | None = None,
     ) -> BpeTokenizer:
         """A tokenizer that merges as `tiktoken` does with these tokens, given in the order of their ranks."""
-        encoder = kernel.encoder_from_ranks(list(tokens), None if pattern.is_custom else pattern.name)
+        encoder = kernel.encoder_from_ranks(list(tokens), pattern.kernel_name)
         return cls(
             name=name, pattern=pattern, encoder=encoder, kernel=kernel, special_tokens=special_tokens or {}
         )
@@ -130,7 +130,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         return cls(
             name=name,
             pattern=pattern,
-            encoder=_encoder_of(description, kernel, None if pattern.is_custom else pattern.name),
+            encoder=encoder_of(description, kernel, pattern.kernel_name),
             kernel=kernel,
             special_tokens=description.special_tokens,
             description=description,
@@ -168,7 +168,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         """
         if self.pattern.is_custom or (special is not SpecialPolicy.TEXT and self._special_ids):
             return super().encode_batch(texts, special=special, threads=threads)
-        with _named_surrogates(texts):
+        with surrogates_named(texts):
             ids, offsets = self._encoder.encode_batch(self._prepared(texts), threads or os.cpu_count() or 1)
         return Encoded(ids=ids, offsets=offsets)
 
@@ -183,7 +183,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         """
         if self.pattern.is_custom or (special is not SpecialPolicy.TEXT and self._special_ids):
             return self.encode_batch(texts, special=special, threads=threads).counts
-        with _named_surrogates(texts):
+        with surrogates_named(texts):
             return self._encoder.count_batch(self._prepared(texts), threads or os.cpu_count() or 1)
 
     def _prepared(self, texts: Sequence[str]) -> list[str]:
@@ -192,17 +192,11 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
             return list(texts)
         return [normalize(text, self.pattern.normalization) for text in texts]
 
-    def model_input(
-        self,
-        text: str,
-        pair: str | None = None,
-        *,
-        special: SpecialPolicy = SpecialPolicy.TEXT,
-        template: bool = True,
-        limits: bool = True,
+    def input_of_texts(
+        self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """What a model gets of one text or of two; see `TakesTemplate`."""
-        ids = [self.encode(each, special=special) for each in ([text] if pair is None else [text, pair])]
+        """What a model gets of one text or two; see `TakesTemplate`."""
+        ids = [self.encode(text, special=special) for text in texts]
         done = NOTHING if self._description is None else self._description.post_processing
         return model_input(done, ids, template=template, limits=limits)
 
@@ -302,11 +296,11 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids. Raises `UnknownIdError`."""
         with suppress(TypeError, ValueError, OverflowError):  # no known id: the loop of `super` tells which
-            known = _as_ids(ids)
+            known = id_array(ids)
             # Asking for processors takes longer than a few ids do.
             threads = (os.cpu_count() or 1) if len(known) >= _IDS_FOR_THREADS else 1
             return self._decoder.decode(known, threads)
-        return super().decode_bytes(_as_list(ids))
+        return super().decode_bytes(id_sequence(ids))
 
     @property
     def decoding(self) -> Decoding:
@@ -329,9 +323,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
     @cached_property
     def _known(self) -> dict[int, bytes]:
         """The bytes of every id there is."""
-        known = dict(enumerate(self._tokens))
-        for gap in self._gaps:
-            del known[gap]
+        known = {id: token for id, token in enumerate(self._tokens) if id not in self._gaps}
         return known | self._special_bytes
 
     @cached_property
@@ -366,9 +358,8 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
 
     @cached_property
     def _ids(self) -> dict[bytes, int]:
-        specials = {text: id for id, text in self._special_bytes.items()}
-        tokens = enumerate(self._tokens)
-        return {token: id for id, token in tokens if id not in self._gaps} | specials
+        tokens = {token: id for id, token in enumerate(self._tokens) if id not in self._gaps}
+        return tokens | {text: id for id, text in self._special_bytes.items()}
 
     # --- the forms in which others open it ----------------------------------------------------
 
@@ -379,130 +370,30 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
             StoreError: the folder exists, or cannot be written.
             ConversionError: it was not trained here, so that its merges are not known.
         """
-        from tokbench.backends.bpe.saved import save
+        from tokbench.backends.bpe.saving import save
 
         save(self, directory, overwrite=overwrite)
 
     def description(self) -> ByteLevelBpe:
         """What it is made of; see `tokbench.core.descriptions`."""
-        from tokbench.core.descriptions import ByteLevelBpe
-
         if self._description is not None:
             return self._description
-        merges = self.merges
-        return ByteLevelBpe(
-            tokens=tuple(self._tokens),
-            merges=None
-            if merges is None
-            else tuple((m.left, m.right, NUM_BYTES + i) for i, m in enumerate(merges)),
-            pattern=self.pattern.regex,
-            pattern_name=self.pattern.name,
-            normalization=self.pattern.normalization,
-            special_tokens=self.info.special_tokens,
-            whole_tokens_first=merges is None,
+        return described(
+            self._tokens, merges=self.merges, pattern=self.pattern, special_tokens=self.info.special_tokens
         )
 
     def to_tiktoken(self) -> tiktoken.Encoding:
         """The same tokenizer as a `tiktoken.Encoding`.
 
         Raises:
-            ConversionError: tiktoken cannot hold it: it does not normalise.
+            ConversionError: tiktoken cannot hold it.
         """
         from tokbench.formats.tiktoken import to_encoding
 
-        if self._description is not None and self._description.merges is not None:
-            raise ConversionError(
-                "it merges by a list, and tiktoken merges whatever makes a token",
-                hint="`tokbench convert` finds out whether that comes to the same",
-            )
-        if self.pattern.normalization is not None:
-            raise ConversionError(
-                f"the pattern {self.pattern.name!r} brings text to {self.pattern.normalization.upper()} first, "
-                "and tiktoken has no normaliser",
-                hint="the saved ranks.tiktoken can be used on text that is normalised before",
-            )
+        check_fits_tiktoken(self._description, self.pattern)
         return to_encoding(
             self.info.name,
             pattern=self.pattern.regex,
             ranks=[(token, rank) for rank, token in enumerate(self._tokens) if rank not in self._gaps],
             special_tokens=self._special_ids,
         )
-
-
-@contextmanager
-def _named_surrogates(texts: Sequence[str]) -> Iterator[None]:
-    """Raise what is said of a lone surrogate with its place in the text itself, which may have been normalised."""
-    try:
-        yield
-    except UnicodeEncodeError:
-        for text in texts:
-            utf8(text)
-        raise
-
-
-def _encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) -> Encoder:
-    """The encoder of a description; it has a token for each id, gaps included."""
-    tokens = description.tokens
-    if isinstance(tokens, TokenTable) and description.merges is None:
-        return kernel.encoder_from_ranked_block(tokens.block, tokens.starts, sorted(tokens.gaps), pattern)
-    if isinstance(tokens, TokenTable) and isinstance(description.merges, MergeTable):
-        return kernel.encoder_from_merged_block(
-            tokens.block,
-            tokens.starts,
-            sorted(tokens.gaps),
-            description.merges.numbers,
-            whole_tokens_first=description.whole_tokens_first,
-            pattern=pattern,
-        )
-    if description.merges is None:
-        return kernel.encoder_from_ranks(
-            [_token_or_filler(id, token) for id, token in enumerate(tokens)], pattern
-        )
-    import numpy as np
-
-    return kernel.encoder_from_parts(
-        [token or b"" for token in tokens],
-        np.array(description.merges, dtype=np.uint32).reshape(-1, 3),
-        whole_tokens_first=description.whole_tokens_first,
-        pattern=pattern,
-    )
-
-
-def _gaps_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
-    if isinstance(tokens, TokenTable):
-        return tokens.gaps
-    return frozenset(id for id, token in enumerate(tokens) if token is None)
-
-
-def _fillers_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
-    """The ids that `_token_or_filler` fills: none where the kernel takes a block as it is."""
-    if isinstance(tokens, TokenTable):
-        return frozenset()
-    return frozenset(id for id, token in enumerate(tokens) if not token)
-
-
-def _token_or_filler(id: int, token: bytes | None) -> bytes:
-    """A token; for a gap in the ranks, and for an empty token, bytes that no text has: 0xFF is in no UTF-8."""
-    return token or b"\xff\xff" + id.to_bytes(4, "big")
-
-
-def _as_ids(ids: Sequence[int]) -> NDArray[np.uint32]:
-    """Ids as the kernel takes them. Raises TypeError, ValueError or OverflowError for what can be none."""
-    import numpy as np
-
-    given: object = ids
-    if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # as encode_batch gives them
-        return np.ascontiguousarray(given.reshape(-1))
-    if isinstance(given, list | tuple):
-        return np.array(array("I", given), np.uint32)
-    wide = np.asarray(ids, dtype=np.int64).reshape(-1)
-    if wide.size and wide.view(np.uint64).max() >= 2**32:  # negative ones are large ones there
-        raise ValueError("there are no such ids")
-    return wide.astype(np.uint32)
-
-
-def _as_list(ids: Sequence[int]) -> Sequence[int]:
-    import numpy as np
-
-    given: object = ids
-    return given.reshape(-1).tolist() if isinstance(given, np.ndarray) else ids

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tokbench.backends.bpe.config import config_as_saved
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.normalization import normalize
 from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tokens
-from tokbench.backends.bpe.saved import config_as_saved
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.base import utf8
@@ -45,7 +45,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
     pattern = resolve_pattern(config.pattern)
     threads = config.threads or os.cpu_count() or 1
     counter = kernel.new_counter(
-        pattern=None if pattern.is_custom else pattern.name,
+        pattern=pattern.kernel_name,
         special_tokens=list(config.special_tokens),
         threads=threads,
         seed=config.seed,
@@ -78,7 +78,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
     return BpeTokenizer(
         name=f"bpe-{first_special + len(config.special_tokens)}",
         pattern=pattern,
-        encoder=kernel.encoder_from_merges(pairs, None if pattern.is_custom else pattern.name),
+        encoder=kernel.encoder_from_merges(pairs, pattern.kernel_name),
         kernel=kernel,
         special_tokens={text: first_special + i for i, text in enumerate(config.special_tokens)},
         merges=merges,

@@ -11,12 +11,10 @@ What the library does and is put right here:
 
 from __future__ import annotations
 
-import secrets
 from array import array
-from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokbench.core.base import TakesTemplate, utf8
 from tokbench.core.capabilities import Decoding
@@ -26,10 +24,11 @@ from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.special_tokens import check_policy
 from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable
 from tokbench.core.tokens import ModelInput, Segmentation, SpecialPolicy, Token, TokenKind
-from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError, TextError, TokbenchError
+from tokbench.errors import ConversionError, SpecialTokenError, TextError
 from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.added_tokens import laid_out
 from tokbench.libraries.huggingface.decoding import decodes_from_left, joined_pieces
+from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of
 from tokbench.libraries.huggingface.offsets import byte_offsets, own_ranges, own_spans
 from tokbench.libraries.word_cache.cache import WordCache
 from tokbench.libraries.word_cache.cut_points import are_long, document_cut
@@ -37,7 +36,7 @@ from tokbench.libraries.word_cache.joined_words import Lines
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -92,10 +91,10 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         self.document = document
         self._source = source if source is not None else name
         parsed = reading.parse_document(document, source=self._source)
-        with self._library():
+        with library_errors(self._source):
             self._parsed = reading.runnable(parsed)
-            self._engine = self._engine_without_specials()
-            vocabulary = self._spelled_vocabulary()
+            self._engines = Engines(self._parsed, limits=limits_of(parsed), source=self._source)
+            vocabulary = self._engines.vocabulary()
         reading.check_ids(vocabulary, source=self._source)
         unknown = reading.unknown_piece(parsed)
         specials = {
@@ -123,56 +122,13 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
     def _joined(self) -> JoinedPieces | None:
         return joined_pieces(self._parsed)
 
-    # --- the library --------------------------------------------------------------------------
-
-    @contextmanager
-    def _library(self) -> Iterator[None]:
-        """Turn what the library raises, panics of its Rust included, into errors about the file."""
-        try:
-            yield
-        except (TokbenchError, KeyboardInterrupt):
-            raise
-        except BaseException as error:
-            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-                raise
-            raise ModelFormatError(
-                self._source,
-                "a tokenizer.json that the library `tokenizers` takes",
-                f"one of which it says: {error}",
-                hint="was it written for a newer version of tokenizers, or edited?",
-            ) from None
-
-    def _engine_without_specials(self) -> tokenizers.Tokenizer:
-        """The library's tokenizer in which no text is a special token."""
-        # Words that nobody can guess: a text that held them would be taken for the tokens.
-        nonce = secrets.token_hex(16)
-        self._unspeakable = {
-            text: f"{nonce}-{number}" for number, text in enumerate(reading.special_contents(self._parsed))
-        }
-        return _engine(reading.with_unspeakable_specials(self._parsed, self._unspeakable))
-
-    def _spelled_vocabulary(self) -> dict[str, int]:
-        """Every piece and added token with its id, special tokens under their own texts."""
-        texts = {spelling: text for text, spelling in self._unspeakable.items()}
-        found: dict[str, int] = self._engine.get_vocab(with_added_tokens=True)
-        return {
-            texts.get(spelling, spelling): id
-            for spelling, id in sorted(found.items(), key=lambda item: item[1])
-        }
-
-    @cached_property
-    def _engine_with_specials(self) -> tokenizers.Tokenizer:
-        """The library's tokenizer as the file has it; made when it is asked for."""
-        with self._library():
-            return _engine(self._parsed)
-
     # --- encoding -----------------------------------------------------------------------------
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
         """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
         utf8(text)
         engine = self._engine_for([text], special=special)
-        with self._library():
+        with library_errors(self._source):
             ids: list[int] = engine.encode_batch_fast([text], add_special_tokens=False)[0].ids
         return ids
 
@@ -192,7 +148,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         import numpy as np
 
         engine = self._engine_for(texts, special=special)
-        if engine is self._engine and self._word_cache is not None and are_long(texts):
+        if engine is self._engines.plain and self._word_cache is not None and are_long(texts):
             return self._word_cache.encode_batch(texts, threads=threads)
         ids = array("I")
         offsets = [0]
@@ -209,7 +165,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
             utf8(text)
         step = 1 if threads == 1 else _BATCH
         for first in range(0, len(texts), step):
-            with self._library():
+            with library_errors(self._source):
                 encodings = encode(list(texts[first : first + step]), add_special_tokens=False)
             yield from encodings
 
@@ -239,7 +195,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
 
         ids, places = array("I"), array("q")
         offsets = [0]
-        for encoding in self._encodings(self._engine.encode_batch, texts, threads=threads):
+        for encoding in self._encodings(self._engines.plain.encode_batch, texts, threads=threads):
             ids.fromlist(encoding.ids)
             places.fromlist(list(chain.from_iterable(encoding.offsets)))
             offsets.append(len(ids))
@@ -269,50 +225,26 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         kinds = [self._kind(id, specials=False) for id in range(self.info.vocab_size)]
         return np.array([KIND_NUMBERS[kind] for kind in kinds], np.uint8)
 
-    def model_input(
-        self,
-        text: str,
-        pair: str | None = None,
-        *,
-        special: SpecialPolicy = SpecialPolicy.TEXT,
-        template: bool = True,
-        limits: bool = True,
+    def input_of_texts(
+        self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """What a model gets of one text or of two; see `TakesTemplate`. The template is the file's post-processor."""
-        texts = [text] if pair is None else [text, pair]
+        """What a model gets of one text or two; see `TakesTemplate`. The template is the file's post-processor."""
         for each in texts:
             utf8(each)
+        pair = texts[1] if len(texts) == 2 else None
         engine = self._engine_for(texts, special=special)
-        if limits and self._limits:
-            engine = self._limited_with_specials if special is SpecialPolicy.ENCODE else self._limited
-        with self._library():
+        if limits and self._engines.limits:
+            engine = self._engines.limited(specials=special is SpecialPolicy.ENCODE)
+        with library_errors(self._source):
             try:
-                encoding = engine.encode(text, pair, add_special_tokens=template)
+                encoding = engine.encode(texts[0], pair, add_special_tokens=template)
             except Exception as error:
-                if not limits or not self._limits:
+                if not limits or not self._engines.limits:
                     raise
                 raise TextError(
                     f"the text cannot be cut as the file asks: {error}", hint="limits=False leaves it whole"
                 ) from None
         return ModelInput(tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.attention_mask))
-
-    @cached_property
-    def _limits(self) -> dict[str, Any]:
-        """What the file says of truncation and padding, which no other method does."""
-        document = reading.parse_document(self.document, source=self._source)
-        return {part: document[part] for part in ("truncation", "padding") if document.get(part)}
-
-    @cached_property
-    def _limited(self) -> tokenizers.Tokenizer:
-        with self._library():
-            return _engine(
-                {**reading.with_unspeakable_specials(self._parsed, self._unspeakable), **self._limits}
-            )
-
-    @cached_property
-    def _limited_with_specials(self) -> tokenizers.Tokenizer:
-        with self._library():
-            return _engine({**self._parsed, **self._limits})
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
         """The tokens of a text with their bytes and spans; its ids are those of `encode`."""
@@ -324,10 +256,10 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
         """The tokens of a text in which nothing is a special token; spans count from its beginning."""
-        return self._tokens(text, self._engine, specials=False)
+        return self._tokens(text, self._engines.plain, specials=False)
 
     def _tokens(self, text: str, engine: tokenizers.Tokenizer, *, specials: bool) -> Iterator[Token]:
-        with self._library():
+        with library_errors(self._source):
             encoding = engine.encode(text, add_special_tokens=False)
         data, places, ids = text.encode(), byte_offsets(text), encoding.ids
         ranges = [(places[start], places[stop]) for start, stop in encoding.offsets]
@@ -347,17 +279,17 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
     def _engine_for(self, texts: Sequence[str], *, special: SpecialPolicy) -> tokenizers.Tokenizer:
         """The copy of the library that keeps to a policy. Raises `SpecialTokenError`."""
         check_policy(special)
-        if special is SpecialPolicy.TEXT or not self._unspeakable:
-            return self._engine
+        if special is SpecialPolicy.TEXT or not self._engines.unspeakable:
+            return self._engines.plain
         if special is SpecialPolicy.RAISE:
             for text in texts:
                 self._refuse_specials(text)
-            return self._engine
-        return self._engine_with_specials
+            return self._engines.plain
+        return self._engines.with_specials
 
     def _refuse_specials(self, text: str) -> None:
         utf8(text)
-        for token in self._tokens(text, self._engine_with_specials, specials=True):
+        for token in self._tokens(text, self._engines.with_specials, specials=True):
             if token.kind is TokenKind.SPECIAL:
                 raise SpecialTokenError(self._special_bytes[token.id].decode(), token.span)
 
@@ -377,8 +309,8 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
             return self._joined.decode(b"".join(pieces))
         if not pieces:
             return b""  # some steps of the library want something to work on
-        with self._library():
-            text: str = self._engine_with_specials.decode(list(map(int, ids)), skip_special_tokens=False)
+        with library_errors(self._source):
+            text: str = self._engines.with_specials.decode(list(map(int, ids)), skip_special_tokens=False)
         return text.encode()
 
     @cached_property
@@ -399,7 +331,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         normalized = [token for token in self._parsed["added_tokens"] if token.get("normalized")]
         if normalized and self._parsed.get("normalizer") is not None:
             for id in [self._spelled[token["content"]] for token in normalized]:
-                spellings[id] = self._engine_with_specials.id_to_token(id) or spellings[id]
+                spellings[id] = self._engines.with_specials.id_to_token(id) or spellings[id]
         return spellings
 
     @cached_property
@@ -438,15 +370,17 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
     def derivation(self, text: str) -> Derivation:
         """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
         utf8(text)
-        with self._library():
+        with library_errors(self._source):
             return self._explainer.derivation(text)
 
     @cached_property
     def _explainer(self) -> DocumentExplainer:
         from tokbench.libraries.huggingface.derivation import DocumentExplainer
 
-        document = reading.with_unspeakable_specials(self._parsed, self._unspeakable)
-        return DocumentExplainer(document, self._engine, {id: text for text, id in self._spelled.items()})
+        document = reading.with_unspeakable_specials(self._parsed, self._engines.unspeakable)
+        return DocumentExplainer(
+            document, self._engines.plain, {id: text for text, id in self._spelled.items()}
+        )
 
     def description(self) -> HuggingFaceModel:
         """What it is made of; see `tokbench.core.descriptions`."""
@@ -459,10 +393,3 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
             f"{self.info.name!r} was opened from a tokenizer.json, which is its only form",
             hint="copy that file, or convert it to another format",
         )
-
-
-def _engine(document: Mapping[str, Any]) -> tokenizers.Tokenizer:
-    import orjson
-    import tokenizers
-
-    return tokenizers.Tokenizer.from_buffer(orjson.dumps(document))

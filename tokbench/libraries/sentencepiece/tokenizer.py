@@ -132,17 +132,11 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
     # --- encoding -----------------------------------------------------------------------------
 
-    def model_input(
-        self,
-        text: str,
-        pair: str | None = None,
-        *,
-        special: SpecialPolicy = SpecialPolicy.TEXT,
-        template: bool = True,
-        limits: bool = True,
+    def input_of_texts(
+        self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """What a model gets of one text or of two; see `TakesTemplate`."""
-        ids = [self.encode(each, special=special) for each in ([text] if pair is None else [text, pair])]
+        """What a model gets of one text or two; see `TakesTemplate`."""
+        ids = [self.encode(text, special=special) for text in texts]
         return model_input(self.post_processing, ids, template=template, limits=limits)
 
     def encode_ordinary(self, text: str) -> list[int]:

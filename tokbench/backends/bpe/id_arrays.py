@@ -1,0 +1,35 @@
+"""Ids as users give them to decoding → ids as the kernel takes them."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def id_array(ids: Sequence[int]) -> NDArray[np.uint32]:
+    """Ids as the kernel takes them. Raises TypeError, ValueError or OverflowError for what can be none."""
+    import numpy as np
+
+    given: object = ids
+    if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # as encode_batch gives them
+        return np.ascontiguousarray(given.reshape(-1))
+    if isinstance(given, list | tuple):
+        return np.array(array("I", given), np.uint32)
+    wide = np.asarray(ids, dtype=np.int64).reshape(-1)
+    if wide.size and wide.view(np.uint64).max() >= 2**32:  # negative ones are large ones there
+        raise ValueError("there are no such ids")
+    return wide.astype(np.uint32)
+
+
+def id_sequence(ids: Sequence[int]) -> Sequence[int]:
+    """Ids as a sequence of Python's numbers, whatever they are."""
+    import numpy as np
+
+    given: object = ids
+    return given.reshape(-1).tolist() if isinstance(given, np.ndarray) else ids

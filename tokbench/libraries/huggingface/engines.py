@@ -1,0 +1,106 @@
+"""The library's tokenizers of one `tokenizer.json`: with special tokens and without, with limits and without."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ModelFormatError, TokbenchError
+from tokbench.libraries.huggingface import tokenizer_json as reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    import tokenizers
+
+
+class Engines:
+    """The copies of the library's tokenizer that a tokenizer needs; each is made when it is first used.
+
+    Args:
+        document: a `tokenizer.json` as `reading.runnable` leaves it.
+        limits: what the file says of truncation and padding.
+        source: what error messages call the file.
+
+    Attributes:
+        limits: as given.
+        unspeakable: special token → what stands for it in `plain`.
+        plain: the copy in which no text is a special token.
+    """
+
+    def __init__(self, document: Mapping[str, Any], *, limits: Mapping[str, Any], source: Path | str) -> None:
+        self._document = document
+        self._source = source
+        self.limits = limits
+        # Words that nobody can guess: a text that held them would be taken for the tokens.
+        nonce = secrets.token_hex(16)
+        self.unspeakable = {
+            text: f"{nonce}-{number}" for number, text in enumerate(reading.special_contents(document))
+        }
+        self.plain = _engine(self._without_specials)
+
+    @property
+    def _without_specials(self) -> dict[str, Any]:
+        return reading.with_unspeakable_specials(self._document, self.unspeakable)
+
+    @cached_property
+    def with_specials(self) -> tokenizers.Tokenizer:
+        """The copy that finds special tokens in texts, as the file has it."""
+        with library_errors(self._source):
+            return _engine(self._document)
+
+    def limited(self, *, specials: bool) -> tokenizers.Tokenizer:
+        """The copy that truncates and pads, and finds special tokens in texts or does not."""
+        return self._limited_with_specials if specials else self._limited
+
+    @cached_property
+    def _limited(self) -> tokenizers.Tokenizer:
+        with library_errors(self._source):
+            return _engine({**self._without_specials, **self.limits})
+
+    @cached_property
+    def _limited_with_specials(self) -> tokenizers.Tokenizer:
+        with library_errors(self._source):
+            return _engine({**self._document, **self.limits})
+
+    def vocabulary(self) -> dict[str, int]:
+        """Every token as the file spells it, with its id, special tokens under their own texts."""
+        texts = {spelling: text for text, spelling in self.unspeakable.items()}
+        found: dict[str, int] = self.plain.get_vocab(with_added_tokens=True)
+        return {
+            texts.get(spelling, spelling): id
+            for spelling, id in sorted(found.items(), key=lambda item: item[1])
+        }
+
+
+@contextmanager
+def library_errors(source: Path | str) -> Iterator[None]:
+    """Turn what the library raises, panics of its Rust included, into a `ModelFormatError` about a file."""
+    try:
+        yield
+    except (TokbenchError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise ModelFormatError(
+            source,
+            "a tokenizer.json that the library `tokenizers` takes",
+            f"one of which it says: {error}",
+            hint="was it written for a newer version of tokenizers, or edited?",
+        ) from None
+
+
+def limits_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What a `tokenizer.json` says of truncation and padding."""
+    return {part: document[part] for part in ("truncation", "padding") if document.get(part)}
+
+
+def _engine(document: Mapping[str, Any]) -> tokenizers.Tokenizer:
+    import orjson
+    import tokenizers
+
+    return tokenizers.Tokenizer.from_buffer(orjson.dumps(document))
