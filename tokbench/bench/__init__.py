@@ -1,1 +1,1 @@
-"""How fast tokenizers are, beside the same tokenizers in the libraries of others."""
+"""Benchmark tokenizers against other libraries that run the same vocabularies."""

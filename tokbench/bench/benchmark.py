@@ -1,4 +1,4 @@
-"""A whole benchmark: who takes part, who gives the same ids, and how fast those are."""
+"""Run a benchmark: open all entrants, require equal ids, take the measurements."""
 
 from __future__ import annotations
 

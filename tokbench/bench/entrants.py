@@ -1,4 +1,4 @@
-"""Who is timed: the tokenizers that were named, and each of them in the libraries that can run it."""
+"""The entrants of a benchmark: each tokenizer, and the same one in other libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two tokenizers give the same ids, before anybody's time counts."""
+"""Check that entrants give equal ids before they are timed."""
 
 from __future__ import annotations
 

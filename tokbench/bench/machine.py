@@ -1,4 +1,4 @@
-"""Where something was measured."""
+"""The machine that a benchmark ran on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tokbench.bench.results import Machine
 
 
 def this_machine() -> Machine:
-    """This one, today."""
+    """A description of this machine."""
     from tokbench import __version__
 
     return Machine(

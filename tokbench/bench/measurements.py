@@ -1,4 +1,4 @@
-"""The measurements: each takes all entrants in turns and gives their figures, a number a round."""
+"""The measurements: each times all entrants in turns and returns one number for each round."""
 
 from __future__ import annotations
 

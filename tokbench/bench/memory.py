@@ -1,4 +1,4 @@
-"""The memory that a tokenizer takes, each in a process of its own."""
+"""Measure the peak memory of a tokenizer in a process of its own."""
 
 from __future__ import annotations
 

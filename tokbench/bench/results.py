@@ -1,4 +1,4 @@
-"""What a benchmark found: frozen dataclasses that serialise to JSON."""
+"""The results of a benchmark: frozen dataclasses that serialise to JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is timed: one tokenizer in one library, by the calls that its users make."""
+"""The calls of one tokenizer in one library that are timed."""
 
 from __future__ import annotations
 

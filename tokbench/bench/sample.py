@@ -1,4 +1,4 @@
-"""The text that is encoded: the same for everybody, bounded, and short prompts cut from it."""
+"""The text that all entrants encode, bounded in size, and short prompts cut from it."""
 
 from __future__ import annotations
 

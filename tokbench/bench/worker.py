@@ -1,4 +1,4 @@
-"""A process that opens one tokenizer, encodes the sample once and tells its memory at the peak.
+"""A process that opens one tokenizer, encodes the sample once and reports its peak memory.
 
 Read from stdin, as JSON: the recipe of an `Entrant` and the file of the texts. Written to stdout: a number.
 """

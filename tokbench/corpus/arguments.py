@@ -1,4 +1,4 @@
-"""What a user of Python gives for a corpus: an open one, or the path of one."""
+"""Arguments of the Python API that name a corpus: an open one, or a path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which documents are program code: by the folder or the extension of their file, or the group that a record names."""
+"""Recognise program code: by the folder or extension of a file, or the group that a record names."""
 
 from __future__ import annotations
 

@@ -34,8 +34,9 @@ class CorpusOptions:
             )
         if not 1 <= self.max_document_bytes <= MOST_DOCUMENT_BYTES:
             raise ConfigError(
-                f"documents of at most {self.max_document_bytes} bytes cannot be",
-                hint=f"choose --max-document-bytes 256MiB, or any up to {MOST_DOCUMENT_BYTES >> 30} GiB",
+                f"max_document_bytes must be between 1 byte and {MOST_DOCUMENT_BYTES >> 30} GiB, "
+                f"and is {self.max_document_bytes}",
+                hint="--max-document-bytes 256MiB is the default",
             )
 
     @property

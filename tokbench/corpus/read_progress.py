@@ -1,4 +1,4 @@
-"""Documents whose reading is told while somebody else takes them one by one."""
+"""Report progress while documents are read."""
 
 from __future__ import annotations
 

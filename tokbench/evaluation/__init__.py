@@ -1,1 +1,1 @@
-"""Evaluating tokenizers on text: one pass over a corpus for each, and what the passes say together."""
+"""Evaluate tokenizers on a corpus: one counting pass for each, then metrics, intervals and comparisons."""

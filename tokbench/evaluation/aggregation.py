@@ -1,4 +1,4 @@
-"""Metrics over many documents, and in resamples of them: of the sums, or as a mean over groups or documents."""
+"""Aggregate metrics over documents: as a ratio of sums, or as a mean over groups or documents; also in resamples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translations, line by line: which languages say the same, and their lines as documents."""
+"""Line-aligned translations: which groups are aligned, and their lines as documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FEWEST_LINES = 5
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Languages that say the same, line by line.
+    """Languages whose texts are translations of one another, line by line.
 
     Attributes:
         languages: the groups, by name; at least two.
@@ -74,7 +74,7 @@ class AlignedLines:
 
 
 def lines_of(documents: Iterable[Document], groups: Collection[str]) -> dict[str, int]:
-    """The lines of some groups: line feeds, and what stands behind the last one of a document."""
+    """The number of lines of some groups; the last line of a document counts without a line feed, too."""
     lines: Counter[str] = Counter()
     for document in documents:
         if document.group in groups:

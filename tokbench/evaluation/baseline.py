@@ -1,4 +1,4 @@
-"""An older comparison, as `tokbench compare --json` printed it, whose figures may not become worse."""
+"""A saved comparison as the baseline of `tokbench check`: its figures become thresholds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WRITE_AGAIN = "write it again with `tokbench compare --json`"
 
 @dataclass(frozen=True, slots=True)
 class RegressionPolicy:
-    """Which figures are held to what they were, and how much worse they may be.
+    """Which figures of the baseline are checked, and the tolerance for each.
 
     A figure is named by its metric, or for one group by GROUP:METRIC, which goes before.
 
@@ -39,7 +39,7 @@ class RegressionPolicy:
     tolerances: Mapping[str, float] = field(default_factory=dict)
 
     def holds(self, metric: str, group: str | None) -> bool:
-        """Whether a figure is held."""
+        """Whether a figure is checked."""
         names = _names(metric, group)
         return (not self.only or not self.only.isdisjoint(names)) and self.excepted.isdisjoint(names)
 
@@ -107,7 +107,7 @@ def _checked(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SavedComparison:
-    """What an older comparison says, checked.
+    """A saved comparison, validated.
 
     Attributes:
         aggregation: how documents became one figure.
@@ -130,7 +130,7 @@ class SavedComparison:
     tokenizers: Mapping[str, _Figures]
 
     def thresholds(self, names: Sequence[str], policy: RegressionPolicy) -> Iterator[Threshold]:
-        """The figures as bounds: those on all text and of groups that have a direction, premiums and Gini.
+        """The figures as thresholds: metrics with a direction, on all text and by group, premiums and Gini.
 
         Args:
             names: the tokenizers that are evaluated now; one that was called otherwise then is taken for the
@@ -229,7 +229,7 @@ def _number(value: Any) -> float:
 
 
 def other_text_error(saved: SavedComparison, comparison: Comparison) -> ConfigError:
-    """What is said where a comparison is of another text than an older one."""
+    """The error for a corpus that is not the baseline's."""
     theirs = "another text"
     if saved.documents is not None and saved.num_bytes is not None:
         theirs = f"{saved.num_bytes:,} bytes in {_documents(saved.documents)}"

@@ -1,4 +1,4 @@
-"""Tokenizers trained to be compared: the same text, the same vocabulary size, one for each algorithm."""
+"""Train candidates for a comparison: one for each algorithm, on the same text and of the same vocabulary size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.capabilities import AdvisesTrainingSize
 from tokbench.core.progress import files_read, no_progress
 from tokbench.errors import TrainingError
-from tokbench.evaluation.training_process import trained_apart
+from tokbench.evaluation.training_process import train_in_process
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class TrainedCandidates:
-    """What was trained.
+    """The candidates that were trained.
 
     Attributes:
         candidates: one for each algorithm that could be trained.
@@ -108,7 +108,7 @@ def train_candidates(
 
 
 def _fitting_size(num_bytes: int) -> int:
-    """A power of two that a text of this size can fill with tokens that are worth it.
+    """The vocabulary size, a power of two, that suits a text of this size.
 
     Distinct pre-tokens grow as 3.5 · bytes^0.62 on web text; one token for eight of them.
 
@@ -172,7 +172,7 @@ def _train(
     def told(phase: str, done: int, total: int | None, unit: str) -> None:
         progress(f"{name}: {phase}", done, total, unit)
 
-    apart = trained_apart(name, holdout.training, chosen, sample=sample, progress=told) if memory else None
+    apart = train_in_process(name, holdout.training, chosen, sample=sample, progress=told) if memory else None
     if apart is not None:
         return Candidate(
             tokenizer=apart.tokenizer,

@@ -1,4 +1,4 @@
-"""Several tokenizers on the same text: their figures side by side, and what can be told apart."""
+"""Compare tokenizers on the same documents: figures, differences with intervals, fairness, costs and a summary."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TrainingSetup:
-    """How the tokenizers came about that were trained to be compared.
+    """How candidates were trained.
 
     Attributes:
         unit: what the corpus was dealt out in.
@@ -77,7 +77,7 @@ def training_setup_of(holdout: Holdout, vocab_size: int, left_out: Mapping[str, 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Tokenizers side by side.
+    """The result of a comparison.
 
     Attributes:
         tokenizers: in the order in which they were given.
@@ -261,7 +261,7 @@ def compare_candidates(
 
 
 def _warnings(fairness: Fairness | None) -> Iterator[str]:
-    """That translations lack text, where they do."""
+    """Warnings about lines or languages that premiums leave out."""
     if fairness is None:
         return
     if fairness.without_text:
@@ -288,7 +288,7 @@ def _mix_summary(mix: Mix, evaluated: Sequence[EvaluatedTokenizer], *, price: fl
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """The names, those that were there before with a number behind them.
+    """Make names unique by appending numbers.
 
     >>> unique_names(["a", "b", "a", "a"])
     ['a', 'b', 'a#2', 'a#3']

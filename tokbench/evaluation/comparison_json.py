@@ -1,4 +1,4 @@
-"""Comparisons as JSON: schema tokbench.compare/1."""
+"""Comparisons as JSON, schema tokbench.compare/1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that are read once for many questions: what identifies them, how they begin, some of their lines."""
+"""Collect facts about a corpus while it is read: its fingerprint, groups, first texts and sample lines."""
 
 from __future__ import annotations
 

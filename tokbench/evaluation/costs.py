@@ -1,4 +1,4 @@
-"""What a tokenizer costs the model that the user described: its vocabulary, and its text by group."""
+"""The cost of a tokenizer to a model that the user describes: of its vocabulary, and of text by group."""
 
 from __future__ import annotations
 

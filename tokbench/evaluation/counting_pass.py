@@ -1,4 +1,9 @@
-"""One streamed pass of one tokenizer over a corpus: everything is counted on the way, nothing is kept."""
+"""One streamed pass of one tokenizer over a corpus: encode a batch on all threads, count it on all threads, drop it.
+
+A batch is a few megabytes: its texts and tokens are still in the processor's cache when they are counted, and memory
+does not grow with the corpus. Encoding and counting are compiled code that releases Python's lock; while workers
+count, this thread adds up the frequencies of the same tokens, so that no thread waits.
+"""
 
 from __future__ import annotations
 
@@ -111,16 +116,16 @@ def evaluate(
     *,
     threads: int | None = None,
     worst_words: int = 10,
-    phase: str = "measuring",
+    phase: str = "evaluating",
     progress: Progress = no_progress,
 ) -> Evaluation:
-    """Encode every document once, and count.
+    """Encode every document once, and count what metrics are computed from.
 
     Args:
         tokenizer: any.
         documents: streamed, a few megabytes at a time.
         threads: None takes every processor. Never changes the result.
-        worst_words: words to keep for each group.
+        worst_words: how many of the words with most tokens to keep for each group.
         phase: what progress calls it.
         progress: told how many bytes are done.
 
@@ -257,12 +262,13 @@ class _Pass:
         self.num_bytes = 0
 
     def add(self, documents: list[Document]) -> None:
-        """Encode and count some documents; those of a group stand together from here on."""
+        """Encode and count some documents, after sorting them by group."""
         documents = sorted(documents, key=lambda document: document.group)
         started = time.perf_counter()
         spans = self._encoded(documents)
         self._encoding_seconds += time.perf_counter() - started
         batch = Batch(documents, spans, self._stability.chosen(documents))
+        # Workers begin to count now; this thread goes on with frequencies, and then waits for their rows.
         counting = count_on_workers(
             self._workers, batch, run=map if self._threads == 1 else self._executor.map
         )
@@ -289,7 +295,7 @@ class _Pass:
         except TextError as error:
             for document in documents:
                 _check_encodable(self._tokenizer, document)
-            raise error  # not that of any document by itself
+            raise error  # no document fails by itself
 
     def finish(self, *, seconds: float, worst_words: int) -> Evaluation:
         """What was counted, the groups by name."""
@@ -322,7 +328,7 @@ class _Pass:
 
 
 def _tables_of(tokenizer: Tokenizer) -> Any:
-    """What the measuring kernel looks things up in; it knows the pieces of tokenizers whose tokens are their text."""
+    """The tables of the counting kernel; with the bytes of tokens where these are the text itself."""
     spans = encode_spans(tokenizer, [""])
     pieces = spans.pieces if isinstance(spans, TiledSpans) else PieceTable.of([])
     return current_kernel().new_tables(character_classes(), pieces.data, pieces.offsets)

@@ -1,4 +1,8 @@
-"""Encoded documents, counted by group on one thread each: what workers count apart is joined at the end."""
+"""Counting encoded documents by group, on several threads: each worker counts alone, and their sums are added up.
+
+A worker shares no counter with another one, so that none waits for a lock; sums of integers do not depend on
+which worker counted what, so that the number of threads never changes a result.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +122,7 @@ class CountingWorker:
 
         Args:
             tokenizer: decodes.
-            tables: of the measuring kernel; may be shared with other workers.
+            tables: of the counting kernel; may be shared with other workers.
             vocabulary: the tokens of the tokenizer.
         """
         self._tokenizer = tokenizer
@@ -151,8 +155,8 @@ class CountingWorker:
 
     def _add_group(self, counter: GroupCounter, batch: Batch) -> Counted:
         if self._joins_pieces and isinstance(batch.spans, TiledSpans):
-            # Measured so, the tokens are the text byte for byte, and decode to it: nothing is left to try.
-            rows, fidelity = self._measured_tiles(counter, batch), all_kept(batch.documents, batch.is_chosen)
+            # The kernel checks that the tokens are the text byte for byte; then they decode to it.
+            rows, fidelity = self._count_tiles(counter, batch), all_kept(batch.documents, batch.is_chosen)
             num_bytes = int(rows[:, COUNTS.index("bytes")].sum())
         else:
             texts = [document.text.encode() for document in batch.documents]
@@ -163,7 +167,7 @@ class CountingWorker:
                 text=b"".join(texts),
                 is_chosen=batch.is_chosen,
             )
-            rows, num_bytes = self._measured_positions(counter, batch, texts), sum(map(len, texts))
+            rows, num_bytes = self._count_spans(counter, batch, texts), sum(map(len, texts))
         counter.take_prose(batch.documents, rows)
         counter.documents += len(batch.documents)
         counter.empty_documents += int(np.count_nonzero(np.diff(batch.spans.encoded.offsets) == 0))
@@ -183,7 +187,7 @@ class CountingWorker:
         return np.stack(columns, axis=1).astype(np.int64)
 
     @staticmethod
-    def _measured_tiles(counter: GroupCounter, batch: Batch) -> NDArray[np.int64]:
+    def _count_tiles(counter: GroupCounter, batch: Batch) -> NDArray[np.int64]:
         """int64[D, len(COUNTS)]."""
         return counter.measurer.add_texts(
             texts=tuple(document.text for document in batch.documents),
@@ -193,20 +197,20 @@ class CountingWorker:
         )
 
     @staticmethod
-    def _measured_positions(counter: GroupCounter, batch: Batch, texts: list[bytes]) -> NDArray[np.int64]:
-        """int64[D, len(COUNTS)]: a document that gave no tokens has its position, and no part in any ratio."""
+    def _count_spans(counter: GroupCounter, batch: Batch, texts: list[bytes]) -> NDArray[np.int64]:
+        """int64[D, len(COUNTS)]: a document without tokens has a row of zeros, and no part in any ratio."""
         spans = batch.spans
         is_empty = np.diff(spans.encoded.offsets) == 0
-        measured = [text for text, empty in zip(texts, is_empty.tolist(), strict=True) if not empty]
+        counted = [text for text, empty in zip(texts, is_empty.tolist(), strict=True) if not empty]
         rows = np.zeros((len(texts), len(COUNTS)), dtype=np.int64)
         rows[~is_empty] = counter.measurer.add(
-            text=b"".join(measured),
-            text_offsets=np.cumsum([0, *map(len, measured)], dtype=np.int64),
+            text=b"".join(counted),
+            text_offsets=np.cumsum([0, *map(len, counted)], dtype=np.int64),
             token_offsets=spans.encoded.offsets[[0, *(np.flatnonzero(~is_empty) + 1)]],
             starts=spans.starts,
             stops=spans.stops,
             kinds=spans.kinds,
-            groups=np.zeros(len(measured), dtype=np.int32),
+            groups=np.zeros(len(counted), dtype=np.int32),
         )
         return rows
 

@@ -1,4 +1,4 @@
-"""What the bootstrap draws documents in, by the name of a document's unit: aligned lines, cut records, or files."""
+"""The units that the bootstrap resamples: aligned lines, records that were cut into blocks, or files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One tokenizer of a comparison with all that was found of it."""
+"""One tokenizer of a comparison, with all of its figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedTokenizer:
-    """One tokenizer and all that is known of it.
+    """One tokenizer of a comparison, with all of its figures.
 
     Attributes:
         name: unique among those compared.

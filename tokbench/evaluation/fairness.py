@@ -1,4 +1,4 @@
-"""What a text costs in one language and in another: where the corpus has the same text in both."""
+"""Fairness between languages: token premiums and the Gini coefficient, on aligned lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENGLISH = ("en", "eng", "english", "en-us", "eng_latn")
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """How evenly one tokenizer serves languages.
+    """Token premiums and the Gini coefficient of one tokenizer.
 
     Attributes:
         reference: the language that premiums are taken over.

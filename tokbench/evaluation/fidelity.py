@@ -1,4 +1,4 @@
-"""What becomes of texts that are encoded and decoded again."""
+"""Round-trip fidelity: whether texts decode to themselves."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fidelity:
-    """What became of some documents.
+    """The round-trip counts of some documents.
 
     Attributes:
         counts: int64[D, len(FIDELITY)], of each.
@@ -146,7 +146,7 @@ def _is_stable(tokenizer: Tokenizer, decoded: str, ids: NDArray[np.uint32]) -> b
 
 
 def failure_of(source: str, text: str, decoded: str) -> Failure:
-    """Where a text and what it decodes to part.
+    """The first difference between a text and its decoding.
 
     >>> failure_of("a.txt", "two  spaces", "two spaces")
     Failure(source='a.txt', offset=4, expected='two  spaces', found='two spaces')

@@ -1,4 +1,4 @@
-"""One figure with what says how sure it is: its interval, and how far it is from another tokenizer's."""
+"""A metric's value with its interval, and its difference to the baseline with that interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A corpus in two parts: one to learn from, one to be evaluated on."""
+"""Divide a corpus into training text and a held-out tenth."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Holdout:
-    """Both parts, read anew each time they are iterated.
+    """The training text and the held-out documents of a corpus.
 
     Attributes:
         training: the texts to learn from.
@@ -108,7 +108,7 @@ def hold_out(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress)
 
 
 def gaps_of(shares: Mapping[str, float]) -> Iterator[str]:
-    """What is held out of some groups that is no tenth, a sentence each.
+    """Sentences about groups of which more or less than a tenth is held out.
 
     >>> list(gaps_of({"de": 0.101, "en": 0.0, "fr": 0.31}))
     ['nothing is held out of en: its text is too short', 'more or less than a tenth is held out of fr (31.0 %)']
@@ -178,7 +178,7 @@ def _alignment_of(held_out: Side, alignment: Alignment | str) -> Alignment | str
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The documents of a corpus, or of one side of it, each time anew."""
+    """The documents of a corpus or of one side of it; each iteration reads them again."""
 
     source: Corpus | Side
 
@@ -223,7 +223,7 @@ class Side:
         return not any(file.stream for file in self.corpus.files)
 
     def to_json(self) -> dict[str, Any]:
-        """All that another process needs to read it, as plain data."""
+        """Everything another process needs to read this side, as plain data."""
         files = [{**asdict(file), "path": str(file.path)} for file in self.corpus.files]
         plan = self.plan
         return {
@@ -242,7 +242,7 @@ class Side:
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> Side:
-        """What `document` was made of."""
+        """Restore a side from `to_json`."""
         plan = document["plan"]
         files = (
             CorpusFile(**{**file, "path": Path(file["path"]), "below": tuple(file["below"])})

@@ -1,4 +1,4 @@
-"""Which part of a corpus is held out: a tenth of each group by its bytes, and the same lines of translations."""
+"""Choose what is held out: a tenth of each group by bytes, and the same lines of all translations."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is held out.
+    """The documents and blocks that are held out.
 
     Attributes:
         seed: chose it.
@@ -81,7 +81,7 @@ class Plan:
 
 
 def hash_of(text: str, *, seed: int) -> int:
-    """A number of 64 bits that a text and the seed decide."""
+    """A 64-bit hash of a text, keyed by the seed."""
     digest = blake2b(text.encode(), digest_size=8, key=f"{seed}".encode()[:64]).digest()
     return int.from_bytes(digest, "big")
 
@@ -100,7 +100,7 @@ def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Pr
     """
     aligned = {count for count, languages in Counter(lines.values()).items() if languages > 1}
     groups: defaultdict[str, _Group] = defaultdict(_Group)
-    for document in watched(corpus.documents(), corpus, phase="measuring texts", progress=progress):
+    for document in watched(corpus.documents(), corpus, phase="reading groups", progress=progress):
         if lines.get(document.group) not in aligned:
             groups[document.group].add(document.text, seed=seed)
     blocks_of_lines: dict[int, Counter[int]] = {count: Counter() for count in aligned}

@@ -1,4 +1,4 @@
-"""A text in blocks of lines: what of it can be held out, and the rest learned from."""
+"""Cut a text into blocks of lines, so that some of them can be held out."""
 
 from __future__ import annotations
 

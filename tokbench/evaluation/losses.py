@@ -1,4 +1,4 @@
-"""What a text has lost where it decodes to another one: how many characters, and why."""
+"""Classify the characters that a round trip loses: how many, and why."""
 
 from __future__ import annotations
 

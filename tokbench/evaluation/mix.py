@@ -1,4 +1,4 @@
-"""What a mix of texts costs: so much of its bytes from one group, so much from another."""
+"""Tokens per byte of a mix of groups, and which tokenizer is the cheapest for it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How a text is made up, by bytes; the shares are 1 together."""
+    """A mix of groups by their shares of bytes, which add up to 1."""
 
     parts: tuple[Part, ...]
 
@@ -62,7 +62,7 @@ class Mixed:
 
 
 def parse_mix(text: str) -> dict[str, float]:
-    """Weights as they are written: "en=0.6,de=0.3,code=0.1". Only how they compare with one another matters.
+    """Parse weights such as "en=0.6,de=0.3,code=0.1", and scale them to add up to 1.
 
     Raises:
         ConfigError: no pair of a name and a positive number, or a name that comes twice.
@@ -211,7 +211,7 @@ def inverted(figure: Figure) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What may be the cheapest for a mix.
+    """A tokenizer or vocabulary size whose cost for a mix is compared.
 
     Attributes:
         name: as a sentence calls it.
@@ -225,7 +225,7 @@ class Alternative:
 
 
 def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | None) -> Iterator[str]:
-    """Which is the cheapest for a mix, and whether that is more than chance.
+    """Say which alternative is the cheapest for a mix, and whether that is statistically distinguishable.
 
     Args:
         mix: the mix.

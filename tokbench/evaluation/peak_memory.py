@@ -1,4 +1,4 @@
-"""How much memory a process takes at its peak."""
+"""The peak memory of processes."""
 
 from __future__ import annotations
 

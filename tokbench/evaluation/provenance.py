@@ -29,7 +29,7 @@ _BOILERPLATE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where figures come from.
+    """The corpus, vocabularies, versions and arguments of a comparison, and warnings.
 
     Attributes:
         corpus: the fingerprint of the documents that were evaluated on, whatever their order.

@@ -1,4 +1,4 @@
-"""What is best, where that is more than chance, and in which order groups stand."""
+"""Rank tokenizers where their difference is statistically distinguishable, and order groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a curve of compression against vocabulary size says: where it bends, and which size is worth it.
+"""Find the knee of a compression curve, and recommend a vocabulary size.
 
 Both look at one step of the curve at a time: which sizes were tried beside these has no part in it.
 """
@@ -31,7 +31,7 @@ METHOD = (
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A vocabulary size.
+    """A recommended vocabulary size, and why.
 
     Attributes:
         vocab_size: None where no size can be recommended.

@@ -1,4 +1,4 @@
-"""One tokenizer in depth: everything that a pass over a corpus tells, and what follows from it."""
+"""Report on one tokenizer in depth: figures, token frequencies, vocabulary usage, numbers, robustness, costs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _USED_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An entry and how often it occurred."""
+    """A token of the vocabulary and its number of occurrences."""
 
     id: int
     piece: bytes
@@ -67,7 +67,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything of one tokenizer on one corpus.
+    """The report on one tokenizer.
 
     Attributes:
         comparison: its figures and groups, as of a comparison with nothing else.
@@ -115,7 +115,7 @@ def report_on(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Report:
-    """What follows from the figures of one tokenizer.
+    """Compute a report from a comparison of one tokenizer.
 
     Args:
         comparison: of that tokenizer alone.

@@ -1,4 +1,4 @@
-"""How much of a tokenization survives when a text is written another way; no model is needed to see it."""
+"""Measure how ids change when lines are rewritten: case, typos, white space."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINES = 200
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """One way to write the text otherwise.
+    """The result for one kind of rewriting.
 
     Attributes:
         rewriting: what was done to it.

@@ -1,4 +1,4 @@
-"""Lines of a corpus as several tokenizers cut them: a few of each group, the same ones every time."""
+"""Draw sample lines of each group, and segment them with every tokenizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures and names in sentences."""
+"""Format figures and names for sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def percent(share: float) -> str:
-    """A share that is not whole never looks it, nor one that is something like nothing.
+    """Format a share in percent; only 0 and 1 are shown as 0 % and 100 %.
 
     >>> percent(0.99996), percent(0.5), percent(0.0001), percent(0.0)
     ('99.9 %', '50.0 %', '0.1 %', '0.0 %')
@@ -29,7 +29,7 @@ def counted_parts(number: int, unit: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as one says them.
+    """Join names with commas and "and".
 
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
@@ -39,7 +39,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def significant(value: float) -> str:
-    """A number with four digits that mean something, or all those before the point.
+    """Format a number with four significant digits, or all before the decimal point.
 
     >>> significant(96_290.4), significant(0.72243), significant(2.5), significant(1.2e-7)
     ('96,290', '0.7224', '2.5', '1.2e-07')

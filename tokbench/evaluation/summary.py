@@ -1,4 +1,4 @@
-"""What a comparison comes to, in words: what is best, what is as good, and what the figures do not show."""
+"""Summarise a comparison in sentences: best compression, losses, fairness."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMED: dict[Cause, str] = {"unknown": "unknown characters", "other": "other cha
 
 
 def summary_of(evaluated: Sequence[EvaluatedTokenizer]) -> tuple[str, ...]:
-    """Sentences about those that were compared, for whoever has to choose."""
+    """Summarise a comparison, one sentence a finding."""
     return (*_compression(evaluated), *_losses(evaluated), *_languages(evaluated))
 
 

@@ -1,4 +1,4 @@
-"""Compression against vocabulary size: from one training where vocabularies are nested, else from one for each size."""
+"""Sweep vocabulary sizes: compression of each, from one training where vocabularies are nested."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _COMPRESSION = METRICS["bytes_per_token"]
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A curve, and what it says.
+    """The result of a sweep: the curve, its knee and the recommended size.
 
     Attributes:
         backend: the algorithm.

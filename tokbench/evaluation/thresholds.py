@@ -1,4 +1,4 @@
-"""Bounds that a tokenizer must keep, for checks that run by themselves."""
+"""Thresholds on metrics, and whether tokenizers keep them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DIGITS = (3, 6, 9, 17)
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """One bound.
+    """A limit on one metric.
 
     Attributes:
         metric: a name of the catalogue, "premium" (the largest one, or that of the group) or "gini".
@@ -52,7 +52,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What became of a threshold for one tokenizer.
+    """The result of one threshold for one tokenizer.
 
     Attributes:
         threshold: the threshold.
@@ -125,7 +125,7 @@ def _change(share: float) -> str:
 
 
 def check_metric(name: str, *, of_group: bool) -> None:
-    """Raise `ConfigError` for a figure that there is not, with the nearest names."""
+    """Raise `ConfigError` for an unknown metric, with the nearest names."""
     if name == GINI and of_group:
         raise ConfigError(f"{name} is a figure of all groups together", hint=f"write {name} without a group")
     if name not in (PREMIUM, GINI):
@@ -133,7 +133,7 @@ def check_metric(name: str, *, of_group: bool) -> None:
 
 
 def parse_threshold(text: str, *, bound: Bound) -> Threshold:
-    """A threshold as it is written: METRIC=NUMBER, or GROUP:METRIC=NUMBER; a number may be a percentage.
+    """Parse a threshold: METRIC=NUMBER, or GROUP:METRIC=NUMBER; a number may be a percentage.
 
     Raises:
         ConfigError: something else, or a metric that there is not, with the nearest names.
@@ -167,7 +167,7 @@ def parse_number(text: str) -> float:
 
 
 def check_comparison(comparison: Comparison, thresholds: Sequence[Threshold]) -> tuple[Finding, ...]:
-    """Hold every tokenizer to every threshold that is for it.
+    """Check every tokenizer against the thresholds that apply to it.
 
     Raises:
         ConfigError: a threshold for a group that the corpus does not have.
@@ -210,7 +210,7 @@ def _value(threshold: Threshold, evaluated: EvaluatedTokenizer) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
         findings: what became of each threshold.

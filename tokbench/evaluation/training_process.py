@@ -1,4 +1,4 @@
-"""A training in a process of its own: the only way to tell its memory from what others left behind.
+"""Train in a separate process, so that its peak memory can be measured.
 
 A process that has trained before holds memory that it no longer needs, and takes from there: by its high-water mark
 the second training of a Unigram on 5 MB takes 3 MB instead of 21, a WordPiece 16 instead of 225.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What a training came to.
+    """A tokenizer trained in a separate process, with time and peak memory.
 
     Attributes:
         tokenizer: as it opens from the folder that the process saved.
@@ -45,7 +45,7 @@ class Trained:
     peak_bytes: int
 
 
-def trained_apart(
+def train_in_process(
     name: str,
     texts: Any,
     config: Mapping[str, Any],

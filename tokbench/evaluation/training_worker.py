@@ -1,7 +1,7 @@
-"""A process that trains one tokenizer, saves it and tells its time and its memory at the peak.
+"""The process that trains one tokenizer, saves it, and reports its time and peak memory.
 
-Read from stdin, as JSON: what `training_process.trained_apart` writes. Written to stdout, a line of JSON each: how far
-it is, and at the end the seconds and the peak, or the error. Other lines are a library's.
+It reads JSON from stdin, as `training_process.py` writes it, and writes a line of JSON to stdout for each report of
+progress, and one for the result or the error. Other lines are a library's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a vocabulary is spent on: each entry falls into one kind, by its bytes."""
+"""Vocabulary usage: the tokens of a vocabulary by kind (script, digits, bytes …)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the tokens of a text are worth, measured: counts from one pass over it, and figures made of them."""
+"""Metrics of tokenizers: counts from one pass over a text, and the figures computed from them."""

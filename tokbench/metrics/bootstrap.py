@@ -1,4 +1,4 @@
-"""How far a figure would move with another sample: the paired bootstrap over what was drawn independently."""
+"""Confidence intervals by the paired bootstrap over units that were sampled independently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every figure by its name: what it is, which way is better, and how it comes from what was counted.
+"""The catalogue of metrics: name, definition, direction, and the counts that each is computed from.
 
 A figure is a ratio of sums, unless it says otherwise. One without a denominator is None.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def metric_named(name: str, *, others: Iterable[str] = ()) -> Metric:
-    """The figure of a name. Raises `ConfigError` with the nearest names, those of `others` among them."""
+    """Look up a metric by name. Raises `ConfigError` with the nearest names, those of `others` among them."""
     if name in METRICS:
         return METRICS[name]
     names = [*METRICS, *others]
@@ -31,7 +31,7 @@ def metric_named(name: str, *, others: Iterable[str] = ()) -> Metric:
 
 
 def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
-    """The figures of some names, in their order, each once. Raises `ConfigError`."""
+    """Look up metrics by name, in their order, each once. Raises `ConfigError`."""
     return tuple(metric_named(name) for name in dict.fromkeys(names))
 
 

@@ -1,4 +1,4 @@
-"""Which class each character belongs to, as far as measuring tells characters apart."""
+"""The character classes that the counting kernel distinguishes."""
 
 from __future__ import annotations
 

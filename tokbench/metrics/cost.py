@@ -1,4 +1,4 @@
-"""What a vocabulary and the length of its texts cost a model; the model is the user's, nothing is built in."""
+"""The cost of a vocabulary and its tokens to a model that the user describes: memory, FLOPs, price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The counts that measuring yields: their names, their order, and what each of them counts.
+"""The counts of the counting kernel: their names, their order and their definitions.
 
 A *run* is a stretch of text that one of them looks at (a word, a number, an identifier, an
 operator, the indentation of a line). A token *touches* a run when the two share a byte. A

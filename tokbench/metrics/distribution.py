@@ -1,4 +1,4 @@
-"""How the tokens of a text are spread over the vocabulary."""
+"""Metrics of the token distribution: entropy, utilization, ranks and lengths."""
 
 from __future__ import annotations
 

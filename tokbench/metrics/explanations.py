@@ -1,4 +1,4 @@
-"""Every figure that is shown, in words: its name, its unit, which way is better, and what it means."""
+"""Explanations of all figures for `--metrics help`: name, unit, direction and meaning."""
 
 from __future__ import annotations
 

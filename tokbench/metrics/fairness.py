@@ -1,4 +1,4 @@
-"""How evenly languages are served: on line-aligned text only, where every language says the same."""
+"""Token premiums and the Gini coefficient over languages, defined on line-aligned text."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def count_ids(ids: NDArray[np.uint32], counts: NDArray[np.int64]) -> None:
 
 
 class Tables:
-    """What measuring looks things up in; see `tokbench.metrics.kernel.Kernel`."""
+    """The lookup tables of counting; see `tokbench.metrics.kernel.Kernel`."""
 
     def __init__(self, classes: NDArray[np.uint8], pieces: bytes, piece_offsets: NDArray[np.int64]) -> None:
         _check_array("classes", classes, np.uint8, NUM_CODE_POINTS)

@@ -1,4 +1,4 @@
-"""Which entries of a vocabulary only feed others: BPE makes larger tokens of them, and no text keeps them."""
+"""Intermediate tokens: those that only occur inside larger ones on a text."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Theme = Literal["compression", "vocabulary", "fidelity", "numbers", "code"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One figure.
+    """A metric of the catalogue.
 
     Attributes:
         name: as `--metrics` and JSON call it.

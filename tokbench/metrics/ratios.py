@@ -1,4 +1,4 @@
-"""A figure and what it is made of."""
+"""Ratios that may have nothing to divide by."""
 
 from __future__ import annotations
 

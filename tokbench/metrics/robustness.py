@@ -1,4 +1,4 @@
-"""How tokens change when a text is written another way: the rewritings, and the distance of ids."""
+"""Robustness to rewritings of a text (case, typos, white space): the rewritings, and the edit distance of ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was counted of one tokenizer on one text: sums that figures are made of, and that can be added."""
+"""The sums that metrics are computed from; tallies of several texts can be added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The entries of a tokenizer, as arrays that figures are computed with."""
+"""The tokens of a vocabulary as arrays, for metrics."""
 
 from __future__ import annotations
 

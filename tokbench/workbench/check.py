@@ -36,7 +36,7 @@ def check_thresholds(
     threads: int | None = None,
     progress: Progress = no_progress,
 ) -> Checked:
-    """Hold tokenizers to bounds on a corpus.
+    """Check metrics of tokenizers on a corpus against thresholds.
 
     Args:
         corpus: what they are evaluated on, or its path.

@@ -16,7 +16,7 @@ from tokbench.evaluation import training_process
 from tokbench.evaluation.candidates import train_candidates
 from tokbench.evaluation.holdout import Side, hold_out
 from tokbench.evaluation.peak_memory import peak_bytes
-from tokbench.evaluation.training_process import trained_apart
+from tokbench.evaluation.training_process import train_in_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def holdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holdout:
 
 
 def apart(holdout: Holdout, **config: Any) -> Any:
-    return trained_apart("bpe", holdout.training, config, sample=None, progress=no_progress)
+    return train_in_process("bpe", holdout.training, config, sample=None, progress=no_progress)
 
 
 @needs_proc
@@ -104,7 +104,7 @@ def test_the_peak_of_a_library_is_that_of_its_process(
         "import sys\nif 'tokbench.libraries.sentencepiece.worker' in sys.orig_argv:\n    b'x' * 200_000_000\n",
         encoding="utf-8",
     )
-    one = trained_apart(
+    one = train_in_process(
         "sentencepiece", holdout.training, {"vocab_size": 400}, sample=None, progress=no_progress
     )
     assert one is not None
@@ -141,7 +141,7 @@ def test_a_process_that_ends_otherwise(
 
 
 def test_where_no_peak_can_be_known_it_trains_here(holdout: Holdout, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert trained_apart("bpe", ["text"], {}, sample=None, progress=no_progress) is None
+    assert train_in_process("bpe", ["text"], {}, sample=None, progress=no_progress) is None
     monkeypatch.setattr(training_process, "peak_bytes", lambda: None)
     assert apart(holdout, vocab_size=300) is None
     [one] = train_candidates(holdout, backends=("bpe",), baselines=(), vocab_size=300, memory=True).candidates
