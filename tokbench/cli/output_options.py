@@ -20,7 +20,7 @@ from tokbench.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     import typer
@@ -183,47 +183,51 @@ class Pictures:
         report: Report | None = None,
     ) -> None:
         """Write them, each whole or not at all. Raises `StoreError`, `CorpusError`."""
-        from tokbench.render.charts.comparison import compression_chart
+        if self.html is not None:
+            _write_page(self.html, comparison, corpus, metrics=metrics, report=report)
+        if self.plots:
+            from tokbench.render.charts.comparison import compression_chart
 
-        self._write_page(comparison, corpus, metrics=metrics, report=report)
-        self._write_plots(lambda: compression_chart(comparison))
+            _write_plots(self.plots, compression_chart(comparison))
 
     def write_sweep(self, sweep: Sweep, corpus: Corpus, *, seed: int) -> None:
         """The same of a sweep; its page shows the largest tokenizer too. Raises `StoreError`, `CorpusError`."""
-        from tokbench.render.charts.sweep import sweep_chart
-        from tokbench.render.html.report import page_curve
-        from tokbench.render.sweep import curve_of
-        from tokbench.workbench.sweep import compare_largest
-
         if self.html is not None:
+            from tokbench.render.html.report import page_curve
+            from tokbench.workbench.sweep import compare_largest
+
             comparison = compare_largest(sweep, corpus, seed=seed)
-            self._write_page(comparison, corpus, curve=page_curve(sweep))
-        self._write_plots(lambda: sweep_chart(curve_of(sweep), sweep.knee, sweep.recommended))
+            _write_page(self.html, comparison, corpus, curve=page_curve(sweep))
+        if self.plots:
+            from tokbench.render.charts.sweep import sweep_chart
+            from tokbench.render.sweep import curve_of
 
-    def _write_page(
-        self,
-        comparison: Comparison,
-        corpus: Corpus,
-        *,
-        metrics: Sequence[Metric] | None = None,
-        report: Report | None = None,
-        curve: Curve | None = None,
-    ) -> None:
-        from tokbench.evaluation.samples import samples_of
-        from tokbench.files.atomic_file import write_file
-        from tokbench.render.html.report import html_report
+            _write_plots(self.plots, sweep_chart(curve_of(sweep), sweep.knee, sweep.recommended))
 
-        if self.html is not None:
-            samples = samples_of(comparison, corpus)
-            page = html_report(comparison, samples, metrics=metrics, report=report, curve=curve)
-            write_file(self.html, page)
 
-    def _write_plots(self, chart: Callable[[], Spec]) -> None:
-        from tokbench.files.atomic_file import write_file
-        from tokbench.render.charts.drawing import drawn
+def _write_page(
+    path: Path,
+    comparison: Comparison,
+    corpus: Corpus,
+    *,
+    metrics: Sequence[Metric] | None = None,
+    report: Report | None = None,
+    curve: Curve | None = None,
+) -> None:
+    from tokbench.evaluation.samples import samples_of
+    from tokbench.files.atomic_file import write_file
+    from tokbench.render.html.report import html_report
 
-        for plot in self.plots:
-            write_file(plot, drawn(chart(), plot))
+    samples = samples_of(comparison, corpus)
+    write_file(path, html_report(comparison, samples, metrics=metrics, report=report, curve=curve))
+
+
+def _write_plots(paths: Iterable[Path], chart: Spec) -> None:
+    from tokbench.files.atomic_file import write_file
+    from tokbench.render.charts.drawing import drawn
+
+    for path in paths:
+        write_file(path, drawn(chart, path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,15 +240,17 @@ class PictureChoices:
     def pictures(self) -> Pictures:
         """Read the options, before any work. Raises `ConfigError`, `BackendUnavailableError`."""
         from tokbench.errors import ConfigError
-        from tokbench.render.charts.drawing import check_plot_file
-        from tokbench.render.html.report import require_report
 
         plots = tuple(self.plot or ())
         for option, path in (("--html", self.html), *(("--plot", plot) for plot in plots)):
             if path is not None and path.is_dir():
                 raise ConfigError(f"{path} is a folder", hint=f"{option} names the file to write")
         for plot in plots:
+            from tokbench.render.charts.drawing import check_plot_file
+
             check_plot_file(plot)
         if self.html is not None:
+            from tokbench.render.html.report import require_report
+
             require_report()
         return Pictures(html=self.html, plots=plots)
