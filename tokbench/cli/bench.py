@@ -6,13 +6,17 @@ from typing import Annotated
 
 import typer
 
+from tokbench.bench.entrants import subjects_of
+from tokbench.bench.peers import peers_named
+from tokbench.bench.results import PARTS
+from tokbench.bench.sample import sample_of
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import DocumentChoices
+from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import ProgressChoice, ProgressOption
-from tokbench.cli.output_options import OutputChoices
-from tokbench.cli.text_options import tell_problems
+from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.errors import ConfigError
+from tokbench.render.progress import showing_progress
 
 
 @taking_groups
@@ -62,7 +66,7 @@ def bench(
     documents: DocumentChoices,
     opening: OpeningChoices,
     form: OutputChoices,
-    progress: ProgressOption = ProgressChoice.bar,
+    progress: ProgressOption = "bar",
 ) -> None:
     """Time tokenizers on text: encoding cold and warm, in batches, short prompts, look-ups, opening, memory.
 
@@ -70,16 +74,12 @@ def bench(
     alike; a peer that gives other ids is shown, and not timed.
     """
     from tokbench.bench.benchmark import run_bench
-    from tokbench.bench.entrants import subjects_of
-    from tokbench.bench.peers import peers_named
-    from tokbench.bench.sample import sample_of
     from tokbench.render.bench import bench_forms, render_bench
-    from tokbench.render.progress import showing_progress
 
     chosen, parts = peers_named(peers), _parts(only)
     output = form.output()
     asked = opening.request()
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus()
         found = run_bench(
@@ -104,9 +104,6 @@ def bench(
 def _parts(names: str | None) -> tuple[str, ...]:
     """The parts of `--only`. Raises `ConfigError` with the nearest names."""
     import difflib
-
-    from tokbench.bench.results import PARTS
-    from tokbench.errors import ConfigError
 
     wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
     for name in wanted:

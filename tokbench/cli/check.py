@@ -8,11 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, as_before
+from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, as_before, tell_problems
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import ColorChoice, ColorOption, JsonFlag, ProgressChoice, ProgressOption
-from tokbench.cli.text_options import tell_problems
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.files.atomic_file import write_file
+from tokbench.files.untrusted import load_json, read_named
+from tokbench.render.console import make_console, print_json
+from tokbench.render.junit import as_junit
+from tokbench.render.progress import showing_progress
 
 _FELL_SHORT = 3
 _MAX_BASELINE_BYTES = 64 << 20
@@ -90,17 +95,12 @@ def check(
         Path | None, typer.Option(metavar="FILE", help="Write the findings as JUnit XML too.")
     ] = None,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
-    progress: ProgressOption = ProgressChoice.bar,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
 ) -> None:
     """Hold tokenizers to bounds: exit code 3, and what fell short, where one is not kept."""
-    from tokbench.errors import ConfigError
     from tokbench.evaluation.baseline import parse_policy, read_saved
     from tokbench.evaluation.thresholds import checked_document, parse_threshold
-    from tokbench.files.atomic_file import write_file
-    from tokbench.render.console import make_console, print_json
-    from tokbench.render.junit import as_junit
-    from tokbench.render.progress import showing_progress
     from tokbench.render.thresholds import render_checked
     from tokbench.workbench.check import check_thresholds
 
@@ -121,7 +121,7 @@ def check(
     policy = parse_policy(only=only or (), excepted=except_ or (), tolerances=tolerance or ())
     if saved is not None:
         documents, group_by = as_before(saved.arguments, documents, group_by, command)
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
         checked = check_thresholds(
@@ -141,15 +141,12 @@ def check(
     if json:
         print_json(checked_document(checked))
     else:
-        render_checked(checked, console=make_console(color=color.value))
+        render_checked(checked, console=make_console(color=color))
     if not checked.passed:
         raise typer.Exit(_FELL_SHORT)
 
 
 def _saved(path: Path) -> Any:
-    from tokbench.errors import ConfigError, ModelFormatError
-    from tokbench.files.untrusted import load_json, read_named
-
     try:
         return load_json(read_named(path, limit=_MAX_BASELINE_BYTES), path=path)
     except (OSError, ModelFormatError) as error:

@@ -7,14 +7,16 @@ from typing import Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import DocumentChoices, GroupByOption
+from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
+from tokbench.cli.metric_options import MetricsOption, chosen_metrics, tells_metrics
 from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.numbers import tokens_option
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import AggregateChoice, MetricsOption, ProgressChoice, ProgressOption
-from tokbench.cli.output_options import OutputChoices, PictureChoices
-from tokbench.cli.text_options import tell_problems
+from tokbench.cli.output_options import OutputChoices, ProgressOption, asked_for
+from tokbench.cli.picture_options import PictureChoices
 from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.metrics.metric import Aggregation
+from tokbench.render.progress import showing_progress
 
 
 @taking_groups
@@ -58,9 +60,9 @@ def compare(
         typer.Option(metavar="GROUP", help="The language that premiums are taken over; by default English."),
     ] = None,
     aggregate: Annotated[
-        AggregateChoice,
+        Aggregation,
         typer.Option(help="A ratio of sums (pooled), or the mean over groups (macro) or over documents."),
-    ] = AggregateChoice.pooled,
+    ] = "pooled",
     described: ModelChoices,
     mix: MixOption = None,
     documents: DocumentChoices,
@@ -79,13 +81,11 @@ def compare(
     opening: OpeningChoices,
     form: OutputChoices,
     drawn: PictureChoices,
-    progress: ProgressOption = ProgressChoice.bar,
+    progress: ProgressOption = "bar",
 ) -> None:
     """Compare tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a summary."""
-    from tokbench.cli.output_options import asked_for, chosen_metrics, tells_metrics
     from tokbench.render.comparison.exports import comparison_forms
     from tokbench.render.comparison.terminal import render_comparison
-    from tokbench.render.progress import showing_progress
     from tokbench.workbench.compare import compare as compare_tokenizers
 
     if tells_metrics(metrics, form):
@@ -94,7 +94,7 @@ def compare(
     shares = chosen_mix(mix)
     output = form.output()
     pictures = drawn.pictures()
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
         with corpus.in_memory():  # what is drawn reads it, too
@@ -106,7 +106,7 @@ def compare(
                 vocab_size=vocab_size,
                 baseline=baseline,
                 reference_group=reference,
-                aggregation=aggregate.value,
+                aggregation=aggregate,
                 model=described.model(),
                 mix=shares,
                 times=times,

@@ -9,16 +9,12 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import (
-    ColorChoice,
-    ColorOption,
-    JsonFlag,
-    ProgressChoice,
-    ProgressOption,
-    TokenizerOption,
-)
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.role_options import parsed_roles, read_template
-from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
+from tokbench.errors import ConfigError
+from tokbench.render.console import ColorChoice, make_console, print_json
+from tokbench.render.progress import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
     from tokbench.convert.proof import ProofResult
@@ -79,16 +75,13 @@ def convert(
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     opening: OpeningChoices,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
-    progress: ProgressOption = ProgressChoice.bar,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
 ) -> None:
     """Convert a tokenizer to the format of another tool: proved on many texts before it is written."""
     import tokbench.workbench.convert as conversion
     from tokbench.convert.proof import ProofError
-    from tokbench.errors import ConfigError
-    from tokbench.render.console import make_console, print_json
     from tokbench.render.conversion import render_conversion
-    from tokbench.render.progress import showing_progress
 
     names = compared or []
     if check and (len(names) != 2 or to is not None or out is not None or accept_rounding):
@@ -99,14 +92,14 @@ def convert(
         )
     if to is None or out is None:
         first, second = _opened_both(names, opening, progress=progress)
-        with showing_progress(progress.value) as report:
+        with showing_progress(progress) as report:
             proof = conversion.compare(first, second, names=names, seed=seed, progress=report)
         _show(proof, to=None, json=json, color=color)
         raise typer.Exit(0 if proof.agrees else _DIFFERENT)
     roles, template = parsed_roles(role or []), read_template(chat_template)
     source = opening.open(tokenizer, progress=progress)
     try:
-        with showing_progress(progress.value) as report:
+        with showing_progress(progress) as report:
             result = conversion.convert(
                 source,
                 to=to,
@@ -125,7 +118,7 @@ def convert(
     if json:
         print_json(result.to_json())
     else:
-        render_conversion(result, console=make_console(color=color.value))
+        render_conversion(result, console=make_console(color=color))
 
 
 def _opened_both(names: list[str], opening: OpeningChoices, *, progress: ProgressChoice) -> list[Tokenizer]:
@@ -134,8 +127,6 @@ def _opened_both(names: list[str], opening: OpeningChoices, *, progress: Progres
     Raises:
         ConfigError: neither takes what was added, or one needs it and cannot use it.
     """
-    from tokbench.errors import ConfigError
-
     opened, refused = [], []
     bare = OpeningChoices(engine=opening.engine)
     for name in names:
@@ -154,10 +145,9 @@ def _opened_both(names: list[str], opening: OpeningChoices, *, progress: Progres
 
 def _show(proof: ProofResult, *, to: str | None, json: bool, color: ColorChoice) -> None:
     """A proof without a file: of a comparison, or of a conversion that it ended."""
-    from tokbench.render.console import make_console, print_json
     from tokbench.render.conversion import render_proof
 
     if json:
         print_json({"schema": "tokbench.convert/1", "to": to, "out": None, "proof": proof.to_json()})
     else:
-        render_proof(proof, console=make_console(color=color.value))
+        render_proof(proof, console=make_console(color=color))

@@ -7,22 +7,25 @@ from typing import Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.options import (
+from tokbench.cli.corpus_options import (
     MAX_DOCUMENT,
     TEXT_FIELD,
-    ColorChoice,
-    ColorOption,
-    ErrorPolicy,
     ErrorsOption,
-    JsonFlag,
     MaxDocumentOption,
     TextFieldOption,
-    parse_bytes,
+    tell_problems,
 )
-from tokbench.cli.text_options import tell_problems
+from tokbench.cli.numbers import parse_bytes
+from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.output_options import ColorOption, JsonFlag
+from tokbench.corpus import bundled_corpus, open_corpus
+from tokbench.render.console import make_console, print_json
+from tokbench.workbench.corpus import describe_bundled_corpus, describe_corpus
 
 
+@taking_groups
 def corpus(
+    *,
     paths: Annotated[
         list[str] | None,
         typer.Argument(
@@ -30,7 +33,6 @@ def corpus(
             help="Files, folders, patterns, or - for stdin. By default the texts that come with tokbench.",
         ),
     ] = None,
-    *,
     group_by: Annotated[
         str,
         typer.Option(
@@ -40,16 +42,13 @@ def corpus(
         ),
     ] = "auto",
     text_field: TextFieldOption = None,
-    errors: ErrorsOption = ErrorPolicy.STRICT,
+    errors: ErrorsOption = "strict",
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
+    color: ColorOption = "auto",
 ) -> None:
     """List text by group: the bundled texts with their licence, or yours."""
-    from tokbench.corpus import bundled_corpus, open_corpus
-    from tokbench.render.console import make_console, print_json
     from tokbench.render.listings import render_corpus
-    from tokbench.workbench.corpus import describe_bundled_corpus, describe_corpus
 
     opened = None
     if paths:
@@ -57,7 +56,7 @@ def corpus(
             *paths,
             group_by=group_by,
             text_field=text_field or TEXT_FIELD,
-            errors=errors.value,
+            errors=errors,
             max_document_bytes=parse_bytes(max_document_bytes, option="--max-document-bytes"),
         )
         result = describe_corpus(opened, place=" ".join(paths))
@@ -71,4 +70,4 @@ def corpus(
     if json:
         print_json(result.to_json())
     else:
-        render_corpus(result, console=make_console(color=color.value))
+        render_corpus(result, console=make_console(color=color))

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.options import (
-    MAX_DOCUMENT,
-    TEXT_FIELD,
-    ErrorPolicy,
-    ErrorsOption,
-    MaxDocumentOption,
-    TextFieldOption,
-    parse_bytes,
-)
+from tokbench.cli.numbers import parse_bytes
+from tokbench.corpus import bundled_corpus, open_corpus
+from tokbench.corpus.text import DocumentUnit, ErrorPolicy
+from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,18 +20,29 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
 
 
-class DocumentUnit(StrEnum):
-    """What a text file falls into."""
-
-    file = "file"
-    lines = "lines"
-    paragraphs = "paragraphs"
-
-
 PathsArgument = Annotated[
     list[str] | None,
     typer.Argument(metavar="PATH", help="Files, folders or patterns. By default the bundled texts."),
 ]
+TextFieldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="The field of a JSONL or Parquet record with the text, by default `text`; several are joined by a "
+        "blank line.",
+    ),
+]
+TEXT_FIELD = ("text",)
+ErrorsOption = Annotated[ErrorPolicy, typer.Option(help="What to do about bytes that are not UTF-8.")]
+MaxDocumentOption = Annotated[
+    str,
+    typer.Option(
+        "--max-document-bytes",
+        metavar="SIZE",
+        help="How long a document may be, as 64MB or 1GiB: a longer one is an error, or left out by --errors skip.",
+    ),
+]
+MAX_DOCUMENT = "256MiB"
 DocumentsOption = Annotated[DocumentUnit, typer.Option(help="What a text file falls into.")]
 GroupByOption = Annotated[
     str,
@@ -53,9 +59,9 @@ class DocumentChoices:
     """Which documents a command reads."""
 
     paths: PathsArgument = None
-    documents: DocumentsOption = DocumentUnit.file
+    documents: DocumentsOption = "file"
     text_field: TextFieldOption = None
-    errors: ErrorsOption = ErrorPolicy.STRICT
+    errors: ErrorsOption = "strict"
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
     def corpus(self, *, group_by: str = "auto") -> Corpus:
@@ -80,19 +86,28 @@ def chosen_corpus(
     group_by: str = "auto",
 ) -> Corpus:
     """The corpus that was named, or the bundled texts. Raises `CorpusError`, `ConfigError`."""
-    from tokbench.corpus import bundled_corpus, open_corpus
-
     most = parse_bytes(max_document_bytes, option="--max-document-bytes")
     if not paths:
-        return bundled_corpus(documents=documents.value, group_by=group_by)
+        return bundled_corpus(documents=documents, group_by=group_by)
     return open_corpus(
         *paths,
-        documents=documents.value,
+        documents=documents,
         text_field=text_field or TEXT_FIELD,
-        errors=errors.value,
+        errors=errors,
         group_by=group_by,
         max_document_bytes=most,
     )
+
+
+def tell_problems(corpus: Corpus) -> None:
+    """Say on stderr what of a corpus was passed over or replaced."""
+    if message := str(corpus.problems):
+        print(f"note: {message}", file=sys.stderr)
+    if corpus.left_out.binary or corpus.left_out.unlisted:
+        print(f"note: left out of the folders: {corpus.left_out}", file=sys.stderr)
+
+
+_CHOICES = {"documents": get_args(DocumentUnit), "errors": get_args(ErrorPolicy)}
 
 
 def as_before(
@@ -125,16 +140,16 @@ def _by_name(documents: DocumentChoices) -> dict[str, Any]:
 
 def _as_option(value: Any, now: Any, *, name: str) -> Any:
     """What stands in a result as the option that it was. Raises `ConfigError`."""
-    from tokbench.errors import ConfigError
-
     parts = value if isinstance(value, list) else [value]
     try:
         is_several = isinstance(value, list) and isinstance(now, str)
         if not parts or is_several or not all(isinstance(part, str) for part in parts):
             raise ValueError
-        return type(now)(value) if isinstance(now, StrEnum) else value
+        if name in _CHOICES and value not in _CHOICES[name]:
+            raise ValueError
     except ValueError:
         raise ConfigError(
             f"the baseline is damaged: it has {name} {value!r}",
             hint="write it again with `tokbench compare --json`",
         ) from None
+    return value

@@ -7,16 +7,12 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import (
-    ProgressChoice,
-    ProgressOption,
-    SpecialPolicyOption,
-    TokenizersOption,
-)
-from tokbench.cli.output_options import OutputChoices
+from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.text_options import TextChoices, TextsArgument
-from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.cli.tokenizer_options import OpeningChoices, SpecialPolicyOption, TokenizersOption
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.render.progress import showing_progress
+from tokbench.workbench.count import count_tokens
 
 
 @taking_groups
@@ -31,16 +27,14 @@ def count(
     ] = False,
     reading: TextChoices,
     form: OutputChoices,
-    progress: ProgressOption = ProgressChoice.bar,
+    progress: ProgressOption = "bar",
 ) -> None:
     """Count tokens, bytes and characters of each text and file, and in total; several tokenizers have a column each."""
     from tokbench.render.count import count_forms, render_count
-    from tokbench.render.progress import showing_progress
-    from tokbench.workbench.count import count_tokens
 
     output = form.output()
     opened = opening.open_all(tokenizer, progress=progress)
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         texts = reading.read(inputs, progress=report)
         results = count_tokens(opened, texts, special=special_policy, per_line=per_line)
     output.write(count_forms(results), lambda console: render_count(results, console=console))

@@ -7,17 +7,13 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.id_lists import write_as_it_comes
+from tokbench.cli.id_lists import read_ids, write_as_it_comes
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import (
-    DecodeErrors,
-    DecodeErrorsOption,
-    JsonFlag,
-    ProgressChoice,
-    ProgressOption,
-    TokenizerOption,
-)
-from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices
+from tokbench.cli.output_options import JsonFlag, ProgressOption
+from tokbench.cli.text_options import DecodeErrorsOption
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
+from tokbench.render.console import print_json
+from tokbench.workbench.decode import decode_ids
 
 
 @taking_groups
@@ -29,23 +25,19 @@ def decode(
     ],
     tokenizer: TokenizerOption = DEFAULT,
     opening: OpeningChoices,
-    errors: DecodeErrorsOption = DecodeErrors.REPLACE,
+    errors: DecodeErrorsOption = "replace",
     json: JsonFlag = False,
-    progress: ProgressOption = ProgressChoice.bar,
+    progress: ProgressOption = "bar",
 ) -> None:
     """Turn ids back into text: plain numbers, or the JSON that `encode --json` prints.
 
     Ids from stdin are decoded line by line, as they come.
     """
-    from tokbench.cli.id_lists import read_ids
-    from tokbench.render.console import print_json
-    from tokbench.workbench.decode import decode_ids
-
     opened = opening.open(tokenizer, progress=progress)
     if "-" in ids and not json:
-        write_as_it_comes(opened, ids, errors=errors.value)
+        write_as_it_comes(opened, ids, errors=errors)
         return
-    result = decode_ids(opened, read_ids(ids), errors=errors.value)
+    result = decode_ids(opened, read_ids(ids), errors=errors)
     if json:
         print_json(result.to_json())
         return

@@ -5,19 +5,14 @@ from __future__ import annotations
 import sys
 
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import (
-    DropoutOption,
-    JsonFlag,
-    ProgressChoice,
-    ProgressOption,
-    SeedOption,
-    SpecialPolicyOption,
-    TokenizersOption,
-)
-from tokbench.cli.sampling_options import chosen_sampling
+from tokbench.cli.output_options import JsonFlag, ProgressOption
+from tokbench.cli.sampling_options import DropoutOption, SeedOption, chosen_sampling
 from tokbench.cli.text_options import TextChoices, TextsArgument
-from tokbench.cli.tokenizer_options import VocabularyChoices
+from tokbench.cli.tokenizer_options import SpecialPolicyOption, TokenizersOption, VocabularyChoices
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.render.console import print_json
+from tokbench.render.progress import ProgressChoice, showing_progress
+from tokbench.workbench.encode import encode_ids, encode_texts
 
 _IDS_AT_ONCE = 1 << 16
 
@@ -33,19 +28,15 @@ def encode(
     seed: SeedOption = None,
     reading: TextChoices,
     json: JsonFlag = False,
-    progress: ProgressOption = ProgressChoice.bar,
+    progress: ProgressOption = "bar",
 ) -> None:
     """Turn text into ids: a line for each text; `--json` adds the pieces and their byte spans.
 
     Several tokenizers have a line each for each text, which begins with the tokenizer's name and a tab.
     """
-    from tokbench.render.console import print_json
-    from tokbench.render.progress import showing_progress
-    from tokbench.workbench.encode import encode_ids, encode_texts
-
     opened = opening.open_all(tokenizer, progress=progress)
     sampling = chosen_sampling(dropout, seed)
-    with showing_progress(_beside_output(progress).value) as report:
+    with showing_progress(_beside_output(progress)) as report:
         for item in reading.read(inputs, progress=report):
             for one in opened:
                 if json:
@@ -58,8 +49,8 @@ def encode(
 
 def _beside_output(progress: ProgressChoice) -> ProgressChoice:
     """No bar where ids are written as they come to the terminal that it would stand on."""
-    is_bar = progress is ProgressChoice.bar
-    return ProgressChoice.none if is_bar and sys.stdout.isatty() else progress
+    is_bar = progress == "bar"
+    return "none" if is_bar and sys.stdout.isatty() else progress
 
 
 def _print_ids(ids: list[int], *, name: str | None) -> None:

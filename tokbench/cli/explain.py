@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tokbench.cli.corpus_options import chosen_corpus, tell_problems
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import (
-    ColorChoice,
-    ColorOption,
-    JsonFlag,
-    ProgressChoice,
-    ProgressOption,
-    SpecialPolicyOption,
-    TokenizerOption,
-)
-from tokbench.cli.text_options import TextChoices, TextsArgument, tell_problems
-from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.text_options import TextChoices, TextsArgument
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.render.console import ColorChoice, make_console, print_json
+from tokbench.render.progress import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
@@ -55,11 +50,10 @@ def explain(
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     reading: TextChoices,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
-    progress: ProgressOption = ProgressChoice.bar,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
 ) -> None:
     """Explain why a text is cut where it is cut: each step of the algorithm, and the cause of each boundary."""
-    from tokbench.render.console import make_console, print_json
     from tokbench.render.explain import render_words
     from tokbench.workbench.explain import explain_text, explain_words
 
@@ -69,7 +63,7 @@ def explain(
         if json:
             print_json(answers.to_json())
         else:
-            render_words(answers, console=make_console(color=color.value))
+            render_words(answers, console=make_console(color=color))
         return
     if find_split is not None:
         _show_splits(
@@ -95,33 +89,29 @@ def _show_splits(
     color: ColorChoice,
     progress: ProgressChoice,
 ) -> None:
-    from tokbench.cli.corpus_options import DocumentUnit, chosen_corpus
-    from tokbench.render.console import make_console, print_json
     from tokbench.render.explain import render_splits
-    from tokbench.render.progress import showing_progress
     from tokbench.workbench.find_splits import find_split_words
 
     corpus = chosen_corpus(
         paths,
-        documents=DocumentUnit.file,
+        documents="file",
         text_field=reading.text_field,
         errors=reading.errors,
         max_document_bytes=reading.max_document_bytes,
     )
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         result = find_split_words(tokenizer, corpus, asked, top=top, progress=report)
     tell_problems(corpus)
     if json:
         print_json(result.to_json())
     else:
-        render_splits(result, console=make_console(color=color.value))
+        render_splits(result, console=make_console(color=color))
 
 
 def _show(result: ExplainResult, *, play: bool, color: ColorChoice) -> None:
-    from tokbench.render.console import make_console
     from tokbench.render.explain import play_explanation, render_explanation
 
-    console = make_console(color=color.value)
+    console = make_console(color=color)
     if play:
         is_watched = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
         play_explanation(result, console=console, wait=_key if is_watched else lambda: True)

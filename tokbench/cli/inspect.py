@@ -8,14 +8,12 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import (
-    ColorChoice,
-    ColorOption,
-    JsonFlag,
-    ProgressChoice,
-    ProgressOption,
-)
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.errors import ConfigError
+from tokbench.render.console import make_console, print_json
+from tokbench.render.progress import showing_progress
+from tokbench.workbench.inspect import inspect_tokenizer
 
 
 @taking_groups
@@ -37,20 +35,16 @@ def inspect(
     ] = None,
     opening: OpeningChoices,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
-    progress: ProgressOption = ProgressChoice.bar,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
 ) -> None:
     """Tell what a tokenizer is made of: format, model, pattern, special tokens, and what runs it, and why."""
-    from tokbench.errors import ConfigError
-    from tokbench.render.console import make_console, print_json
     from tokbench.render.inspection import render_inspection
-    from tokbench.render.progress import showing_progress
-    from tokbench.workbench.inspect import inspect_tokenizer
 
     if name is not None and tokenizer is not None:
         raise ConfigError("the tokenizer is named twice", hint="leave out NAME or -t")
     asked = opening.request()
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         result = inspect_tokenizer(
             name or tokenizer or "default",
             pattern=asked.pattern,
@@ -61,4 +55,4 @@ def inspect(
     if json:
         print_json(result.to_json())
     else:
-        render_inspection(result, console=make_console(color=color.value))
+        render_inspection(result, console=make_console(color=color))

@@ -9,18 +9,13 @@ from typing import Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import DocumentChoices
+from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import (
-    ColorChoice,
-    ColorOption,
-    JsonFlag,
-    ProgressChoice,
-    ProgressOption,
-    TokenizerOption,
-)
-from tokbench.cli.text_options import tell_problems
-from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
+from tokbench.files.atomic_file import write_file
+from tokbench.render.console import ColorChoice, make_console, print_json
+from tokbench.render.progress import showing_progress
 
 _FAILED = 3
 
@@ -79,8 +74,8 @@ def lint(
     ] = None,
     threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
-    progress: ProgressOption = ProgressChoice.bar,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
 ) -> None:
     """Find what is wrong with a tokenizer: exit code 3 where a finding is an error.
 
@@ -88,11 +83,8 @@ def lint(
     """
     import orjson
 
-    from tokbench.files.atomic_file import write_file
     from tokbench.lint.findings import Severity
-    from tokbench.render.console import make_console, print_json
     from tokbench.render.lint import render_lint
-    from tokbench.render.progress import showing_progress
     from tokbench.workbench.lint import lint_tokenizer, read_word_counts
 
     if list_ or explain is not None:
@@ -101,7 +93,7 @@ def lint(
     corpus = documents.corpus() if documents.paths else None
     counts = None if word_counts is None else read_word_counts(word_counts)
     request = opening.request()
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         result = lint_tokenizer(
             tokenizer,
             corpus=corpus,
@@ -122,16 +114,15 @@ def lint(
     if json:
         print_json(result.to_json())
     elif show_all:
-        render_lint(result, console=make_console(color=color.value), shown=None)
+        render_lint(result, console=make_console(color=color), shown=None)
     else:
-        render_lint(result, console=make_console(color=color.value))
+        render_lint(result, console=make_console(color=color))
     if fail_on is not FailOn.never and result.reaches(Severity(fail_on.value)):
         raise typer.Exit(_FAILED)
 
 
 def _show_rules(name: str | None, *, json: bool, color: ColorChoice) -> None:
     """One rule, or all. Raises `ConfigError`."""
-    from tokbench.render.console import make_console, print_json
     from tokbench.render.lint import render_rule, render_rules
     from tokbench.workbench.lint import explain_rule, list_rules
 
@@ -140,10 +131,10 @@ def _show_rules(name: str | None, *, json: bool, color: ColorChoice) -> None:
         if json:
             print_json(rules.to_json())
         else:
-            render_rules(rules, console=make_console(color=color.value))
+            render_rules(rules, console=make_console(color=color))
         return
     rule = explain_rule(name)
     if json:
         print_json(rule.to_json())
     else:
-        render_rule(rule, console=make_console(color=color.value))
+        render_rule(rule, console=make_console(color=color))

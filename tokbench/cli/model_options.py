@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tokbench.cli.numbers import tokens_option
-
-if TYPE_CHECKING:
-    from tokbench.metrics.cost import Model
+from tokbench.metrics.cost import Model
 
 MixOption = Annotated[
     str | None,
@@ -40,8 +38,6 @@ class ModelChoices:
 
     def model(self) -> Model:
         """What they say."""
-        from tokbench.metrics.cost import Model
-
         return Model(
             dim=self.model_dim,
             layers=self.layers,

@@ -1,49 +1,47 @@
-"""In which form a comparison is written, and where to."""
+"""In which form results are written, and where to."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from tokbench.cli.options import (
-    ColorChoice,
-    ColorOption,
-    CsvFlag,
-    HtmlOption,
-    JsonFlag,
-    LatexFlag,
-    MarkdownFlag,
-    OutOption,
-    PlotOption,
-)
+import typer
+
+from tokbench.errors import ConfigError
+from tokbench.files.atomic_file import write_file
+from tokbench.render.console import ColorChoice, as_text, make_console
+from tokbench.render.progress import ProgressChoice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable
 
-    import typer
     from rich.console import Console
 
-    from tokbench.corpus import Corpus
-    from tokbench.evaluation.comparison import Comparison
-    from tokbench.evaluation.report import Report
-    from tokbench.evaluation.sweep import Sweep
-    from tokbench.metrics.metric import Metric
-    from tokbench.render.charts.layout import Spec
     from tokbench.render.exports import Form, Forms
-    from tokbench.render.html.report import Curve
 
-_ALL, _HELP = "all", "help"
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV: a line for each figure and group.")]
+MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
+LatexFlag = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")]
+OutOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write what would be printed to a file, whole or not.")
+]
+ColorOption = Annotated[
+    ColorChoice, typer.Option(help="Colour: auto is on a terminal, unless NO_COLOR is set.")
+]
+ProgressOption = Annotated[
+    ProgressChoice, typer.Option(help="Progress on stderr; a bar shows on a terminal only.")
+]
+
 _FORM = {"json", "csv", "markdown", "latex", "out", "html", "plot", "color", "progress", "metrics", "times"}
 """Options that say how figures are shown."""
 
 
 def refuse_folder(out: Path | None) -> None:
     """Raise `ConfigError`, before any work, where --out names a folder."""
-    from tokbench.errors import ConfigError
-
     if out is not None and out.is_dir():
         raise ConfigError(f"{out} is a folder", hint="--out names the file to write")
 
@@ -72,9 +70,6 @@ class Output:
         Raises:
             StoreError: the file cannot be written.
         """
-        from tokbench.files.atomic_file import write_file
-        from tokbench.render.console import as_text, make_console
-
         if self.form == "terminal" and self.out is None:
             render(make_console(color=self.color))
             return
@@ -95,12 +90,10 @@ class OutputChoices:
     markdown: MarkdownFlag = False
     latex: LatexFlag = False
     out: OutOption = None
-    color: ColorOption = ColorChoice.auto
+    color: ColorOption = "auto"
 
     def output(self) -> Output:
         """Read the options, before any work. Raises `ConfigError`."""
-        from tokbench.errors import ConfigError
-
         flags: dict[Form, bool] = {
             "json": self.json,
             "csv": self.csv,
@@ -113,7 +106,7 @@ class OutputChoices:
                 f"--{forms[0]} and --{forms[1]} cannot both be meant", hint="give one of them, or neither"
             )
         refuse_folder(self.out)
-        return Output(form=forms[0] if forms else "terminal", out=self.out, color=self.color.value)
+        return Output(form=forms[0] if forms else "terminal", out=self.out, color=self.color)
 
 
 def asked_for(context: typer.Context) -> dict[str, Any]:
@@ -131,126 +124,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     return value if value is None or isinstance(value, bool | int | float) else str(value)
-
-
-def tells_metrics(names: str | None, form: OutputChoices) -> bool:
-    """Whether `--metrics help` was asked for; then every figure has been explained."""
-    from tokbench.render.metric_help import metric_help_forms, render_metric_help
-
-    if (names or "").strip() != _HELP:
-        return False
-    form.output().write(metric_help_forms(), lambda console: render_metric_help(console=console))
-    return True
-
-
-def chosen_metrics(names: str | None) -> tuple[Metric, ...] | None:
-    """The metrics of `--metrics`, None where it was not given. Raises `ConfigError` with the nearest names."""
-    from tokbench.metrics.catalogue import METRICS, metrics_named
-
-    chosen = [name.strip() for name in (names or "").split(",") if name.strip()]
-    return tuple(METRICS.values()) if chosen == [_ALL] else metrics_named(chosen) or None
-
-
-@dataclass(frozen=True, slots=True)
-class Pictures:
-    """The files that are written beside what is printed.
-
-    Attributes:
-        html: the report, or None.
-        plots: charts.
-    """
-
-    html: Path | None
-    plots: tuple[Path, ...]
-
-    def refuse_several(self) -> None:
-        """Raise `ConfigError` where something is to be drawn of several reports."""
-        from tokbench.errors import ConfigError
-
-        if self.html is not None or self.plots:
-            option = "--plot" if self.html is None else "--html"
-            raise ConfigError(
-                f"{option} draws the report of one tokenizer",
-                hint="`tokbench compare` draws several together",
-            )
-
-    def write(
-        self,
-        comparison: Comparison,
-        corpus: Corpus,
-        *,
-        metrics: Sequence[Metric] | None = None,
-        report: Report | None = None,
-    ) -> None:
-        """Write them, each whole or not at all. Raises `StoreError`, `CorpusError`."""
-        if self.html is not None:
-            _write_page(self.html, comparison, corpus, metrics=metrics, report=report)
-        if self.plots:
-            from tokbench.render.charts.comparison import compression_chart
-
-            _write_plots(self.plots, compression_chart(comparison))
-
-    def write_sweep(self, sweep: Sweep, corpus: Corpus, *, seed: int) -> None:
-        """The same of a sweep; its page shows the largest tokenizer too. Raises `StoreError`, `CorpusError`."""
-        if self.html is not None:
-            from tokbench.render.html.report import page_curve
-            from tokbench.workbench.sweep import compare_largest
-
-            comparison = compare_largest(sweep, corpus, seed=seed)
-            _write_page(self.html, comparison, corpus, curve=page_curve(sweep))
-        if self.plots:
-            from tokbench.render.charts.sweep import sweep_chart
-            from tokbench.render.sweep import curve_of
-
-            _write_plots(self.plots, sweep_chart(curve_of(sweep), sweep.knee, sweep.recommended))
-
-
-def _write_page(
-    path: Path,
-    comparison: Comparison,
-    corpus: Corpus,
-    *,
-    metrics: Sequence[Metric] | None = None,
-    report: Report | None = None,
-    curve: Curve | None = None,
-) -> None:
-    from tokbench.evaluation.samples import samples_of
-    from tokbench.files.atomic_file import write_file
-    from tokbench.render.html.report import html_report
-
-    samples = samples_of(comparison, corpus)
-    write_file(path, html_report(comparison, samples, metrics=metrics, report=report, curve=curve))
-
-
-def _write_plots(paths: Iterable[Path], chart: Spec) -> None:
-    from tokbench.files.atomic_file import write_file
-    from tokbench.render.charts.drawing import drawn
-
-    for path in paths:
-        write_file(path, drawn(chart, path))
-
-
-@dataclass(frozen=True, slots=True)
-class PictureChoices:
-    """What is drawn beside what is printed."""
-
-    html: HtmlOption = None
-    plot: PlotOption = None
-
-    def pictures(self) -> Pictures:
-        """Read the options, before any work. Raises `ConfigError`, `BackendUnavailableError`."""
-        from tokbench.errors import ConfigError
-
-        plots = tuple(self.plot or ())
-        for option, path in (("--html", self.html), *(("--plot", plot) for plot in plots)):
-            if path is not None and path.is_dir():
-                raise ConfigError(f"{path} is a folder", hint=f"{option} names the file to write")
-        for plot in plots:
-            from tokbench.render.charts.drawing import check_plot_file
-
-            check_plot_file(plot)
-        if self.html is not None:
-            from tokbench.render.html.report import require_report
-
-            require_report()
-        return Pictures(html=self.html, plots=plots)

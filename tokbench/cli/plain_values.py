@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -73,10 +73,9 @@ def _is_within(value: Any, described: Any) -> bool:
 
 def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
     """What is wrong with the value of a parameter, in our words; None for a type that has no words here."""
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
+    if choices := _choices(annotation):
         from tokbench.core.near_names import meant  # here, as only mistakes need it
 
-        choices = [str(choice.value) for choice in annotation]
         nearest = meant(value, choices, otherwise="")
         return f"{value!r} is none of {', '.join(choices)}" + (f"; {nearest}" if nearest else "")
     if annotation not in (int, float):
@@ -87,7 +86,16 @@ def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
     return " ".join([f"{value!r} is no", *(["whole"] if annotation is int else []), "number", *bounds])
 
 
+def _choices(annotation: Any) -> list[str]:
+    """What may be written for a value of an Enum or a Literal; nothing for any other type."""
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [str(choice.value) for choice in annotation]
+    return [str(choice) for choice in get_args(annotation)] if get_origin(annotation) is Literal else []
+
+
 def _is_already(value: object, annotation: Any) -> bool:
+    if get_origin(annotation) is Literal:
+        return value in get_args(annotation)
     if annotation in (str, int, float, bool):
         return type(value) is annotation
     return isinstance(annotation, type) and issubclass(annotation, Enum) and isinstance(value, annotation)

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.corpus_options import DocumentChoices, GroupByOption
+from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
+from tokbench.cli.metric_options import MetricsOption, chosen_metrics, tells_metrics
 from tokbench.cli.model_options import ModelChoices
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import MetricsOption, ProgressChoice, ProgressOption, TokenizersOption
-from tokbench.cli.output_options import OutputChoices, PictureChoices
-from tokbench.cli.text_options import tell_problems
-from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.cli.output_options import OutputChoices, ProgressOption, asked_for
+from tokbench.cli.picture_options import PictureChoices
+from tokbench.cli.tokenizer_options import OpeningChoices, TokenizersOption
+from tokbench.render.progress import showing_progress
 
 
 @taking_groups
@@ -33,14 +34,12 @@ def report(
     opening: OpeningChoices,
     form: OutputChoices,
     drawn: PictureChoices,
-    progress: ProgressOption = ProgressChoice.bar,
+    progress: ProgressOption = "bar",
 ) -> None:
     """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs.
 
     Several tokenizers have a report each; `tokbench compare` puts them side by side.
     """
-    from tokbench.cli.output_options import asked_for, chosen_metrics, tells_metrics
-    from tokbench.render.progress import showing_progress
     from tokbench.render.report.exports import reports_forms
     from tokbench.render.report.terminal import render_reports
     from tokbench.workbench.report import report as report_on
@@ -52,7 +51,7 @@ def report(
     pictures = drawn.pictures()
     if len(tokenizer or []) > 1:
         pictures.refuse_several()
-    with showing_progress(progress.value) as told:
+    with showing_progress(progress) as told:
         told("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
         with corpus.in_memory():  # what is drawn reads it, too

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.files.untrusted import read_named
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -12,8 +15,6 @@ _MAX_TEMPLATE_BYTES = 4 << 20
 
 def parsed_roles(given: list[str]) -> dict[str, str]:
     """ROLE=TEXT as a mapping; the text may hold "=" too. Raises `ConfigError`."""
-    from tokbench.errors import ConfigError
-
     roles: dict[str, str] = {}
     for one in given:
         role, equals, text = one.partition("=")
@@ -25,9 +26,6 @@ def parsed_roles(given: list[str]) -> dict[str, str]:
 
 def read_template(path: Path | None) -> str | None:
     """The text of a chat template. Raises `ConfigError`."""
-    from tokbench.errors import ConfigError, ModelFormatError
-    from tokbench.files.untrusted import read_named
-
     try:
         return None if path is None else read_named(path, limit=_MAX_TEMPLATE_BYTES).decode()
     except (OSError, ModelFormatError, UnicodeDecodeError) as error:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-if TYPE_CHECKING:
-    from tokbench.core.sampling import Sampling
+import typer
+
+from tokbench.core.sampling import Sampling
+from tokbench.errors import ConfigError
+
+DropoutOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Segment at random: the probability with which BPE leaves a merge out, or the smoothing of Unigram.",
+    ),
+]
+SeedOption = Annotated[int | None, typer.Option(help="Chooses the segmentation of --dropout; by default 0.")]
 
 
 def chosen_sampling(dropout: float | None, seed: int | None) -> Sampling | None:
     """What --dropout and --seed ask for. Raises `ConfigError`."""
-    from tokbench.core.sampling import Sampling
-    from tokbench.errors import ConfigError
-
     if dropout is None and seed is not None:
         raise ConfigError(
             "--seed chooses among random segmentations", hint="add --dropout 0.1, or leave it out"

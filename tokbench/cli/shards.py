@@ -5,35 +5,32 @@ from __future__ import annotations
 import re
 import sys
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import DocumentsOption, DocumentUnit, chosen_corpus
+from tokbench.cli.corpus_options import (
+    MAX_DOCUMENT,
+    DocumentsOption,
+    ErrorsOption,
+    MaxDocumentOption,
+    TextFieldOption,
+    chosen_corpus,
+    tell_problems,
+)
 from tokbench.cli.numbers import tokens_option
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import (
-    MAX_DOCUMENT,
-    ColorChoice,
-    ColorOption,
-    DecodeErrors,
-    DecodeErrorsOption,
-    ErrorPolicy,
-    ErrorsOption,
-    JsonFlag,
-    MaxDocumentOption,
-    ProgressChoice,
-    ProgressOption,
-    SpecialPolicyOption,
-    TextFieldOption,
-    TokenizerOption,
-)
-from tokbench.cli.text_options import tell_problems
-from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.text_options import DecodeErrorsOption
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
+from tokbench.render.console import make_console, print_json
+from tokbench.render.progress import showing_progress
+from tokbench.shards.layout import DtypeChoice, ShardFormat
+from tokbench.shards.results import ShardsResult
 
 if TYPE_CHECKING:
     from tokbench.shards.reading import Shards
@@ -41,21 +38,6 @@ if TYPE_CHECKING:
 _SHARD_TOKENS = 100_000_000
 _FAILED = 3
 _RANGE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,18}))?")
-
-
-class ShardFormat(StrEnum):
-    """In which form ids are written."""
-
-    npy = "npy"
-    bin = "bin"
-
-
-class TokenType(StrEnum):
-    """The type of an id in a shard."""
-
-    auto = "auto"
-    uint16 = "uint16"
-    uint32 = "uint32"
 
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of shards.")]
@@ -71,9 +53,9 @@ def write(
     tokenizer: TokenizerOption = DEFAULT,
     opening: OpeningChoices,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
-    documents: DocumentsOption = DocumentUnit.file,
+    documents: DocumentsOption = "file",
     text_field: TextFieldOption = None,
-    errors: ErrorsOption = ErrorPolicy.STRICT,
+    errors: ErrorsOption = "strict",
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     append_eos: Annotated[
         bool, typer.Option("--append-eos", help="End each document with the tokenizer's end-of-text token.")
@@ -83,10 +65,10 @@ def write(
     ] = None,
     format: Annotated[
         ShardFormat, typer.Option(help="npy for numpy.load, or bin for bare little-endian ids.")
-    ] = ShardFormat.npy,
+    ] = "npy",
     dtype: Annotated[
-        TokenType, typer.Option(help="The type of ids: auto is uint16 if every id is below 65,536.")
-    ] = TokenType.auto,
+        DtypeChoice, typer.Option(help="The type of ids: auto is uint16 if every id is below 65,536.")
+    ] = "auto",
     shard_tokens: Annotated[
         int,
         tokens_option(
@@ -107,24 +89,21 @@ def write(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the shards in --out.")] = False,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
-    progress: ProgressOption = ProgressChoice.bar,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
 ) -> None:
     """Encode files into shards of token ids that NumPy maps.
 
     Documents stand one behind another and are never divided; an index and document offsets are written beside
     them. An interrupted run continues with --resume, to the same bytes.
     """
-    from tokbench.render.console import make_console, print_json
-    from tokbench.render.progress import showing_progress
     from tokbench.render.shards import render_shards
-    from tokbench.shards.results import ShardsResult
     from tokbench.shards.writing import write_shards
 
     end = _end_of_documents(append_eos=append_eos, eos=eos)
     opened = opening.open(tokenizer, progress=progress)
     started = time.perf_counter()
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         report("reading", 0, None, "files")
         corpus = chosen_corpus(
             paths,
@@ -137,8 +116,8 @@ def write(
             opened,
             corpus,
             out,
-            format=format.value,
-            dtype=dtype.value,
+            format=format,
+            dtype=dtype,
             eos=end,
             shard_tokens=shard_tokens,
             special=special_policy,
@@ -153,13 +132,11 @@ def write(
     if json:
         print_json(result.to_json())
     else:
-        render_shards(result, console=make_console(color=color.value))
+        render_shards(result, console=make_console(color=color))
 
 
 def _end_of_documents(*, append_eos: bool, eos: str | None) -> str | bool | None:
     """What --append-eos and --eos say together. Raises `ConfigError`."""
-    from tokbench.errors import ConfigError
-
     if eos is not None and not append_eos:
         raise ConfigError("--eos needs --append-eos", hint="add --append-eos, or leave out --eos")
     if eos == "":
@@ -194,21 +171,19 @@ def verify(
         int | None, typer.Option(metavar="N", min=1, help="Threads for encoding. By default all.")
     ] = None,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
-    progress: ProgressOption = ProgressChoice.bar,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
 ) -> None:
     """Check shards against their index: checksums, sizes, ids, offsets, end tokens. Exit code 3 on failure.
 
     A corpus is read with the options recorded in the index. Nothing is changed.
     """
-    from tokbench.render.console import make_console, print_json
-    from tokbench.render.progress import showing_progress
     from tokbench.render.shards import render_verify
     from tokbench.shards.reading import read_index
     from tokbench.shards.verification import corpus_as_read, verify_shards
 
     opened = None if tokenizer is None else opening.open(tokenizer, progress=progress)
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         result = verify_shards(
             folder,
             tokenizer=opened,
@@ -220,7 +195,7 @@ def verify(
     if json:
         print_json(result.to_json())
     else:
-        render_verify(result, console=make_console(color=color.value))
+        render_verify(result, console=make_console(color=color))
     if not result.passed:
         raise typer.Exit(_FAILED)
 
@@ -235,23 +210,22 @@ def read(
         str | None,
         typer.Option(metavar="N[:M]", help="Read document N alone, or documents N to M-1; counted from 0."),
     ] = None,
-    errors: DecodeErrorsOption = DecodeErrors.REPLACE,
+    errors: DecodeErrorsOption = "replace",
     json: JsonFlag = False,
-    progress: ProgressOption = ProgressChoice.bar,
+    progress: ProgressOption = "bar",
 ) -> None:
     """Decode the documents of shards, each on lines of its own.
 
     A line end is added to a document that has none. `--json` prints each exactly, as {"text": …}, which
     `encode` and `shards write` read again.
     """
-    from tokbench.render.console import print_json
     from tokbench.shards.reading import open_shards
 
     opened = opening.open(tokenizer, progress=progress)
     shards = open_shards(folder)
     shards.check_tokenizer(opened)
     for number in _numbers(document, shards):
-        text = shards.text(number, opened, errors=errors.value)
+        text = shards.text(number, opened, errors=errors)
         if json:
             print_json({"text": text})
         else:
@@ -261,8 +235,6 @@ def read(
 
 def _numbers(document: str | None, shards: Shards) -> range:
     """The documents of --document. Raises `ConfigError`."""
-    from tokbench.errors import ConfigError
-
     if document is None:
         return range(len(shards))
     match = _RANGE.fullmatch(document)

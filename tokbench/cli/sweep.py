@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import DocumentChoices, GroupByOption
+from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
 from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import ProgressChoice, ProgressOption
-from tokbench.cli.output_options import OutputChoices, PictureChoices
-from tokbench.cli.text_options import tell_problems
+from tokbench.cli.output_options import OutputChoices, ProgressOption
+from tokbench.cli.picture_options import PictureChoices
+from tokbench.render.progress import showing_progress
+from tokbench.workbench.train import parsed_options
 
 
 @taking_groups
@@ -53,7 +54,7 @@ def sweep(
     ] = 0,
     form: OutputChoices,
     drawn: PictureChoices,
-    progress: ProgressOption = ProgressChoice.bar,
+    progress: ProgressOption = "bar",
 ) -> None:
     """Show compression against vocabulary size on held-out text, and the size that is worth it.
 
@@ -62,11 +63,9 @@ def sweep(
     longer tokens against a larger output matrix. It is one that the text fills and that keeps the text, or
     there is none.
     """
-    from tokbench.render.progress import showing_progress
     from tokbench.render.sweep import render_sweep, sweep_forms
     from tokbench.workbench.sweep import parse_sizes
     from tokbench.workbench.sweep import sweep as sweep_sizes
-    from tokbench.workbench.train import parsed_options
 
     shares = chosen_mix(mix)
     output = form.output()
@@ -75,7 +74,7 @@ def sweep(
     options: dict[str, Any] = parsed_options(option or [], backend=backend)
     if pattern is not None:
         options["pattern"] = pattern
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by)
         with corpus.in_memory():  # what is drawn reads it, too

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tokbench.cli.options import (
+from tokbench.cli.corpus_options import (
     MAX_DOCUMENT,
     TEXT_FIELD,
-    ErrorPolicy,
     ErrorsOption,
     MaxDocumentOption,
     TextFieldOption,
-    TextOrFileFlag,
-    parse_bytes,
+    tell_problems,
 )
+from tokbench.cli.numbers import parse_bytes
+from tokbench.core.progress import no_progress
+from tokbench.corpus.inputs import read_inputs
+from tokbench.render.progress import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.cli.options import ProgressChoice
     from tokbench.core.progress import Progress
-    from tokbench.corpus import Corpus
     from tokbench.corpus.inputs import TextInput
 
 
 STDIN = "-"
 """How standard input is named, and what is read where nothing is."""
 
+DecodeErrors = Literal["replace", "strict"]
+DecodeErrorsOption = Annotated[
+    DecodeErrors, typer.Option(help="Bytes that are not whole characters: U+FFFD, or an error.")
+]
+TextOrFileFlag = Annotated[
+    bool | None,
+    typer.Option("--text/--file", help="Take every argument as the text itself, or as a file or folder."),
+]
 TextsArgument = Annotated[
     list[str] | None,
     typer.Argument(metavar="TEXT", help="Texts, files, folders, patterns, or - for stdin, the default."),
@@ -43,21 +51,18 @@ class TextChoices:
 
     text: TextOrFileFlag = None
     text_field: TextFieldOption = None
-    errors: ErrorsOption = ErrorPolicy.STRICT
+    errors: ErrorsOption = "strict"
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
     def read(self, arguments: list[str] | None, *, progress: Progress | None = None) -> Iterator[TextInput]:
         """The texts of arguments, or of stdin without any; raises as `tokbench.corpus.inputs.read_inputs`."""
-        from tokbench.core.progress import no_progress
-        from tokbench.corpus.inputs import read_inputs
-
         if not arguments and sys.stdin is not None and sys.stdin.isatty():
             print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)
         return read_inputs(
             arguments or [STDIN],
             kind="text" if self.text and arguments else "file" if self.text is False else "auto",
             text_field=self.text_field or TEXT_FIELD,
-            errors=self.errors.value,
+            errors=self.errors,
             max_document_bytes=parse_bytes(self.max_document_bytes, option="--max-document-bytes"),
             tell=tell_problems,
             progress=progress or no_progress,
@@ -67,9 +72,6 @@ class TextChoices:
         self, arguments: list[str] | None, *, progress: ProgressChoice
     ) -> Iterator[TextInput]:
         """The same; progress is shown while a text is read, and nothing of it once the text is there."""
-        from tokbench.core.progress import no_progress
-        from tokbench.render.progress import showing_progress
-
         report = no_progress
 
         def tell(phase: str, done: int, total: int | None, unit: str) -> None:
@@ -77,17 +79,9 @@ class TextChoices:
 
         items = self.read(arguments, progress=tell)
         while True:
-            with showing_progress(progress.value) as bar:
+            with showing_progress(progress) as bar:
                 report = bar
                 item = next(items, None)
             if item is None:
                 return
             yield item
-
-
-def tell_problems(corpus: Corpus) -> None:
-    """Say on stderr what of a corpus was passed over or replaced."""
-    if message := str(corpus.problems):
-        print(f"note: {message}", file=sys.stderr)
-    if corpus.left_out.binary or corpus.left_out.unlisted:
-        print(f"note: left out of the folders: {corpus.left_out}", file=sys.stderr)

@@ -9,15 +9,46 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.options import EngineChoice, ProgressChoice
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
+from tokbench.opening.request import Engine, OpenRequest
+from tokbench.render.progress import ProgressChoice, showing_progress
+from tokbench.workbench.open import open_tokenizer
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
-    from tokbench.opening.request import OpenRequest
 
 _MOST_DIGITS = 20
 DEFAULT = "default"
 """The tokenizer of a command that is told none."""
+
+TokenizerOption = Annotated[
+    str,
+    typer.Option(
+        "-t",
+        "--tokenizer",
+        autocompletion=completion.tokenizers,
+        metavar="NAME",
+        help="A path, a name below ./tokenizers, `default`, `tiktoken:NAME` or `hf:ORG/MODEL`.",
+    ),
+]
+TokenizersOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-t",
+        "--tokenizer",
+        autocompletion=completion.tokenizers,
+        metavar="NAME",
+        help="A tokenizer, by default `default`: a path, a name below ./tokenizers, `tiktoken:NAME` or "
+        "`hf:ORG/MODEL`; several times for several.",
+    ),
+]
+SpecialPolicyOption = Annotated[
+    SpecialPolicy,
+    typer.Option(
+        help="How the text of a special token is encoded: as ordinary text, as its id, or with an error."
+    ),
+]
 
 PatternOption = Annotated[
     str | None,
@@ -34,7 +65,7 @@ SpecialTokenOption = Annotated[
     ),
 ]
 EngineOption = Annotated[
-    EngineChoice,
+    Engine,
     typer.Option(help="What runs an opened file: auto is native where that is provably the same."),
 ]
 
@@ -52,12 +83,19 @@ class VocabularyChoices:
 
     def open(self, name: str, *, progress: ProgressChoice) -> Tokenizer:
         """The tokenizer of `-t NAME`. Raises as `tokbench.workbench.open.open_tokenizer`."""
-        return open_tokenizer(name, self.request(), progress=progress)
+        asked = self.request()
+        with showing_progress(progress) as report:
+            return open_tokenizer(
+                name,
+                pattern=asked.pattern,
+                special_tokens=asked.special_tokens,
+                engine=asked.engine,
+                progress=report,
+                tell=lambda message: print(f"note: {message}", file=sys.stderr),
+            )
 
     def request(self) -> OpenRequest:
         """The same as a request. Raises `ConfigError`."""
-        from tokbench.opening.request import OpenRequest
-
         return OpenRequest(pattern=self.pattern, special_tokens=special_tokens(self.special_token or []))
 
 
@@ -65,27 +103,11 @@ class VocabularyChoices:
 class OpeningChoices(VocabularyChoices):
     """The same, and what runs them."""
 
-    engine: EngineOption = EngineChoice.auto
+    engine: EngineOption = "auto"
 
     def request(self) -> OpenRequest:
         """The same as a request. Raises `ConfigError`."""
-        return replace(VocabularyChoices.request(self), engine=self.engine.value)
-
-
-def open_tokenizer(name: str, asked: OpenRequest, *, progress: ProgressChoice) -> Tokenizer:
-    """The tokenizer of `-t NAME` and of what is added to it."""
-    from tokbench.render.progress import showing_progress
-    from tokbench.workbench.open import open_tokenizer
-
-    with showing_progress(progress.value) as report:
-        return open_tokenizer(
-            name,
-            pattern=asked.pattern,
-            special_tokens=asked.special_tokens,
-            engine=asked.engine,
-            progress=report,
-            tell=lambda message: print(f"note: {message}", file=sys.stderr),
-        )
+        return replace(VocabularyChoices.request(self), engine=self.engine)
 
 
 def special_tokens(given: list[str]) -> dict[str, int | None]:
@@ -97,8 +119,6 @@ def special_tokens(given: list[str]) -> dict[str, int | None]:
     >>> special_tokens(["<|a|>", "<|b=c|>=7"])
     {'<|a|>': None, '<|b=c|>': 7}
     """
-    from tokbench.errors import ConfigError
-
     made: dict[str, int | None] = {}
     for one in given:
         text, equals, digits = one.rpartition("=")

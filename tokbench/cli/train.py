@@ -8,32 +8,22 @@ from typing import Annotated, Any
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.corpus_options import DocumentsOption, DocumentUnit, chosen_corpus
+from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.numbers import tokens_option
-from tokbench.cli.options import (
-    MAX_DOCUMENT,
-    ColorChoice,
-    ColorOption,
-    ErrorPolicy,
-    ErrorsOption,
-    JsonFlag,
-    MaxDocumentOption,
-    ProgressChoice,
-    ProgressOption,
-    TextFieldOption,
-)
+from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.role_options import parsed_roles, read_template
-from tokbench.cli.text_options import tell_problems
+from tokbench.errors import ConfigError
+from tokbench.render.console import make_console, print_json
+from tokbench.render.progress import showing_progress
+from tokbench.workbench.open import TOKENIZERS
+from tokbench.workbench.train import parsed_options, train_and_save
 
 
+@taking_groups
 def train(
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PATH", help="Files, folders, patterns, or - for stdin. By default the bundled texts."
-        ),
-    ] = None,
     *,
+    documents: DocumentChoices,
     backend: Annotated[
         str | None,
         typer.Option(
@@ -119,10 +109,6 @@ def train(
         typer.Option(metavar="FOLDER", help="The folder to save in; by default tokenizers/BACKEND-SIZE."),
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Save in tokenizers/NAME.")] = None,
-    documents: DocumentsOption = DocumentUnit.file,
-    text_field: TextFieldOption = None,
-    errors: ErrorsOption = ErrorPolicy.STRICT,
-    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     threads: Annotated[
         int | None, typer.Option(metavar="N", help="Threads; never changes the result. By default all.")
     ] = None,
@@ -134,14 +120,11 @@ def train(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a saved tokenizer.")] = False,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
-    progress: ProgressOption = ProgressChoice.bar,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
 ) -> None:
     """Train a tokenizer and save it: on the bundled texts, or on yours."""
-    from tokbench.render.console import make_console, print_json
-    from tokbench.render.progress import showing_progress
     from tokbench.render.train import render_train
-    from tokbench.workbench.train import parsed_options, train_and_save
 
     directory = _directory(name, out)
     options: dict[str, Any] = {
@@ -157,15 +140,9 @@ def train(
         "threads": threads,
         "seed": seed,
     }
-    with showing_progress(progress.value) as report:
+    with showing_progress(progress) as report:
         report("reading", 0, None, "files")
-        corpus = chosen_corpus(
-            paths,
-            documents=documents,
-            text_field=text_field,
-            errors=errors,
-            max_document_bytes=max_document_bytes,
-        )
+        corpus = documents.corpus()
         result = train_and_save(
             corpus,
             backend=backend,
@@ -184,14 +161,11 @@ def train(
     if json:
         print_json(result.to_json())
     else:
-        render_train(result, console=make_console(color=color.value))
+        render_train(result, console=make_console(color=color))
 
 
 def _directory(name: str | None, out: Path | None) -> Path | None:
     """Where to save: what --out or --name says, or None for the default. Raises `ConfigError`."""
-    from tokbench.errors import ConfigError
-    from tokbench.workbench.open import TOKENIZERS
-
     if out is not None and name is not None:
         raise ConfigError("--out and --name both say where to save", hint="give one of them")
     if name is None:

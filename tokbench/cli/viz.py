@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from itertools import chain, pairwise
 from typing import Annotated
 
 import typer
 
 from tokbench.cli.option_groups import taking_groups
-from tokbench.cli.options import (
-    ColorChoice,
-    ColorOption,
-    DropoutOption,
-    JsonFlag,
-    ProgressChoice,
-    ProgressOption,
-    SeedOption,
-    SpecialPolicyOption,
-    TokenizersOption,
-)
-from tokbench.cli.sampling_options import chosen_sampling
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.sampling_options import DropoutOption, SeedOption, chosen_sampling
 from tokbench.cli.text_options import TextChoices
-from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.cli.tokenizer_options import OpeningChoices, SpecialPolicyOption, TokenizersOption
 from tokbench.core.tokens import SpecialPolicy
-
-
-class Layout(StrEnum):
-    """How several tokenizers are shown."""
-
-    stacked = "stacked"
-    side_by_side = "side-by-side"
+from tokbench.render.console import make_console, print_json
+from tokbench.render.viz import Layout
+from tokbench.workbench.viz import visualise
 
 
 @taking_groups
@@ -42,23 +27,21 @@ def viz(
     ],
     tokenizer: TokenizersOption = None,
     opening: OpeningChoices,
-    layout: Annotated[Layout, typer.Option(help="How several tokenizers are shown.")] = Layout.stacked,
+    layout: Annotated[Layout, typer.Option(help="How several tokenizers are shown.")] = "stacked",
     ids: Annotated[bool, typer.Option("--ids", help="Show the ids under the tokens.")] = False,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     dropout: DropoutOption = None,
     seed: SeedOption = None,
     reading: TextChoices,
     json: JsonFlag = False,
-    color: ColorOption = ColorChoice.auto,
-    progress: ProgressOption = ProgressChoice.bar,
+    color: ColorOption = "auto",
+    progress: ProgressOption = "bar",
 ) -> None:
     """Show the tokens of a text in colour: where they begin and end, what they are, what they cut."""
-    from tokbench.render.console import make_console, print_json
     from tokbench.render.viz import render_source, render_viz
-    from tokbench.workbench.viz import visualise
 
     opened = opening.open_all(tokenizer, progress=progress)
-    console = make_console(color=color.value)
+    console = make_console(color=color)
     sampling = chosen_sampling(dropout, seed)
     several = False
     for item, following in pairwise(chain(reading.read_with_progress(inputs, progress=progress), [None])):
@@ -69,6 +52,6 @@ def viz(
             continue
         if several := several or following is not None:
             render_source(item.source, console=console)
-        render_viz(result, console=console, ids=ids, layout=layout.value)
+        render_viz(result, console=console, ids=ids, layout=layout)
         if following is not None:
             console.print()

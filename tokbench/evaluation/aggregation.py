@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from tokbench.metrics.bootstrap import FEWEST_UNITS, Resampled, resamples
+from tokbench.metrics.metric import Aggregation
 from tokbench.metrics.ratios import ratio
 from tokbench.metrics.tally import DOCUMENT_COUNTS
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tokbench.metrics.bootstrap import Resamples
     from tokbench.metrics.metric import Metric
 
-Aggregation = Literal["pooled", "macro", "per_document"]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
 """A ratio of sums over all documents; the mean over groups of those; the mean over documents of their ratios."""
 

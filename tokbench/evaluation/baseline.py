@@ -14,8 +14,8 @@ from tokbench.metrics.catalogue import METRICS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.comparison import Comparison
+    from tokbench.metrics.metric import Aggregation
 
 _WRITE_AGAIN = "write it again with `tokbench compare --json`"
 

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Document
-    from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.candidates import Candidate
     from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.holdout import Holdout
     from tokbench.evaluation.mix import Mix
+    from tokbench.metrics.metric import Aggregation
 
 
 @dataclass(frozen=True, slots=True)

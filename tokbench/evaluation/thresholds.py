@@ -13,9 +13,9 @@ from tokbench.metrics.catalogue import METRICS, metric_named
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
+    from tokbench.metrics.metric import Aggregation
 
 Bound = Literal["min", "max"]
 PREMIUM, GINI = "premium", "gini"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.vocabulary import Vocabulary
 
 Direction = Literal["higher", "lower", "neither"]
+Aggregation = Literal["pooled", "macro", "per_document"]
 Theme = Literal["compression", "vocabulary", "fidelity", "numbers", "code"]
 
 

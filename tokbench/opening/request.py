@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from tokbench.errors import ConfigError
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.recognition import Source
 
-ENGINES = ("auto", "native", "library")
+Engine = Literal["auto", "native", "library"]
+ENGINES: tuple[str, ...] = get_args(Engine)
 
 
 @dataclass(frozen=True, slots=True)

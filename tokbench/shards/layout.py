@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 ShardFormat = Literal["npy", "bin"]
 TokenType = Literal["uint16", "uint32"]
+DtypeChoice = Literal["auto", TokenType]
+"""A type, or the smaller one that holds every id."""
 
 INDEX_NAME = "index.json"
 SCHEMA = "tokbench.shards/1"

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
-    from tokbench.evaluation.aggregation import Aggregation
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.mix import Mix
     from tokbench.metrics.cost import Model
+    from tokbench.metrics.metric import Aggregation
 
 
 def compare(
