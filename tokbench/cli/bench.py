@@ -15,6 +15,7 @@ from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError
 from tokbench.render.progress import showing_progress
 
@@ -103,15 +104,8 @@ def bench(
 
 def _parts(names: str | None) -> tuple[str, ...]:
     """The parts of `--only`. Raises `ConfigError` with the nearest names."""
-    import difflib
-
     wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
     for name in wanted:
         if name not in PARTS:
-            close = difflib.get_close_matches(name, PARTS, n=1)
-            known = f"there are {', '.join(PARTS)}"
-            raise ConfigError(
-                f"there is nothing called {name!r} to measure",
-                hint=f"did you mean {close[0]!r}? {known}" if close else known,
-            )
+            raise ConfigError(f"there is nothing called {name!r} to measure", hint=meant(name, PARTS))
     return tuple(wanted) or PARTS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
 import stat
@@ -11,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from tokbench.core.near_names import near_names
 from tokbench.corpus import manifest
 from tokbench.errors import CorpusError
 
@@ -338,7 +338,7 @@ def _missing(path: Path) -> CorpusError:
         lost = lost.parent
     if lost.exists():
         return CorpusError(f"{path} does not exist", hint=f"{lost} is a file, not a folder")
-    close = difflib.get_close_matches(lost.name, [entry.name for entry in _entries(lost.parent)], n=3)
+    close = near_names(lost.name, [entry.name for entry in _entries(lost.parent)], most=3)
     if close:
         return CorpusError(f"{path} does not exist", hint="did you mean " + _alternatives(lost.parent, close))
     if lost != path:

@@ -5,9 +5,9 @@ A figure is a ratio of sums, unless it says otherwise. One without a denominator
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
+from tokbench.core.near_names import near_names
 from tokbench.errors import ConfigError
 from tokbench.metrics.distribution import average_rank, renyi_efficiency, shannon_efficiency, utilization
 from tokbench.metrics.metric import Metric
@@ -25,7 +25,7 @@ def metric_named(name: str, *, others: Iterable[str] = ()) -> Metric:
     if name in METRICS:
         return METRICS[name]
     names = [*METRICS, *others]
-    near = difflib.get_close_matches(name, names, n=3)
+    near = near_names(name, names, most=3)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
     raise ConfigError(f"there is no metric {name!r}", hint=hint)
 

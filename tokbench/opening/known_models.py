@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
+
+from tokbench.core.near_names import near_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,8 +87,7 @@ def nearest(name: str, others: Iterable[str]) -> str | None:
     >>> nearest("lama-3", ["mine"]), nearest("mien", ["mine"])
     ('llama-3', 'mine')
     """
-    close = difflib.get_close_matches(name.lower(), [*others, *_BY_NAME, *_HUB], n=1)
-    return close[0] if close else None
+    return next(iter(near_names(name, [*others, *_BY_NAME, *_HUB])), None)
 
 
 def _plain(name: str) -> str:

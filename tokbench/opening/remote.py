@@ -6,10 +6,10 @@ look into their caches first (TIKTOKEN_CACHE_DIR; HF_HOME, HF_HUB_OFFLINE).
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokbench.core.near_names import near_names
 from tokbench.errors import BackendUnavailableError, StoreError
 from tokbench.opening.config_files import NAMES, TEMPLATES
 from tokbench.opening.recognition import Format, Source, recognise
@@ -64,7 +64,7 @@ def _open_tiktoken(name: str, request: OpenRequest) -> Opened:
     request.takes_nothing(f"{TIKTOKEN}{name}")
     known = tiktoken.list_encoding_names()
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
+        close = near_names(name, known)
         meant = f"did you mean tiktoken:{close[0]}? " if close else ""
         raise StoreError(f"tiktoken has no {name!r}", hint=f"{meant}it has {', '.join(known)}")
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokbench import store
 from tokbench.core.capabilities import KnowsLoadingTime
+from tokbench.core.near_names import near_names
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError, StoreError
 from tokbench.opening.default_tokenizer import DEFAULT_NAME, default_directory, default_tokenizer
@@ -136,10 +137,8 @@ def _no_tokenizer(name: str) -> StoreError:
 
 def _path_near(name: str) -> str | None:
     """Of a path that is not there, the nearest name in the same folder."""
-    import difflib
-
     path = Path(name)
     if path.name == name or not path.parent.is_dir():
         return None
-    close = difflib.get_close_matches(path.name, sorted(each.name for each in path.parent.iterdir()), n=1)
+    close = near_names(path.name, sorted(each.name for each in path.parent.iterdir()))
     return str(path.parent / close[0]) if close else None

@@ -8,12 +8,12 @@ what they mean to tiktoken.
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from tokbench.core.near_names import near_names
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _matches(regex_text: str, text: str) -> Iterator[str]:
 
 def _no_such_pattern(name: str) -> ConfigError:
     """A mistyped name would be a regular expression that matches itself alone."""
-    near = difflib.get_close_matches(name, PATTERN_NAMES, n=2)
+    near = near_names(name, PATTERN_NAMES, most=2)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     return ConfigError(
         f"there is no split pattern {name!r}",

@@ -7,12 +7,12 @@ the same files can be opened again, and in another process, and only opening is 
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
+from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -88,9 +88,6 @@ def peers_named(names: str) -> tuple[Peer, ...]:
         return ()
     for name in wanted:
         if name not in PEERS:
-            close = difflib.get_close_matches(name, [*PEERS, INSTALLED, _ALL, _NONE], n=1)
-            known = f"there are {', '.join(PEERS)}, installed, all and none"
-            raise ConfigError(
-                f"there is no peer {name!r}", hint=f"did you mean {close[0]!r}? {known}" if close else known
-            )
+            hint = meant(name, [*PEERS, INSTALLED, _ALL, _NONE])
+            raise ConfigError(f"there is no peer {name!r}", hint=hint)
     return tuple(PEERS[name] for name in wanted)
