@@ -39,7 +39,7 @@
   const { tokenizers, samples, first } = JSON.parse(document.getElementById("data").textContent);
   const UNCOVERED = -1, STAND_IN = 1, CUT = 2, COLORS = 5;
   const KINDS = {
-    byte: "a byte of a character that has no entry",
+    byte: "a byte of a character that has no token",
     unknown: "unknown: the text is lost",
     special: "a special token",
     uncovered: "in no token",

@@ -97,7 +97,7 @@ def page_curve(sweep: Sweep) -> Curve:
         points=curve_of(sweep),
         knee=sweep.knee,
         recommended=sweep.recommended,
-        title=f"Vocabulary sizes of {sweep.backend}: {first:,} to {last:,} entries",
+        title=f"Vocabulary sizes of {sweep.backend}: {first:,} to {last:,} tokens",
         subtitle=subtitle_of(sweep),
         sentences=tuple(sentences_of(sweep)),
         legend=tuple(legend_of_sweep(sweep)),

@@ -113,7 +113,7 @@ class _Viewer:
         ranks = _ranks(frequencies, ids)
         return {
             "name": visible(self._evaluated.name),
-            "about": visible(f"{info.backend}, {info.vocab_size:,} entries"),
+            "about": visible(f"{info.backend}, {info.vocab_size:,} tokens"),
             "is_baseline": info.backend in BASELINES,
             "entries": {
                 str(id): [_hexadecimal(self._pieces[id]), int(frequencies[id]), ranks[id]] for id in ids
@@ -123,7 +123,7 @@ class _Viewer:
 
 
 def _ranks(frequencies: NDArray[np.int64], ids: Sequence[int]) -> dict[int, int]:
-    """Each entry's place by occurrences; those that occur alike share one.
+    """Each token's place by occurrences; those that occur alike share one.
 
     >>> _ranks(np.array([1, 5, 1, 0]), [0, 1, 2])
     {0: 2, 1: 1, 2: 2}

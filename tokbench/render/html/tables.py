@@ -50,7 +50,7 @@ def figures_table(comparison: Comparison) -> Table:
 
 
 def provenance_table(comparison: Comparison) -> Table:
-    """A row for each tokenizer: what made it, what runs it, and the hash of its entries."""
+    """A row for each tokenizer: what made it, what runs it, and the hash of its tokens."""
     found = comparison.provenance
     names = [one.name for one in comparison.tokenizers]
     return Table(
@@ -59,7 +59,7 @@ def provenance_table(comparison: Comparison) -> Table:
             text_column("tokenizer", names),
             text_column("backend", (one.candidate.tokenizer.info.backend for one in comparison.tokenizers)),
             text_column("runs on", (found.versions[name] for name in names)),
-            text_column("SHA-256 of the entries", (found.vocabularies[name] for name in names)),
+            text_column("SHA-256 of the tokens", (found.vocabularies[name] for name in names)),
         ),
     )
 
@@ -109,7 +109,7 @@ def sweep_table(points: Iterable[Point], knee: int | None, recommended: int | No
     return Table(
         "Bytes per token by vocabulary size",
         (
-            Column("entries", tuple(heads), first="ascending"),
+            Column("vocab", tuple(heads), first="ascending"),
             *(
                 value_column(visible(group), (values.get((size, group)) for size in sizes), "{:.3f}".format)
                 for group in groups
