@@ -32,24 +32,35 @@ AT_ONCE = 1_000
 """In one process: what a library leaves behind must not add up to the bound of the memory."""
 
 
-def run(folder: Path, *, seed: int, first: int, cases: int) -> list[str]:
-    """What went wrong, a line each."""
-    folder.mkdir()
-    arguments = [str(folder), *map(str, (seed, first, cases))]
-    environment = os.environ | {"PYTHONPATH": str(Path(tokbench.__file__).parents[1])}
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), *arguments],
-        env=environment,
+def program(*arguments: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, str(PROGRAM), *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(Path(tokbench.__file__).parents[1])},
         capture_output=True,
         check=False,
         timeout=1200,
     )
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with good files of every kind, which is made once."""
+    folder = tmp_path_factory.mktemp("hostile") / "good"
+    done = program(folder)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")
+    return folder
+
+
+def run(good: Path, folder: Path, *, seed: int, first: int, cases: int) -> list[str]:
+    """What went wrong, a line each."""
+    folder.mkdir()
+    done = program(good, folder, seed, first, cases)
     told: list[dict[str, Any]] = list(map(json.loads, done.stdout.splitlines()))
     wrong = [
         f"seed {seed}, case {one['case']} ({one['kind']}): {one['error']}" for one in told if "case" in one
     ]
     if done.returncode:
-        last = told[-1] if told else {"begun": "none", "kind": "making good files"}
+        last = told[-1] if told else {"begun": "none", "kind": "opening good files"}
         end = done.stderr.decode(errors="replace")[-2000:]
         wrong.append(
             f"seed {seed}, case {last['begun']} ({last['kind']}) ended with {done.returncode}: {end}"
@@ -59,14 +70,14 @@ def run(folder: Path, *, seed: int, first: int, cases: int) -> list[str]:
     return wrong
 
 
-def test_damaged_files(tmp_path: Path) -> None:
-    assert run(tmp_path / "files", seed=SEED, first=0, cases=CASES) == []
+def test_damaged_files(good: Path, tmp_path: Path) -> None:
+    assert run(good, tmp_path / "files", seed=SEED, first=0, cases=CASES) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, MANY, AT_ONCE))
-def test_thousands_of_damaged_files(tmp_path: Path, first: int) -> None:
-    assert run(tmp_path / "files", seed=SEED + 1, first=first, cases=AT_ONCE) == []
+def test_thousands_of_damaged_files(good: Path, tmp_path: Path, first: int) -> None:
+    assert run(good, tmp_path / "files", seed=SEED + 1, first=first, cases=AT_ONCE) == []
 
 
 # The damage itself

@@ -1,7 +1,8 @@
 """Files of every kind that tokbench reads, damaged one at a time, in a process with little memory.
 
-As a program: `python hostile.py FOLDER SEED FIRST CASES` makes good files in the folder, damages them and opens
-them, and prints a line of JSON for each case that ended neither well nor in an error for the user.
+As a program: `python hostile.py GOOD` makes good files in a folder, and `python hostile.py GOOD FOLDER SEED FIRST
+CASES` damages copies of them in another, opens them, and prints a line of JSON for each case that ended neither
+well nor in an error for the user.
 """
 
 from __future__ import annotations
@@ -444,12 +445,16 @@ def case(good: Path, place: Path, name: str, *, source: Random) -> None:
 
 
 def main() -> None:
-    """Try cases, each kind in turn."""
-    folder, seed, first, cases = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-    (folder / "good").mkdir()
-    names = make(folder / "good")
+    """Make good files, or try cases, each kind in turn."""
+    good = Path(sys.argv[1])
+    if len(sys.argv) == 2:
+        good.mkdir()
+        (good / "kinds.json").write_text(json.dumps(make(good)))
+        return
+    folder, seed, first, cases = Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
+    names = json.loads((good / "kinds.json").read_bytes())
     for name in names:  # what is not damaged opens
-        shutil.copytree(folder / "good" / name, folder / "case")
+        shutil.copytree(good / name, folder / "case")
         KINDS[name].open(folder / "case", folder / "case" / KINDS[name].file)
         shutil.rmtree(folder / "case")
     reserved = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -459,7 +464,7 @@ def main() -> None:
         print(json.dumps({"begun": number, "kind": name}), flush=True)
         faulthandler.dump_traceback_later(SECONDS, exit=True)
         try:
-            case(folder / "good", folder / "case", name, source=Random(f"{seed}:{number}"))
+            case(good, folder / "case", name, source=Random(f"{seed}:{number}"))
         except BaseException as error:  # a panic of a library is none of Exception
             print(
                 json.dumps({"case": number, "kind": name, "error": f"{type(error).__name__}: {error}"[:300]}),
