@@ -1,75 +1,53 @@
 """How much slower evaluating is than bare encoding: `python tests/benchmarks/compare_speed.py TEXT…`
 
-For each text (a file, read as paragraphs joined to documents of about 20 KB) it trains a byte-level BPE
-of 32,768 entries on the first ten megabytes, encodes the whole text with `encode_batch`, and makes one pass
-of `evaluate`, in turn, five times after a first one. Both on one thread, then on all.
+For each text (a file in documents of about 20 KB) it trains a byte-level BPE of 32,768 tokens on the first ten
+megabytes, encodes the whole text with `encode_batch`, and makes one pass of `evaluate`, in turns, five rounds after
+a first one. Both on one thread, then on all. Medians, in millions of bytes a second.
 """
 
 from __future__ import annotations
 
-import os
-import platform
-import statistics
-import sys
-import time
-from datetime import UTC, datetime
+import argparse
+from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from speed_table import DOCUMENT_CHARACTERS, documents_of, heading, speed_table, timed
 
 import tokbench
+from tokbench.bench.machine import processors
 from tokbench.corpus import Document
 from tokbench.evaluation.counting_pass import evaluate
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-RUNS = 5
-DOCUMENT_CHARACTERS = 20_000
-TRAINING_CHARACTERS = 10_000_000
+ROUNDS = 5
+TRAINING_DOCUMENTS = 10_000_000 // DOCUMENT_CHARACTERS
+VOCAB_SIZE = 32_768
 
 
-def documents_of(path: Path) -> list[Document]:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    documents, start = [], 0
-    while start < len(text):
-        stop = text.find("\n", start + DOCUMENT_CHARACTERS) + 1 or len(text)
-        documents.append(Document(text[start:stop], "all", f"{path.name}:{len(documents)}"))
-        start = stop
-    return documents
-
-
-def seconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
-def measure(path: Path, *, threads: int) -> str:
-    documents = documents_of(path)
-    texts = [document.text for document in documents]
-    megabytes = sum(len(text.encode()) for text in texts) / 1e6
-    learned = texts[: max(1, TRAINING_CHARACTERS // DOCUMENT_CHARACTERS)]
-    tokenizer = tokbench.train(learned, vocab_size=32_768)
-    bare: list[float] = []
-    evaluated: list[float] = []
-    for _ in range(RUNS + 1):
-        bare.append(seconds(lambda: tokenizer.encode_batch(texts, threads=threads)))
-        evaluated.append(seconds(lambda: evaluate(tokenizer, documents, threads=threads)))
-    encoding, evaluating = (megabytes / statistics.median(times[1:]) for times in (bare, evaluated))
-    return (
-        f"{path.name}, {megabytes:.0f} MB, {threads} thread(s): encoding {encoding:.0f} MB/s, "
-        f"evaluating {evaluating:.0f} MB/s, {evaluating / encoding:.2f} of it"
-    )
+def table(path: Path, *, megabytes: float) -> str:
+    texts = documents_of(path, megabytes=megabytes)
+    documents = [Document(text, "all", f"{path.name}:{number}") for number, text in enumerate(texts)]
+    size = sum(len(text.encode()) for text in texts) / 1e6
+    tokenizer = tokbench.train(texts[:TRAINING_DOCUMENTS], vocab_size=VOCAB_SIZE)
+    rows: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+    for number in range(ROUNDS + 1):
+        for threads in sorted({1, processors()}):
+            encoding, _ = timed(lambda threads=threads: tokenizer.encode_batch(texts, threads=threads))  # type: ignore[misc]
+            evaluating, _ = timed(lambda threads=threads: evaluate(tokenizer, documents, threads=threads))  # type: ignore[misc]
+            if number:
+                seconds = {"encoding": encoding, "evaluating": evaluating}
+                rows[f"{threads} thread{'s' * (threads > 1)}"].append(seconds)
+    title = f"{path.name}, {size:.0f} MB, {VOCAB_SIZE:,} tokens, MB/s"
+    return speed_table(title, ("encoding", "evaluating"), rows, megabytes=size)
 
 
 def main() -> None:
-    print(
-        f"tokbench {tokbench.__version__}, Python {platform.python_version()}, {os.cpu_count()} processors "
-        f"({platform.machine()}), {datetime.now(UTC):%Y-%m-%d}"
-    )
-    for name in sys.argv[1:]:
-        for threads in sorted({1, os.cpu_count() or 1}):
-            print(measure(Path(name), threads=threads), flush=True)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("texts", nargs="+", type=Path)
+    parser.add_argument("--megabytes", type=float, default=0, help="of each text; by default all of it")
+    arguments = parser.parse_args()
+    print(f"{heading()}\n")
+    for path in arguments.texts:
+        print(table(path, megabytes=arguments.megabytes), flush=True)
 
 
 if __name__ == "__main__":

@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
-import platform
 import random
 import tempfile
-import time
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from speed_table import heading
 
 import tokbench
 from tokbench.backends.bpe.kernel import current_kernel
+from tokbench.core.timing import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,9 +59,7 @@ def seconds(load: Callable[[], Tokenizer], text: str) -> float:
     for _ in range(RUNS):
         tokenizer = load()
         gc.collect()
-        started = time.perf_counter()
-        tokenizer.encode_batch([text], threads=1)
-        found.append(time.perf_counter() - started)
+        found.append(seconds_of(partial(tokenizer.encode_batch, [text], threads=1)))
     return min(found)
 
 
@@ -89,10 +86,7 @@ def main() -> None:
 
 
 def print_table(load: Callable[[], Tokenizer]) -> None:
-    print(
-        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} processors ({platform.machine()}), Python "
-        f"{platform.python_version()}, tokbench {tokbench.__version__}, kernel {current_kernel().name}; ns a byte\n"
-    )
+    print(f"{heading()}, kernel {current_kernel().name}; ns a byte\n")
     print(f"| | {' | '.join(f'{size >> 10} KB' for size in SIZES)} | exponent |")
     print("|---|" + "---:|" * (len(SIZES) + 1))
     for kind in KINDS:

@@ -16,18 +16,14 @@ from __future__ import annotations
 import argparse
 import base64
 import os
-import platform
-import statistics
 import sys
 import tempfile
-import time
 from collections import defaultdict
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from speed_table import documents_of, heading, speed_table, timed
 
 import tokbench
 from tokbench.backends.bpe.kernel import current_kernel
@@ -40,7 +36,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-DOCUMENT_CHARACTERS = 20_000
 TRAINING_CHARACTERS = 10_000_000
 THREADS = os.cpu_count() or 1
 TOUCHED_BYTES = 1 << 29
@@ -164,18 +159,9 @@ RUNNERS: dict[str, Callable[[Vocabulary], Runner]] = {
 }
 
 
-def documents_of(path: Path, *, megabytes: float) -> list[str]:
-    with path.open("rb") as file:
-        data = file.read(int(megabytes * 1e6)) if megabytes else file.read()
-    text = data.decode(errors="ignore")
-    return [text[start : start + DOCUMENT_CHARACTERS] for start in range(0, len(text), DOCUMENT_CHARACTERS)]
-
-
 def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
     np.ones(TOUCHED_BYTES, np.uint8)
-    started = time.perf_counter()
-    result = work()
-    return time.perf_counter() - started, result
+    return timed(work)
 
 
 def measured(
@@ -217,19 +203,8 @@ def table(path: Path, vocabulary: Vocabulary, names: list[str], *, megabytes: fl
                 print(f"{name} is left out: {error}", file=sys.stderr)
                 names.remove(name)
                 times.pop(name, None)
-    lines = [
-        f"{path.name}, {size:.0f} MB, {len(vocabulary.tokens):,} entries, {vocabulary.pattern}, MB/s",
-        "",
-        f"| | {' | '.join(COLUMNS)} |",
-        "|---|" + "---|" * len(COLUMNS),
-    ]
-    for name, runs in times.items():
-        cells = [
-            f"{size / statistics.median(run[column] for run in runs):.0f}" if column in runs[0] else "–"
-            for column in COLUMNS
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    title = f"{path.name}, {size:.0f} MB, {len(vocabulary.tokens):,} tokens, {vocabulary.pattern}, MB/s"
+    return speed_table(title, COLUMNS, times, megabytes=size)
 
 
 def vocabulary_of(path: Path | None, text: Path, pattern: str, folder: Path) -> Vocabulary:
@@ -245,21 +220,6 @@ def vocabulary_of(path: Path | None, text: Path, pattern: str, folder: Path) -> 
     return Vocabulary(tokens, folder / "learned.tiktoken", pattern)
 
 
-def version_of(package: str) -> str:
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        return f"{package} (absent)"
-
-
-def processor() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    return next(
-        (line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine()
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("texts", nargs="+", type=Path)
@@ -269,11 +229,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=RUNNERS, default=list(RUNNERS))
     arguments = parser.parse_args()
-    print(
-        f"{datetime.now(UTC):%Y-%m-%d}, {processor()}, {THREADS} processors, Python {platform.python_version()}, "
-        f"kernel {current_kernel().name}; tokbench {tokbench.__version__}, "
-        f"{', '.join(version_of(name) for name in RUNNERS if name != 'tokbench')}\n"
-    )
+    peers = [name for name in RUNNERS if name != "tokbench"]
+    print(f"{heading(*peers)}; kernel {current_kernel().name}\n")
     with tempfile.TemporaryDirectory() as folder:
         vocabulary = vocabulary_of(arguments.vocabulary, arguments.texts[0], arguments.pattern, Path(folder))
         for path in arguments.texts:

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-import statistics
 import tempfile
-import time
 from collections import defaultdict
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from speed_table import DOCUMENT_CHARACTERS, documents_of, heading, speed_table, timed
 
 import tokbench
 
@@ -29,8 +25,7 @@ if TYPE_CHECKING:
 
     Encode = Callable[[list[str]], Any]
 
-DOCUMENT_CHARACTERS = 20_000
-TRAINING_CHARACTERS = 2_000_000
+TRAINING_DOCUMENTS = 2_000_000 // DOCUMENT_CHARACTERS
 VOCAB_SIZE = 8_000
 ROUNDS = 5
 THREADS = os.cpu_count() or 1
@@ -61,42 +56,30 @@ LIBRARIES: dict[str, Callable[[Path], Encode]] = {
 }
 
 
-def timed(encode: Encode, texts: list[str]) -> tuple[float, Any]:
-    started = time.perf_counter()
-    encoded = encode(texts)
-    return time.perf_counter() - started, encoded
-
-
 def measured(folder: Path, library: Encode, texts: list[str]) -> dict[str, float]:
     """Seconds by column; raises where the ids are others."""
     tokenizer = tokbench.load(folder)
     seconds = {"library": 0.0}
-    seconds["library"], expected = timed(library, texts)
+    seconds["library"], expected = timed(lambda: library(texts))
     for name in ("first pass", "second pass", "third pass"):
-        seconds[name], encoded = timed(lambda texts: tokenizer.encode_batch(texts, threads=THREADS), texts)
+        seconds[name], encoded = timed(lambda: tokenizer.encode_batch(texts, threads=THREADS))
     if not np.array_equal(encoded.ids, np.concatenate([np.asarray(ids, np.uint32) for ids in expected])):
         raise ValueError(f"{folder.name}: the ids are others")
     return seconds
 
 
 def table(path: Path, folder: Path, *, megabytes: float) -> str:
-    with path.open("rb") as file:
-        text = file.read(int(megabytes * 1e6)).decode(errors="ignore")
-    texts = [text[start : start + DOCUMENT_CHARACTERS] for start in range(0, len(text), DOCUMENT_CHARACTERS)]
-    size = len(text.encode()) / 1e6
+    texts = documents_of(path, megabytes=megabytes)
+    size = sum(len(text.encode()) for text in texts) / 1e6
     for backend in LIBRARIES:
-        trained = tokbench.train([text[:TRAINING_CHARACTERS]], backend=backend, vocab_size=VOCAB_SIZE)
+        trained = tokbench.train(texts[:TRAINING_DOCUMENTS], backend=backend, vocab_size=VOCAB_SIZE)
         trained.save(folder / backend, overwrite=True)
     seconds: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     for _ in range(ROUNDS):
         for backend, make in LIBRARIES.items():
             seconds[backend].append(measured(folder / backend, make(folder / backend), texts))
-    lines = [f"{path.name}, {size:.0f} MB, {VOCAB_SIZE:,} entries, MB/s on {THREADS} threads", ""]
-    lines += [f"| | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
-    for backend, runs in seconds.items():
-        cells = [f"{size / statistics.median(run[column] for run in runs):.1f}" for column in COLUMNS]
-        lines.append(f"| {backend} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    title = f"{path.name}, {size:.0f} MB, {VOCAB_SIZE:,} tokens, MB/s on {THREADS} threads"
+    return speed_table(title, COLUMNS, seconds, megabytes=size, digits=1)
 
 
 def main() -> None:
@@ -104,11 +87,7 @@ def main() -> None:
     parser.add_argument("texts", nargs="+", type=Path)
     parser.add_argument("--megabytes", type=float, default=5, help="of each text")
     arguments = parser.parse_args()
-    print(
-        f"{datetime.now(UTC):%Y-%m-%d}, {THREADS} processors, Python {platform.python_version()}; "
-        f"tokbench {tokbench.__version__}, tokenizers {version('tokenizers')}, "
-        f"sentencepiece {version('sentencepiece')}\n"
-    )
+    print(f"{heading('tokenizers', 'sentencepiece')}\n")
     with tempfile.TemporaryDirectory() as folder:
         for path in arguments.texts:
             print(table(path, Path(folder), megabytes=arguments.megabytes), flush=True)

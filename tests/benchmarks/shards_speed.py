@@ -14,25 +14,21 @@ from __future__ import annotations
 import argparse
 import gzip
 import os
-import platform
-import statistics
 import tempfile
-import time
 from collections import defaultdict
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
 import zstandard
+from speed_table import documents_of, heading, speed_table, timed
 
 import tokbench
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DOCUMENT_CHARACTERS = 20_000
 TRAINING_CHARACTERS = 10_000_000
 VOCAB_SIZE = 32_768
 ROUNDS = 3
@@ -43,12 +39,6 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
     "jsonl.zst": zstandard.ZstdCompressor().compress,
     "jsonl.gz": lambda data: gzip.compress(data, 6),
 }
-
-
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
-    started = time.perf_counter()
-    result = action()
-    return time.perf_counter() - started, result
 
 
 def measured(model: Path, file: Path, texts: list[str], shards: Path) -> dict[str, float]:
@@ -67,9 +57,8 @@ def measured(model: Path, file: Path, texts: list[str], shards: Path) -> dict[st
 
 
 def table(path: Path, folder: Path, model: Path) -> str:
-    text = path.read_text(encoding="utf-8", errors="ignore")
-    texts = [text[start : start + DOCUMENT_CHARACTERS] for start in range(0, len(text), DOCUMENT_CHARACTERS)]
-    size = len(text.encode()) / 1e6
+    texts = documents_of(path)
+    size = sum(len(text.encode()) for text in texts) / 1e6
     lines = b"".join(orjson.dumps({"text": each}) + b"\n" for each in texts)
     files = {kind: folder / f"{path.stem}.{kind}" for kind in PACKED}
     for kind, file in files.items():
@@ -78,22 +67,15 @@ def table(path: Path, folder: Path, model: Path) -> str:
     for _ in range(ROUNDS):
         for kind, file in files.items():
             seconds[kind].append(measured(model, file, texts, folder / "shards"))
-    rows = [f"{path.name}, {size:.0f} MB, MB/s, {THREADS} threads", ""]
-    rows += [f"| | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
-    for kind, runs in seconds.items():
-        cells = [f"{size / statistics.median(run[column] for run in runs):.0f}" for column in COLUMNS]
-        rows.append(f"| {kind} | {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+    title = f"{path.name}, {size:.0f} MB, MB/s, {THREADS} threads"
+    return speed_table(title, COLUMNS, seconds, megabytes=size)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("texts", nargs="+", type=Path)
     arguments = parser.parse_args()
-    print(
-        f"{datetime.now(UTC):%Y-%m-%d}, {THREADS} processors, Python {platform.python_version()}; "
-        f"tokbench {tokbench.__version__}, zstandard {zstandard.__version__}\n"
-    )
+    print(f"{heading('zstandard')}\n")
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder, "model")
         with arguments.texts[0].open(encoding="utf-8", errors="ignore") as file:
