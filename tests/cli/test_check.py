@@ -36,7 +36,7 @@ def test_bounds_that_are_kept(run, trained, files):
         "en:roundtrip_rate=100%",
     ]
     done = run("check", "-t", trained, *files, *thresholds).good()
-    assert done.lines[-1] == "all 4 are kept"
+    assert done.lines[-1] == "all 4 passed"
     assert [line[0] for line in done.lines[:4]] == ["✓"] * 4
 
 
@@ -59,7 +59,7 @@ def test_what_falls_short_is_listed(run, trained, files):
     assert done.lines[1].startswith("✗ mine bytes_per_token ")
     assert done.lines[1].endswith(" (limit 99.000, --min)")
     assert done.lines[2].startswith("✗ mine gini 0.")
-    assert done.lines[-1] == "2 of 3 fell short"
+    assert done.lines[-1] == "2 of 3 failed"
 
 
 def test_json_and_junit_say_the_same(run, trained, files, tmp_path):

@@ -185,7 +185,7 @@ def test_every_preset_of_the_default_algorithm_trains(run, name):
 
 def test_the_doctor_finds_all_well(run):
     done = run("doctor").good()
-    assert done.lines[-1] == "all is well"
+    assert done.lines[-1] == "everything works"
     assert not [line for line in done.lines if line.startswith("✗")]
     data = run("doctor", "--json").good().json
     assert list(data) == ["schema", "passed", "checks"]
@@ -203,7 +203,7 @@ def test_the_doctor_finds_something_wrong(process):
     env = {"TOKBENCH_KERNEL": "rusty"}
     done = process("doctor", env=env)
     assert done.code == 3
-    assert done.lines[-1] == "something is wrong"
+    assert done.lines[-1] == "some checks failed"
     assert "✗ backend bpe" in " ".join(done.stdout.split())
     assert "it may be auto, native or python" in done.stdout
     data = process("doctor", "--json", env=env)

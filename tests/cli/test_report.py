@@ -52,7 +52,7 @@ def test_it_fits_the_terminal(run, trained, files, columns):
         "Compression",
         "Groups",
         "Gini",
-        "What it costs the model",
+        "Model cost",
         "KV cache",
     ):
         assert part in done.stdout
@@ -78,7 +78,7 @@ def test_metrics_choose_the_figures(run, trained, files):
     shown = run(*arguments, "--metrics", "unk_rate").good().stdout
     assert "unknown tokens over tokens" in shown
     assert "the compression" not in shown
-    assert "Words that fall apart" in shown
+    assert "Most fragmented words" in shown
     run(*arguments, "--metrics", "unk_rates").refused(2, "unk_rate")
 
 

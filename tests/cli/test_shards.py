@@ -252,7 +252,7 @@ def test_verify_says_what_is_wrong(write, run, trained, tmp_path):
     done = run("shards", "verify", "shards", "--color", "never")
     assert done.code == 3
     assert done.lines[0].startswith("wrong: shard-00000.npy was changed: its sha256 is ")
-    assert "wrong (1 shard, " in done.lines[-1]
+    assert "1 problem (1 shard, " in done.lines[-1]
     assert run("shards", "verify", "shards", "--json").json["passed"] is False
     path.unlink()
     assert run("shards", "verify", "shards").code == 3

@@ -1,9 +1,9 @@
-"""Amounts of text, and how fast it was read, in units that leave something to read."""
+"""Amounts of text and rates of reading, in bytes, kB and MB."""
 
 from __future__ import annotations
 
 _TELLING_BYTES = 100_000
-"""Of less text a rate is that of starting, not of reading."""
+"""With less text, a rate measures start-up rather than reading."""
 _KILO = 1_000
 _MEGA = 1_000_000
 

@@ -77,7 +77,7 @@ def text_cost_columns(costs: Sequence[TextCost]) -> list[Column]:
 
 
 def group_cost_columns(cost: Cost) -> list[Column]:
-    """What the text of each group costs, in the order of the groups."""
+    """Model cost by group, in the order of the groups."""
     return text_cost_columns(list(cost.groups.values()))
 
 

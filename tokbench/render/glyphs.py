@@ -1,4 +1,4 @@
-"""How bytes become visible: nothing invisible stays so, and nothing that steers a terminal reaches it.
+"""How bytes become visible: invisible characters get a stand-in, and control characters never reach the terminal.
 
 Printable characters stand for themselves. Everything else gets a stand-in: `·` for a space, `⏎` for
 a newline, control pictures such as `␛`, a name in angle brackets (`⟨ZWSP⟩`, `⟨RLO⟩`, `⟨U+E000⟩`), and

@@ -58,7 +58,7 @@ def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
     yield "engine", Text.assemble((info.kernel, "bold"), f": {visible(result.reason)}")
     yield "lossless", Text(f"{'yes' if info.lossless else 'no'}: {visible(result.lossless_reason)}")
     for number, warning in enumerate(result.warnings):
-        yield "" if number else "beware", Text(visible(warning), style="yellow")
+        yield "" if number else "warning", Text(visible(warning), style="yellow")
 
 
 def _config_rows(result: InspectResult) -> Iterator[tuple[str, Text]]:

@@ -118,4 +118,4 @@ def render_doctor(result: DoctorResult, *, console: Console) -> None:
             table.add_row("", "", Text(f"→ {check.hint}", style="yellow"))
     print_table(table, console=console)
     console.print()
-    console.print(Text("all is well" if result.passed else "something is wrong", style="bold"))
+    console.print(Text("everything works" if result.passed else "some checks failed", style="bold"))

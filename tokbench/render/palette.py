@@ -1,4 +1,4 @@
-"""The colours of the token view: neighbours always differ, for colour-blind eyes too.
+"""The colours of the token view: adjacent tokens always differ, also for colour-blind readers.
 
 The backgrounds are fixed entries of the 256-colour cube with their own text colour, so they read
 alike in dark and light terminals. They were searched for: under normal sight, protanopia,

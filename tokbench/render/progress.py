@@ -1,4 +1,4 @@
-"""How far long work is: a bar on stderr, JSON lines on stderr, or nothing."""
+"""Progress of long work: a bar on stderr, JSON lines on stderr, or nothing."""
 
 from __future__ import annotations
 

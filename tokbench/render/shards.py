@@ -1,4 +1,4 @@
-"""Shards on the terminal: what was written, and what is wrong with them."""
+"""Shards on the terminal: a summary of what was written, and the problems that verifying finds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def render_verify(result: VerifyResult, *, console: Console) -> None:
         console.print(Text.assemble(("wrong: ", "bold red"), visible(problem)), soft_wrap=True)
     compared = f", {result.compared:,} of them encoded anew" if result.compared else ""
     count = len(result.problems)
-    found = "good" if result.passed else "1 thing is wrong" if count == 1 else f"{count:,} things are wrong"
+    found = "good" if result.passed else counted(count, "problem")
     console.print(
         Text(
             f"{visible(str(result.folder))}: {found} ({counted(result.shards, 'shard')}, "

@@ -156,7 +156,7 @@ def _column(title: str, figures: Sequence[Figure | None], metric: Metric = _COMP
 
 
 def _mix_columns(sweep: Sweep) -> Iterator[Column]:
-    """What the mix costs at every size; nothing where none was asked for."""
+    """Cost of the mix at every size; nothing where none was asked for."""
     figures = [point.mixed.tokens_per_byte for point in sweep.points if point.mixed is not None]
     if not figures:
         return
@@ -243,7 +243,7 @@ def problems_of(sweep: Sweep) -> Iterator[str]:
 
 
 def sentences_of(sweep: Sweep) -> Iterator[str]:
-    """What the sweep comes to."""
+    """The recommendation, and what limits it."""
     yield f"recommended: {recommendation_of(sweep)}"
     yield from sweep.mix_summary
     yield from problems_of(sweep)

@@ -1,4 +1,4 @@
-"""Tables as all of ours look on a terminal, and how they are printed."""
+"""Tables on the terminal: heads and rules, several panes where a table is too wide, and bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check found, for the terminal."""
+"""The findings of `tokbench check` on the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def render_checked(checked: Checked, *, console: Console) -> None:
-    """A line for each finding, those that fell short last, and how many there are.
+    """A line for each finding, those that failed last, and how many there are.
 
     Figures of groups that are no worse than they were have one line a metric.
     """
@@ -33,9 +33,7 @@ def render_checked(checked: Checked, *, console: Console) -> None:
         console.print(Text(visible(note), style="yellow"))
     total = len(checked.findings)
     console.print(
-        Text(
-            f"{len(failed):,} of {total:,} fell short" if failed else f"all {total:,} are kept", style="bold"
-        )
+        Text(f"{len(failed):,} of {total:,} failed" if failed else f"all {total:,} passed", style="bold")
     )
 
 

@@ -232,7 +232,7 @@ def test_it_fits_the_terminal(found: Report, width: int) -> None:
         "Numbers",
         "Code",
         "Groups",
-        "What it costs the model",
+        "Model cost",
     ):
         assert any(line.startswith(title) for line in lines), title
 
@@ -248,17 +248,17 @@ def test_what_does_not_come_back_is_shown_with_its_place(tmp_path: Path) -> None
 def test_text_without_words_or_numbers_leaves_sections_out(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("!?\n")
     text = shown(report(open_corpus(tmp_path), tokenizer=Toy("!", "?", "\n"), times=False))
-    for title in ("Words that fall apart", "Numbers by", "Groups", "Documents that do not"):
+    for title in ("Most fragmented words", "Numbers by", "Groups", "Documents that do not"):
         assert title not in text
 
 
 FIRSTS = {
-    "Words that fall apart": "group",
-    "What the vocabulary is spent on": "kind",
-    "Numbers by their digits": "digits",
-    "The same text, written otherwise": "written",
-    "What it costs the model": "cost",
-    "What the text of each group costs": "group",
+    "Most fragmented words": "group",
+    "Vocabulary by kind of token": "kind",
+    "Numbers by digits": "digits",
+    "Robustness to rewriting": "written",
+    "Model cost": "cost",
+    "Model cost by group": "group",
 }
 
 

@@ -63,7 +63,7 @@ def series(
     by: Literal["shape", "strokeDash"],
     shown: Sequence[str] | None = None,
 ) -> Spec:
-    """The channels that tell series apart: a colour each, and a shape or a dash for eyes that need it.
+    """The channels that tell series apart: a colour each, and a shape or a dash for readers who need it.
 
     Args:
         frame: how the chart is presented.

@@ -1,4 +1,4 @@
-"""What all charts look like: colours that every eye tells apart, and shapes and dashes for those without.
+"""What all charts look like: colours that colour-blind readers can tell apart, with shapes and dashes besides.
 
 Both series of colours were searched for: under normal sight, protanopia, deuteranopia and tritanopia,
 any two of them are at least ΔE 24 apart (CIE 1976), and each has a contrast of 3 to 1 with its page.

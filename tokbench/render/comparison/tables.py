@@ -254,7 +254,7 @@ def _fairness_columns(comparison: Comparison) -> Iterator[Column]:
             for one, language, premium in worst
         ),
         name="max_premium",
-        meaning="the tokens of the dearest language over those of the reference",
+        meaning="tokens of the language with the highest premium over those of the reference",
         first="ascending",
         is_detail=True,
     )
@@ -349,7 +349,7 @@ def groups_table(comparison: Comparison, metric: Metric, groups: Iterable[str] |
 
 
 def premiums_table(comparison: Comparison) -> Table | None:
-    """A row for each language, the dearest first: its tokens over those of the reference, with bars of the baseline.
+    """A row for each language, the highest premium first: its tokens over those of the reference, with bars.
 
     None where no lines are aligned.
     """

@@ -1,4 +1,4 @@
-"""A comparison for the terminal: one line a tokenizer, one line a group, and a summary in words."""
+"""A comparison on the terminal: a row for each tokenizer, a row for each group, and a summary in words."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _shares(training_setup: TrainingSetup) -> str:
 
 
 def notes_of(comparison: Comparison) -> Iterator[str]:
-    """What the reader of the figures has to know."""
+    """Warnings and notes on the figures."""
     yield from comparison.provenance.warnings
     if comparison.training_setup is not None:
         yield from gaps_of(comparison.training_setup.shares)

@@ -1,4 +1,4 @@
-"""The page: what it is made of, and how it is put together so that nothing in it can act or be fetched."""
+"""The HTML report: its parts, and a page that fetches nothing and runs no script but its own."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Curve:
         recommended: the size that is recommended, or None.
         title: of the page; empty leaves it to the comparison.
         subtitle: what was trained, and on what it was evaluated.
-        sentences: what it comes to.
+        sentences: the recommendation, and what limits it.
         legend: what figures and marks mean.
         tables: the sizes, and the groups at some of them.
     """

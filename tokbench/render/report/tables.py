@@ -39,7 +39,7 @@ GROUP_FIGURES = (
 )
 """The figures of groups where nothing else is asked for."""
 _WORDS_SHOWN = 3
-"""Words that fall apart, of each group."""
+"""Most fragmented words, of each group."""
 _THEMES = {
     "compression": "Compression",
     "vocabulary": "Vocabulary",
@@ -64,7 +64,7 @@ def premiums_of(report: Report) -> str:
     if fairness is None:
         return f"no premium of languages: {report.comparison.fairness_gap}"
     return (
-        f"dearest: {fairness.worst_language}, {fairness.max_premium or 0:.2f} times {fairness.reference} "
+        f"highest premium: {fairness.worst_language}, {fairness.max_premium or 0:.2f} times {fairness.reference} "
         f"on {fairness.complete_lines:,} aligned lines; Gini {shown_gini(report.evaluated)}"
     )
 
@@ -143,14 +143,14 @@ def words_table(report: Report) -> Table:
         for group, words in report.evaluated.evaluation.worst_words.items()
         for word, tokens, occurrences in words[:_WORDS_SHOWN]
     )
-    return table_of_rows("Words that fall apart", heads, rows)
+    return table_of_rows("Most fragmented words", heads, rows)
 
 
 def usage_table(report: Report) -> Table:
     """A row for each kind of token in the vocabulary."""
     kinds = report.vocabulary_usage
     return Table(
-        "What the vocabulary is spent on",
+        "Vocabulary by kind of token",
         (
             text_column("kind", (one.kind for one in kinds), is_long=True),
             count_column("entries", (one.entries for one in kinds)),
@@ -209,7 +209,7 @@ def numbers_table(report: Report) -> Table:
     """A row for each number of digits."""
     numbers = report.numbers
     return Table(
-        "Numbers by their digits",
+        "Numbers by digits",
         (
             Column("digits", tuple(Cell(one.label, one.digits) for one in numbers), first="ascending"),
             count_column("numbers", (one.numbers for one in numbers)),
@@ -229,7 +229,7 @@ def failures_table(report: Report) -> Table:
         "decoded": [failure.found for failure in failures],
     }
     return Table(
-        "Documents that do not decode to themselves, the first ones",
+        "First documents that do not round-trip",
         (
             text_column("document", (failure.source for failure in failures)),
             count_column("byte", (failure.offset for failure in failures), meaning="the first that differs"),
@@ -245,7 +245,7 @@ def robustness_table(report: Report) -> Table:
     """A row for each rewriting that changes some of the text."""
     found = [one for one in report.robustness if one.lines]
     return Table(
-        "The same text, written otherwise",
+        "Robustness to rewriting",
         (
             text_column("written", (one.rewriting for one in found)),
             count_column("lines", (one.lines for one in found)),
@@ -264,13 +264,13 @@ def costs_table(report: Report) -> Table:
     rows = list(model_totals(report.cost))
     values = tuple(Cell(text, text) for _, text in rows)
     return Table(
-        "What it costs the model",
+        "Model cost",
         (text_column("cost", (label for label, _ in rows)), Column("value", values)),
     )
 
 
 def group_costs_table(report: Report) -> Table:
-    """What the text of each group costs; no rows where nothing is known."""
+    """Model cost by group; no rows where nothing is known."""
     columns = group_cost_columns(report.cost)
     names = text_column("group", report.cost.groups if columns else ())
-    return Table("What the text of each group costs", (names, *columns))
+    return Table("Model cost by group", (names, *columns))
