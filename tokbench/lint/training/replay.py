@@ -116,20 +116,32 @@ class _State:
         self._sizes[made] = self._sizes.get(left, 1) + self._sizes.get(right, 1)
         changes: dict[Pair, int] = {}
         for number in self._places.pop(pair, ()):
-            word, times = self._words[number], self._times[number]
-            merged = _merged(word, left, right, made)
-            if len(merged) == len(word):
-                continue  # another merge has taken it in the meantime
-            for old in pairwise(word):
-                changes[old] = changes.get(old, 0) - times
-            for new in pairwise(merged):
-                changes[new] = changes.get(new, 0) + times
-                if made in new:
-                    self._places.setdefault(new, set()).add(number)
-            self._words[number] = merged
+            self._merge_in(number, left, right, made, changes)
         for changed, change in changes.items():
             if change:
                 self._change(changed, change)
+
+    def _merge_in(self, number: int, left: int, right: int, made: int, changes: dict[Pair, int]) -> None:
+        """Merge a pair in one word, and note by how much counts change; the pair may not be there any more."""
+        word, times, places = self._words[number], self._times[number], self._places
+        place = -1
+        while left in word[place + 1 :]:
+            place = word.index(left, place + 1)
+            if place + 1 == len(word) or word[place + 1] != right:
+                continue
+            lost, gained = [(left, right)], []
+            if place:
+                lost.append((word[place - 1], left))
+                gained.append((word[place - 1], made))
+            if place + 2 < len(word):
+                lost.append((right, word[place + 2]))
+                gained.append((made, word[place + 2]))
+            for old in lost:
+                changes[old] = changes.get(old, 0) - times
+            for new in gained:
+                changes[new] = changes.get(new, 0) + times
+                places.setdefault(new, set()).add(number)
+            word[place : place + 2] = [made]
 
     def _change(self, pair: Pair, change: int) -> None:
         count = self.counts.get(pair, 0) + change
@@ -144,16 +156,3 @@ class _State:
         if self._longest is None:
             return True
         return self._sizes.get(pair[0], 1) + self._sizes.get(pair[1], 1) <= self._longest
-
-
-def _merged(word: list[int], left: int, right: int, made: int) -> list[int]:
-    merged: list[int] = []
-    place, last = 0, len(word) - 1
-    while place <= last:
-        if place < last and word[place] == left and word[place + 1] == right:
-            merged.append(made)
-            place += 2
-        else:
-            merged.append(word[place])
-            place += 1
-    return merged
