@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
     from tokbench.lint.rules import Rule
 
-_MODULES = ("reachability_rules", "training_rules", "character_rules")
+_MODULES = (
+    "reachability_rules",
+    "training_rules",
+    "byte_rules",
+    "character_rules",
+    "whitespace_rules",
+    "vocabulary_rules",
+    "reference_rules",
+    "speed_rules",
+)
 """Modules of this package, each with a tuple RULES; their order is that of the output."""
 
 ALL = "all"

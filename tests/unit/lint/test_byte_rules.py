@@ -1,0 +1,72 @@
+"""What a vocabulary cannot spell: planted gaps are found, and none where there is none."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from support import huggingface
+from support.lint import byte_level, findings_of, outcome_of, target_of
+
+from tokbench.lint.findings import Severity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.lint.target import LintTarget
+
+
+def wordpiece(folder: Path, *pieces: str, **parts: object) -> LintTarget:
+    vocab = {piece: id for id, piece in enumerate(["[UNK]", *pieces])}
+    model = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+        "vocab": vocab,
+    }
+    document = huggingface.document(model, pre_tokenizer={"type": "BertPreTokenizer"}, **parts)
+    return target_of(document, folder)
+
+
+def test_a_byte_without_a_token_is_an_error(tmp_path: Path) -> None:
+    [finding] = findings_of("missing-byte", target_of(byte_level(without=[0xE4, 0xC0]), tmp_path))
+    assert finding.severity is Severity.ERROR
+    assert finding.details["bytes"] == [0xE4]
+
+
+def test_bytes_that_no_text_has_are_noted(tmp_path: Path) -> None:
+    [finding] = findings_of("missing-byte", target_of(byte_level(without=[0xFF]), tmp_path))
+    assert (finding.severity, finding.details["bytes"]) == (Severity.NOTE, [0xFF])
+
+
+def test_all_bytes_are_no_finding(tmp_path: Path) -> None:
+    assert findings_of("missing-byte", target_of(byte_level(("a", "b")), tmp_path)) == ()
+
+
+def test_byte_fallback_promises_them_too(tmp_path: Path) -> None:
+    document = json.loads(huggingface.byte_fallback())
+    assert findings_of("missing-byte", target_of(document, tmp_path / "whole")) == ()
+    id = document["model"]["vocab"].pop("<0xC3>")
+    document["model"]["vocab"]["other"] = id
+    [finding] = findings_of("missing-byte", target_of(document, tmp_path / "less"))
+    assert finding.details["bytes"] == [0xC3]
+
+
+def test_wordpiece_promises_nothing_of_bytes(tmp_path: Path) -> None:
+    assert outcome_of("missing-byte", wordpiece(tmp_path, "a")).skipped is not None
+
+
+def test_a_letter_without_a_piece_inside_words_is_found(tmp_path: Path) -> None:
+    [finding] = findings_of("missing-continuation", wordpiece(tmp_path, "a", "b", "##a", "."))
+    assert finding.details["characters"] == ["b"]
+    assert findings_of("missing-continuation", wordpiece(tmp_path / "whole", "a", "##a", ".")) == ()
+
+
+def test_characters_that_leave_no_trace_are_found(tmp_path: Path) -> None:
+    strip = {"type": "Replace", "pattern": {"String": "\u200d"}, "content": ""}
+    [finding] = findings_of(
+        "vanishing-character", target_of(byte_level(normalizer=strip), tmp_path / "strips")
+    )
+    assert finding.details["code_points"] == [0x200D]
+    assert findings_of("vanishing-character", target_of(byte_level(), tmp_path / "keeps")) == ()

@@ -1,0 +1,65 @@
+"""White space, digits and indentation: what is lost or cut unevenly is found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from support import huggingface
+from support.lint import GPT2_SPLIT, byte_level, findings_of, outcome_of, target_of
+
+from tokbench.lint.findings import Severity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COLLAPSE = {"type": "Replace", "pattern": {"Regex": " +"}, "content": " "}
+DIGITS = [(str(left), str(right)) for left in range(10) for right in range(10)]
+
+
+def test_spaces_that_are_collapsed_are_found(tmp_path: Path) -> None:
+    [finding] = findings_of("lost-white-space", target_of(byte_level(normalizer=COLLAPSE), tmp_path))
+    assert "'a  b' as 'a b'" in finding.evidence
+    assert "a\tb" not in finding.details["texts"]
+
+
+def test_white_space_that_stays_is_no_finding(tmp_path: Path) -> None:
+    assert findings_of("lost-white-space", target_of(byte_level(), tmp_path)) == ()
+
+
+def test_a_special_token_that_takes_spaces_is_found(tmp_path: Path) -> None:
+    tokens = [huggingface.added("<a>", 256, lstrip=True), huggingface.added("<b>", 257)]
+    document = byte_level(tokens=["<a>", "<b>"], added_tokens=tokens)
+    [finding] = findings_of("space-at-special-token", target_of(document, tmp_path))
+    assert finding.token_ids == (256,)
+    assert finding.severity is Severity.WARNING
+    assert "'a X' as 'aX'" in finding.evidence
+
+
+def test_a_space_before_what_follows_a_special_token_is_found(tmp_path: Path) -> None:
+    document = byte_level(
+        (" ", "b"),
+        tokens=["<a>"],
+        added_tokens=[huggingface.added("<a>", 257)],
+        pre_tokenizer={**GPT2_SPLIT, "add_prefix_space": True},
+    )
+    [finding] = findings_of("space-at-special-token", target_of(document, tmp_path))
+    assert "'aXb' as ' aX b'" in finding.evidence
+
+
+def test_without_special_tokens_there_is_nothing_to_try(tmp_path: Path) -> None:
+    outcome = outcome_of("space-at-special-token", target_of(byte_level(), tmp_path))
+    assert outcome.skipped == "it has no special tokens"
+
+
+def test_numbers_of_which_some_are_tokens_are_uneven(tmp_path: Path) -> None:
+    [finding] = findings_of("uneven-digits", target_of(byte_level(*DIGITS[:7]), tmp_path / "some"))
+    assert finding.details == {"digits": 2, "tokens": 7}
+    assert findings_of("uneven-digits", target_of(byte_level(*DIGITS), tmp_path / "all")) == ()
+    assert findings_of("uneven-digits", target_of(byte_level(("a", "b")), tmp_path / "none")) == ()
+
+
+def test_indentation_of_single_spaces_is_noted(tmp_path: Path) -> None:
+    [finding] = findings_of("indentation-by-space", target_of(byte_level(), tmp_path / "single"))
+    assert finding.details["tokens_by_spaces"]["16"] >= 15
+    runs = byte_level((" ", " "), ("  ", "  "), ("    ", "    "))
+    assert findings_of("indentation-by-space", target_of(runs, tmp_path / "runs")) == ()

@@ -1,0 +1,142 @@
+"""Rules about what a vocabulary cannot spell: bytes without a token, and characters that are lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.core.descriptions import SentencePieceModel
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.reachability.models import WordPieceModel, model_of
+from tokbench.lint.reachability.steps import DocumentSteps
+from tokbench.lint.rules import DoesNotApplyError, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokbench.lint.target import LintTarget
+
+_GROUP = "bytes"
+_NEVER = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
+"""Bytes that no UTF-8 text has."""
+_SHOWN = 12
+
+_PROBES = (
+    "aZéßñÅΩЖאعहคབ中あア한ሀᎠ𐍈𝔸"
+    "09٣½Ⅷ²"
+    ".,;:!?'\"()[]{}<>/\\|@#$%^&*_-+=~`"
+    "€£¥©®°§¶•…“”‘’«»–—"
+    "😀👍🏽❤️🇩🇪👩‍👧"
+    "\u0301\u0327\u200d\ufe0f\u00ad\u200b\u200e\u2028\ufeff\u00a0\u3000\u2003"
+    "\x00\x07\x1b\x7f\ue000\U000f0000\ufffd"
+)
+"""Characters of many scripts and kinds, each tried between two letters."""
+
+
+def _missing_bytes(target: LintTarget) -> Iterator[Found]:
+    if not _promises_bytes(target):
+        raise DoesNotApplyError("it promises no token for each byte")
+    single = {piece for piece in target.vocabulary.pieces if piece is not None and len(piece) == 1}
+    missing = [byte for byte in range(256) if bytes([byte]) not in single]
+    lost = [byte for byte in missing if byte not in _NEVER]
+    if lost:
+        yield Found(
+            subject=f"{len(lost)} of the 243 bytes that texts have",
+            evidence=f"{_listed([f'0x{byte:02X}' for byte in lost])} have no token: characters with them are unknown",
+            details={"bytes": lost},
+        )
+    elif missing:
+        yield Found(
+            subject=f"{len(missing)} bytes",
+            evidence="they have no token, and no text has them: only damaged UTF-8 does",
+            severity=Severity.NOTE,
+            details={"bytes": missing},
+        )
+
+
+def _promises_bytes(target: LintTarget) -> bool:
+    """Whether the tokenizer says that every byte is a token."""
+    if target.bpe is not None:
+        return True
+    if target.document is not None:
+        return (
+            bool(target.document["model"].get("byte_fallback"))
+            or DocumentSteps(target.document).is_byte_level
+        )
+    if isinstance(target.description, SentencePieceModel):
+        return bool(parse_model(target.description.proto).trainer["byte_fallback"])
+    return False
+
+
+def _missing_continuations(target: LintTarget) -> Iterator[Found]:
+    model = target.derived(model_of)
+    if not isinstance(model, WordPieceModel):
+        raise DoesNotApplyError("only WordPiece has pieces that stand inside words")
+    letters = [piece for piece in model.pieces if len(piece) == 1 and piece.isalnum()]
+    missing = sorted(
+        letter
+        for letter in letters
+        if f"{model.prefix}{letter}" not in model.pieces and _stands_inside(target, letter)
+    )
+    if missing:
+        yield Found(
+            subject=f"{len(missing):,} characters",
+            evidence=f"{_listed(missing)} begin words but have no piece inside words: such words are unknown",
+            details={"characters": missing},
+        )
+
+
+def _stands_inside(target: LintTarget, letter: str) -> bool:
+    """Whether a character can stand inside a word: Chinese ones are words of their own."""
+    return target.document is None or not DocumentSteps(target.document).cut_behind(letter)
+
+
+def _vanishing_characters(target: LintTarget) -> Iterator[Found]:
+    characters = list(dict.fromkeys(_PROBES))
+    plain = target.tokenizer.encode("ab")
+    found = target.tokenizer.encode_batch(
+        [f"a{character}b" for character in characters], threads=target.threads
+    )
+    gone = [character for number, character in enumerate(characters) if found[number].tolist() == plain]
+    if gone:
+        yield Found(
+            subject=f"{len(gone)} of {len(characters)} characters tried",
+            evidence=f"{_listed([f'U+{ord(character):04X}' for character in gone])} between two letters give the ids "
+            "of the letters alone",
+            details={"code_points": [ord(character) for character in gone]},
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
+
+
+RULES = (
+    Rule(
+        name="missing-byte",
+        group=_GROUP,
+        severity=Severity.ERROR,
+        breaks="A character with a byte that has no token is lost, although every text should be spelled.",
+        found="Where the tokenizer is byte-level or falls back to bytes, each of the 256 is looked for.",
+        remedy="Train with the whole byte alphabet as the initial one, or add the missing bytes.",
+        check=_missing_bytes,
+    ),
+    Rule(
+        name="missing-continuation",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="A word with a character that has a piece only at the beginning of words becomes unknown as a whole.",
+        found="For each letter and digit that begins words the piece inside words is looked for.",
+        remedy="Add the missing pieces, or train with an alphabet that has each character in both places.",
+        check=_missing_continuations,
+    ),
+    Rule(
+        name="vanishing-character",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Text with such a character cannot be told from text without it, and decodes to other text.",
+        found="Characters of many kinds are encoded between two letters; those that leave no trace are named.",
+        remedy="Change the normaliser; if the characters are meant to go, take them out of the data too.",
+        check=_vanishing_characters,
+    ),
+)

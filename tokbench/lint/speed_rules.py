@@ -1,0 +1,85 @@
+"""Rules about time: inputs on which encoding takes more than in proportion to their length."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.lint.target import LintTarget
+
+_UNITS = ("a", " ", "\n", ".", "ab", "é", "中", "a ", "\t ", "0")
+_FIRST, _LAST = 1 << 12, 1 << 18
+_MEASURABLE = 0.05
+"""Seconds from which on a run is compared with one of four times its length."""
+_LINEAR, _QUADRATIC = 4, 16
+_LIMIT = 9.0
+"""Between what four times the length costs in linear and in quadratic time."""
+_ROUNDS = 3
+
+
+def _slow_inputs(target: LintTarget) -> Iterator[Found]:
+    for unit in _UNITS:
+        found = growth(target.tokenizer, unit)
+        if found is not None and found[1] > _LIMIT:
+            size, ratio, seconds = found
+            yield Found(
+                subject=f"{unit!a} repeated",
+                evidence=f"{size * _LINEAR:,} characters take {seconds:.2f} s, {ratio:.1f} times what {size:,} take",
+                details={
+                    "characters": size * _LINEAR,
+                    "seconds": round(seconds, 4),
+                    "ratio": round(ratio, 2),
+                },
+            )
+
+
+def growth(tokenizer: Tokenizer, unit: str) -> tuple[int, float, float] | None:
+    """How the time to encode a repeated text grows.
+
+    Args:
+        tokenizer: encodes it.
+        unit: what is repeated.
+
+    Returns:
+        (characters, how many times longer four times as many take, seconds for these); None where even the
+        longest text takes no time to speak of.
+    """
+    size = _FIRST
+    while (seconds := _seconds(tokenizer, unit * (size // len(unit)))) < _MEASURABLE:
+        size *= 2
+        if size > _LAST:
+            return None
+    ratios = []
+    for _ in range(_ROUNDS):
+        few = _seconds(tokenizer, unit * (size // len(unit)))
+        seconds = _seconds(tokenizer, unit * (_LINEAR * size // len(unit)))
+        ratios.append(seconds / max(few, 1e-9))
+        if ratios[-1] <= _LIMIT:
+            break
+    return size, min(ratios), seconds
+
+
+def _seconds(tokenizer: Tokenizer, text: str) -> float:
+    started = time.process_time()
+    tokenizer.encode(text)
+    return time.process_time() - started
+
+
+RULES = (
+    Rule(
+        name="slow-input",
+        group="speed",
+        severity=Severity.WARNING,
+        breaks="A few hundred kilobytes of repeated characters take seconds or minutes: a way to stall a service.",
+        found="Repeated characters are encoded at two lengths, one four times the other, and timed in turns.",
+        remedy="Limit the length of inputs before they are encoded, or of runs in them; or use another engine.",
+        check=_slow_inputs,
+    ),
+)

@@ -1,0 +1,236 @@
+"""Rules about what a vocabulary is spent on: duplicates, junk, parts of characters, tokens that are hardly used."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.reachability.models import model_of
+from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.training.words import learned_merges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from tokbench.lint.target import LintTarget
+
+_GROUP = "vocabulary"
+_SHOWN = 8
+_LEAST_TOKENS = 100_000
+"""Token occurrences of a corpus that says something of what is not in it."""
+_LEAST_FORMED = 100
+_HARDLY = 0.01
+
+_RUN = re.compile(r"(?P<unit>[^\s\d]{1,4}?)(?P=unit){11,}")
+_HEXADECIMAL = re.compile(
+    r"(?=[0-9a-f]*[a-f])(?=(?:[a-f]*\d){4})[0-9a-f]{12,}|(?=[0-9A-F]*[A-F])(?=(?:[A-F]*\d){4})[0-9A-F]{12,}"
+)
+_ENCODED = re.compile(r"(?=(?:[^a-z]*[a-z]){4})(?=(?:[^A-Z]*[A-Z]){4})(?=(?:\D*\d){2})[A-Za-z0-9+/_-]{16,}")
+_LONGEST_WORD = 40
+
+
+def _duplicates(target: LintTarget) -> Iterator[Found]:
+    """Tokens of the same spelling after NFC; those that a file spells apart, as inside words, stay apart."""
+    groups: dict[str, list[int]] = {}
+    for id, spelling in target.derived(model_of).spellings.items():
+        if id not in target.ordinary:
+            continue
+        if text := _text(spelling):
+            groups.setdefault(text if text.isascii() else unicodedata.normalize("NFC", text), []).append(id)
+    for ids in groups.values():
+        if len(ids) > 1:
+            others = ", ".join(map(target.named, ids[1:]))
+            pieces = {target.ordinary[id] for id in ids}
+            same = "the same bytes as" if len(pieces) == 1 else "the same characters, composed otherwise, as"
+            yield Found(
+                subject=target.named(ids[0]),
+                evidence=f"it has {same} {others}",
+                token_ids=tuple(ids),
+            )
+
+
+def _text(spelling: str | bytes) -> str | None:
+    if isinstance(spelling, str):
+        return spelling
+    try:
+        return spelling.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _incomplete(target: LintTarget) -> Iterator[Found]:
+    """Tokens that have the end of one character and the beginning of another."""
+    found = [id for id, piece in target.ordinary.items() if _straddles(piece)]
+    if found:
+        yield Found(
+            subject=f"{len(found):,} tokens",
+            evidence="they join a part of one character to another character: "
+            + ", ".join(map(target.named, found[:_SHOWN])),
+            token_ids=tuple(found),
+        )
+
+
+def _straddles(piece: bytes) -> bool:
+    r"""Whether bytes are not whole characters, and belong to more than one.
+
+    >>> _straddles(b"\xbd\xe5"), _straddles(b"a\xe5"), _straddles(b"\xe4\xb8"), _straddles(b"ab")
+    (True, True, False, False)
+    """
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        begins = sum(not 0x80 <= byte < 0xC0 for byte in piece[1:])
+        return begins > 0
+    return False
+
+
+def _junk(target: LintTarget) -> Iterator[Found]:
+    for id, piece in target.ordinary.items():
+        if len(piece) >= 12 and (reason := _junk_reason(piece)) is not None:
+            yield Found(
+                subject=target.named(id), evidence=reason, token_ids=(id,), details={"bytes": len(piece)}
+            )
+
+
+def _junk_reason(piece: bytes) -> str | None:
+    """Why a token looks like leftovers of its training text, not language.
+
+    >>> _junk_reason(b"-" * 40), _junk_reason(b" 3f2504e04f89"), _junk_reason(b" understanding")
+    ('it repeats "-" 40 times', 'it looks like a hexadecimal number', None)
+    """
+    try:
+        text = piece.decode().strip()
+    except UnicodeDecodeError:
+        return None
+    if run := _RUN.search(text):
+        unit = run["unit"]
+        return f'it repeats "{unit}" {len(run[0]) // len(unit)} times'
+    if _HEXADECIMAL.fullmatch(text):
+        return "it looks like a hexadecimal number"
+    if _ENCODED.fullmatch(text):
+        return "it looks like encoded data"
+    if len(text) >= _LONGEST_WORD and not text.isspace():
+        return f"it is {len(text)} characters long: boilerplate that the training text had again and again"
+    return None
+
+
+def _unused(target: LintTarget) -> Iterator[Found]:
+    """Tokens that were learned early and never occur; late ones are rare in any text."""
+    counts = target.counts
+    if counts.tokens < _LEAST_TOKENS:
+        raise DoesNotApplyError(f"the corpus has fewer than {_LEAST_TOKENS:,} token occurrences")
+    ids = list(target.ordinary)
+    early = ids[: len(ids) // 2]
+    unused = [id for id in early if counts.frequencies[id] == 0 and len(target.ordinary[id]) > 1]
+    if unused:
+        longest = sorted(unused, key=lambda token: -len(target.ordinary[token]))[:_SHOWN]
+        yield Found(
+            subject=f"{len(unused):,} tokens of the first half of the vocabulary",
+            evidence=f"they are none of {counts.tokens:,} token occurrences: {', '.join(map(target.named, longest))}",
+            token_ids=tuple(unused),
+        )
+
+
+def _unused_figures(target: LintTarget) -> Mapping[str, Any]:
+    frequencies = target.counts.frequencies[list(target.ordinary)]
+    return {"tokens": len(frequencies), "never_used": int((frequencies == 0).sum())}
+
+
+def _intermediate(target: LintTarget) -> Iterator[Found]:
+    """Tokens that merging makes often, and nearly always makes into others at once."""
+    if target.bpe is None:
+        raise DoesNotApplyError("only BPE has tokens on the way to others")
+    frequencies = target.counts.frequencies
+    formed = formed_counts(frequencies, learned_merges(target.bpe))
+    hardly = np.flatnonzero((formed >= _LEAST_FORMED) & (frequencies < _HARDLY * formed))
+    ids = sorted(
+        (id for id in hardly.tolist() if len(target.ordinary.get(id, b"")) > 1),
+        key=lambda token: -formed[token],
+    )
+    if ids:
+        shown = ", ".join(
+            f"{target.named(id)} ({frequencies[id]:,} of {formed[id]:,})" for id in ids[:_SHOWN]
+        )
+        yield Found(
+            subject=f"{len(ids):,} tokens",
+            evidence=f"less than {_HARDLY:.0%} of their occurrences survive the next merge: {shown}",
+            token_ids=tuple(ids),
+            details={"survival": {str(id): round(frequencies[id] / formed[id], 6) for id in ids}},
+        )
+
+
+def formed_counts(frequencies: NDArray[np.int64], merges: list[tuple[int, int, int]]) -> NDArray[np.int64]:
+    """How often each token was made while merging, kept or merged on.
+
+    Args:
+        frequencies: int64[V], how often each id is left at the end.
+        merges: (left, right, made id) by rank; the first that makes an id counts.
+
+    >>> formed_counts(np.array([1, 0, 4]), [(0, 1, 2)]).tolist()
+    [5, 4, 4]
+    """
+    formed = frequencies.copy()
+    ways = {made: (left, right) for left, right, made in reversed(merges)}
+    for _, _, made in reversed(merges):
+        if made in ways:
+            for part in ways.pop(made):
+                formed[part] += formed[made]
+    return formed
+
+
+RULES = (
+    Rule(
+        name="duplicate-token",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Two tokens stand for the same text: a model learns it twice, and bytes decide which comes.",
+        found="Tokens are compared by their spelling and by its NFC form.",
+        remedy="Normalise the training text, and the input, to NFC.",
+        check=_duplicates,
+    ),
+    Rule(
+        name="straddling-token",
+        group=_GROUP,
+        severity=Severity.NOTE,
+        breaks="A token with a part of a character beside another one decodes to replacement characters by itself.",
+        found="Tokens that are no whole UTF-8 are searched for a second character, whole or not.",
+        remedy="Train with a trainer that makes whole characters before it merges them with others.",
+        check=_incomplete,
+    ),
+    Rule(
+        name="junk-token",
+        group=_GROUP,
+        severity=Severity.NOTE,
+        breaks="Separators, hashes and boilerplate of the training text take places of words, and are hardly trained.",
+        found="Tokens are searched for long repetitions, hexadecimal numbers, encoded data, and very long texts.",
+        remedy="Clean or deduplicate the training text, or limit the length of tokens.",
+        check=_junk,
+    ),
+    Rule(
+        name="unused-token",
+        group=_GROUP,
+        severity=Severity.NOTE,
+        breaks="A token that text does not use is not trained, and may make a model answer oddly: a glitch token.",
+        found="Tokens of the first half of the vocabulary, which ought to be frequent, are counted on the corpus.",
+        remedy="Look at the tokens: if they are foreign to your text, train on text that is like it.",
+        check=_unused,
+        needs_corpus=True,
+        figures=_unused_figures,
+    ),
+    Rule(
+        name="intermediate-token",
+        group=_GROUP,
+        severity=Severity.NOTE,
+        breaks="A token that is only a step to longer ones is hardly ever seen by a model, and wastes its place.",
+        found="On the corpus, occurrences at the end of encoding are held against all that merging made on the way.",
+        remedy="Prune such tokens after training, as LiteToken does, or train with more merges and drop them.",
+        check=_intermediate,
+        needs_corpus=True,
+    ),
+)

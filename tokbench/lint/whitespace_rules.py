@@ -1,0 +1,162 @@
+"""Rules about white space: what does not come back, and how digits and indentation are cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.rules import DoesNotApplyError, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.lint.target import LintTarget
+
+_GROUP = "whitespace"
+_BETWEEN = (
+    "",
+    " ",
+    "  ",
+    "   ",
+    "    ",
+    "\n",
+    "\n\n",
+    "\t",
+    "\t\t",
+    "\r\n",
+    " \n",
+    "\n ",
+    "\n    ",
+    "\u00a0",
+)
+_PROBES = (
+    *(f"a{space}b" for space in _BETWEEN),
+    *(f"{space}a" for space in _BETWEEN[1:]),
+    *(f"a{space}" for space in _BETWEEN[1:]),
+)
+_SHOWN = 6
+_SPECIALS_TRIED = 16
+_WIDTHS = (2, 4, 8, 16)
+
+
+def _lost_white_space(target: LintTarget) -> Iterator[Found]:
+    lost = []
+    for text in _PROBES:
+        back = _back(target, text)
+        if back != text:
+            lost.append((text, back))
+    if lost:
+        yield Found(
+            subject=f"{len(lost)} of {len(_PROBES)} texts with white space",
+            evidence="they come back as others: "
+            + ", ".join(f"{text!a} as {back!a}" for text, back in lost[:_SHOWN]),
+            details={"texts": dict(lost)},
+        )
+
+
+def _spaces_at_special_tokens(target: LintTarget) -> Iterator[Found]:
+    specials = target.tokenizer.info.special_tokens
+    if not specials:
+        raise DoesNotApplyError("it has no special tokens")
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for token in list(specials)[:_SPECIALS_TRIED]:
+        changed = tuple(one.replace(token, "X") for one in _changed_around(target, token))
+        if changed:
+            alike.setdefault(changed, []).append(token)
+    for changed, tokens in alike.items():
+        more = f" and {len(tokens) - 1} more like it" if len(tokens) > 1 else ""
+        yield Found(
+            subject=f"special token {specials[tokens[0]]} {tokens[0]}{more}",
+            evidence="text beside it (X) comes back otherwise: " + ", ".join(changed[:_SHOWN]),
+            token_ids=tuple(specials[token] for token in tokens),
+            severity=None if _back(target, "a  b") == "a  b" else Severity.NOTE,
+        )
+
+
+def _changed_around(target: LintTarget, token: str) -> Iterator[str]:
+    """Texts that come back otherwise beside a special token than without it."""
+    tokenizer = target.tokenizer
+    for text in (f"{token}b", f"{token} b", f"a{token}", f"a {token}", f"a{token}b"):
+        ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+        back = tokenizer.decode(ids)
+        if back != text and back.replace(token, "") != _back(target, text.replace(token, "")):
+            yield f"{text!a} as {back!a}"
+
+
+def _back(target: LintTarget, text: str) -> str:
+    return target.tokenizer.decode(target.tokenizer.encode(text))
+
+
+def _digits(target: LintTarget) -> Iterator[Found]:
+    pieces = {piece for piece in target.ordinary.values() if piece.isdigit()}
+    for size in (2, 3, 4):
+        present = sum(len(piece) == size for piece in pieces)
+        if 0 < present < 10**size and _cuts_unevenly(target, size):
+            yield Found(
+                subject=f"{size}-digit numbers",
+                evidence=f"{present:,} of {10**size:,} are a token, and the others are cut",
+                details={"digits": size, "tokens": present},
+            )
+
+
+def _cuts_unevenly(target: LintTarget, size: int) -> bool:
+    """Whether numbers of so many digits become different numbers of tokens."""
+    numbers = (str(number).zfill(size) for number in range(0, 10**size, max(1, 10**size // 500)))
+    counts = target.tokenizer.encode_batch(
+        [f"x {number}" for number in numbers], threads=target.threads
+    ).counts
+    return bool(counts.min() < counts.max())
+
+
+def _indentation(target: LintTarget) -> Iterator[Found]:
+    line = "x = 1"
+    plain = len(target.tokenizer.encode(f"{line}\n{line}"))
+    costs = {width: len(target.tokenizer.encode(f"{line}\n{' ' * width}{line}")) - plain for width in _WIDTHS}
+    if costs[8] >= 7:
+        yield Found(
+            subject="indentation",
+            evidence="each space of it is a token: "
+            + ", ".join(f"{width} spaces cost {cost}" for width, cost in costs.items()),
+            details={"tokens_by_spaces": {str(width): cost for width, cost in costs.items()}},
+        )
+
+
+RULES = (
+    Rule(
+        name="lost-white-space",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Code, tables and prompts come back with other white space: indentation and line ends are lost.",
+        found="Texts with 0 to 4 spaces, tabs and line ends between and around letters are encoded and decoded.",
+        remedy="Use a normaliser and decoder that keep white space, or do not use it for code.",
+        check=_lost_white_space,
+    ),
+    Rule(
+        name="space-at-special-token",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="A chat template gives other ids than its author saw: a space comes or goes beside a special token.",
+        found="Texts are encoded with a special token in them and without it, and what they decode to is compared.",
+        remedy="Put the space into the template, or turn off the prefix space and the stripping of special tokens.",
+        check=_spaces_at_special_tokens,
+    ),
+    Rule(
+        name="uneven-digits",
+        group=_GROUP,
+        severity=Severity.NOTE,
+        breaks="Numbers of the same length are cut in different ways, which makes arithmetic harder to learn.",
+        found="For 2, 3 and 4 digits it is counted how many of all numbers are a token; all or none is even.",
+        remedy="Split digits one by one, or up to three from the right, in the pattern.",
+        check=_digits,
+    ),
+    Rule(
+        name="indentation-by-space",
+        group=_GROUP,
+        severity=Severity.NOTE,
+        breaks="Code costs several times the tokens: each space of an indentation is one of its own.",
+        found="A line is encoded with 2, 4, 8 and 16 spaces before it, and without.",
+        remedy="Train on code with a pattern that keeps runs of spaces, or add tokens for them.",
+        check=_indentation,
+    ),
+)
