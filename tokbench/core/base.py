@@ -32,7 +32,7 @@ _MANY_IDS = 1024
 
 
 class PlainUse(ChecksArguments):
-    """What a user of Python expects of every tokenizer, whatever it is built on."""
+    """`repr`, calling and `vocab_size`, for every tokenizer."""
 
     def __repr__(self: Tokenizer) -> str:
         """Short: what it is called, what it is, how large."""
@@ -53,8 +53,8 @@ class BaseTokenizer(PlainUse, ABC):
     """A tokenizer by its segmentation; see `tokbench.core.interfaces.Tokenizer` for the contract.
 
     Attributes:
-        info: what it says of itself.
-        training: what its training saw and did; None for one that was opened.
+        info: name, size and properties.
+        training: the record of its training; None for one that was opened.
         loading_seconds: that opening it took; None for one that was trained here.
     """
 
@@ -69,7 +69,7 @@ class BaseTokenizer(PlainUse, ABC):
 
     @abstractmethod
     def segment_ordinary(self, text: str) -> Iterable[Token]:
-        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
 
     @abstractmethod
     def entry(self, id: int) -> bytes | None:
@@ -84,7 +84,7 @@ class BaseTokenizer(PlainUse, ABC):
         """Write the folder that `tokbench.load` opens; `write` does most of it. Raises `StoreError`."""
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is a special token."""
+        """Encode text, treating special tokens as ordinary text."""
         return [token.id for token in self.segment_ordinary(text)]
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:

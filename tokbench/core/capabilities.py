@@ -42,7 +42,7 @@ class TellsDecoding(Protocol):
 
 @runtime_checkable
 class SupportsSpans(Protocol):
-    """A tokenizer that places the tokens of many texts faster than it segments them.
+    """A tokenizer that computes the spans of many texts faster than by `segment`.
 
     `tokbench.core.token_arrays.encode_spans` asks any tokenizer.
     """
@@ -101,16 +101,16 @@ class SupportsTemplate(Protocol):
         template: bool = True,
         limits: bool = True,
     ) -> ModelInput:
-        """The same with type ids, and cut and filled up as the file asks; without `template` or `limits`, not so."""
+        """The same with type ids, truncated and padded as the file asks, unless `template` or `limits` is False."""
 
 
 @runtime_checkable
 class RecordsTraining(Protocol):
-    """A tokenizer that still knows how it was trained."""
+    """A tokenizer with a record of its training."""
 
     @property
     def training(self) -> TrainingRecord | None:
-        """What the training saw and did; None for one that was opened."""
+        """The record of the training; None for one that was opened."""
 
 
 @runtime_checkable

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerInfo:
-    """What a tokenizer says of itself.
+    """Name, size and properties of a tokenizer.
 
     Attributes:
         name: how the user calls it.
@@ -54,7 +54,7 @@ class Tokenizer(Protocol):
 
     @property
     def info(self) -> TokenizerInfo:
-        """What it says of itself."""
+        """Name, size and properties."""
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
         """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
@@ -85,7 +85,7 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TrainingRecord:
-    """What a training run saw and did.
+    """What a training run read and learned.
 
     Attributes:
         documents: documents read, or None where the backend does not say.
@@ -129,7 +129,7 @@ class BackendOption:
 
 @dataclass(frozen=True, slots=True)
 class BackendInfo:
-    """What a backend says of itself before it is used."""
+    """Name, summary, kernel and options of a backend."""
 
     name: str
     summary: str
@@ -146,11 +146,11 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """How it is called: the name of its entry point."""
+        """Its name: that of its entry point."""
 
     @property
     def summary(self) -> str:
-        """What it is, in a line."""
+        """One line of description."""
 
     @property
     def kernel(self) -> str:

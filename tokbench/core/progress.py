@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Where long work says how far it is; called in the thread that started the work."""
+    """Receives the progress of long work, in the thread that started it."""
 
     def __call__(self, phase: str, done: int, total: int | None, unit: str) -> None:
         """Report `done` of `total` (None where it is not known) in `unit` ("bytes", "merges", …)."""
 
 
 def no_progress(phase: str, done: int, total: int | None, unit: str) -> None:
-    """Report to nobody."""
+    """Ignore progress."""
 
 
 def total_for(done: int, total: int | None) -> int | None:

@@ -74,7 +74,7 @@ class TiktokenTokenizer(SaveableTokenizer):
         return cls(encoding, name=name, pattern=pattern)
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is a special token. Raises `TextError`, `ConfigError`."""
+        """Encode text, treating special tokens as ordinary text. Raises `TextError`, `ConfigError`."""
         data = utf8(text)
         ids = self._encoding.encode_ordinary(text)
         if sum(len(self._tokens[id]) for id in ids) != len(data):
@@ -85,7 +85,7 @@ class TiktokenTokenizer(SaveableTokenizer):
         return ids
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
         start = 0
         for id in self.encode_ordinary(text):
             piece = self._tokens[id]

@@ -61,7 +61,7 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
 
     @cached_property
     def info(self) -> TokenizerInfo:
-        """What it says of itself."""
+        """Name, size and properties."""
         file = self.file
         return TokenizerInfo(
             name=Path(file.path).stem,

@@ -40,7 +40,7 @@ class SelfTestSample:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a saved tokenizer says of itself.
+    """The contents of `tokbench.json`, the manifest of a saved tokenizer.
 
     Attributes:
         name: how the user calls it.

@@ -56,11 +56,11 @@ class ByteTokenizer(SaveableTokenizer):
         super().__init__(info)
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is a special token."""
+        """Encode text, treating special tokens as ordinary text."""
         return list(utf8(text))
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
         for position, byte in enumerate(utf8(text)):
             yield Token(byte, bytes([byte]), Span(position, position + 1), TokenKind.NORMAL)
 

@@ -117,12 +117,12 @@ class FrequentTokenizer(SaveableTokenizer):
         """The parts of a text; together they are the text."""
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is a special token."""
+        """Encode text, treating special tokens as ordinary text."""
         find, unknown = self._part_ids.get, self._unknown_id
         return [find(part, unknown) for part in self.cut(text)]
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
         start = 0
         for part in self.cut(text):
             id = self._part_ids.get(part, self._unknown_id)

@@ -145,7 +145,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         return super().encode(text, special=special)
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
+        """Encode text, treating special tokens as ordinary text. Raises `TextError` for surrogates."""
         try:
             prepared = normalize(text, self.pattern.normalization)
             if self.pattern.is_custom:
@@ -201,7 +201,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         return model_input(done, ids, template=template, limits=limits)
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
         prepared = normalize(text, self.pattern.normalization)
         alignment = None if prepared == text else NfcAlignment(text)
         start = 0

@@ -1,4 +1,17 @@
-"""Training a byte-level BPE: documents are counted, the counts are merged."""
+"""Training a byte-level BPE: documents → counts of pre-tokens → merges → a tokenizer.
+
+What overlaps: reading and counting. The kernel counts on worker threads of its own; this thread reads the next block,
+or takes the next documents, while those before are split and counted. It waits where two batches a worker are
+queued, and in `counter.finish`, so that memory does not grow with the text. Merging begins when everything is counted,
+and runs on one thread: each merge depends on the one before.
+
+What is lazy:
+
+- Documents are iterated once, and only here: an iterable may be larger than memory.
+- The heap of pairs: counts in it may be too high, and are corrected when they come up (`native/bpe/trainer.hpp`).
+- The encoder: large tables are made once it has encoded some text (`native/bpe/encoder.hpp`).
+- The identity of the text (`identify_text`): read once more, and only for a tokenizer that is saved or compared.
+"""
 
 from __future__ import annotations
 
@@ -139,6 +152,7 @@ def _count(
             "documents is one text, where an iterable of texts is needed",
             hint="pass [text], or open_corpus(path)",
         )
+    # The native scanners split UTF-8 as it stands in a file: then no Python string is made of it.
     reads_bytes = not pattern.is_custom and pattern.normalization is None
     if reads_bytes and isinstance(documents, ByteDocuments):
         _count_sources(counter, documents, progress=progress)
@@ -154,13 +168,13 @@ def _count_sources(counter: PretokenCounter, documents: ByteDocuments, *, progre
     done = 0
 
     def report(size: int, *, in_place: bool) -> None:
-        place, total = files_read(documents) or (done, documents.num_bytes)
-        # What is counted where it lies is read here, as is what comes from elsewhere than from files.
+        position, total = files_read(documents) or (done, documents.num_bytes)
+        # `files_read` does not know of files that the kernel reads itself, nor of what comes from elsewhere.
         if in_place or files_read(documents) is None:
-            place += size
-        progress("counting", place, total_for(place, total), "bytes")
+            position += size
+        progress("counting", position, total_for(position, total), "bytes")
 
-    for source in documents.byte_sources():
+    for source in documents.byte_sources():  # each is opened when the one before has been read
         with _limits_told():
             done += _count_source(counter, source, progress=partial(report, in_place=source.path is not None))
         _check_utf8(counter, documents)
@@ -172,6 +186,7 @@ def _count_sources(counter: PretokenCounter, documents: ByteDocuments, *, progre
 
 
 def _count_source(counter: PretokenCounter, source: ByteSource, *, progress: CountProgress) -> int:
+    """Hand a source to the counter, a plain file to be read by the kernel; its bytes."""
     if source.path is not None:
         try:
             with source.path.open("rb", buffering=0) as file:
@@ -180,7 +195,7 @@ def _count_source(counter: PretokenCounter, source: ByteSource, *, progress: Cou
             raise CorpusError(f"{source.name} cannot be read: {error.strerror or error}") from None
     size = 0
     counter.begin_source(source.documents)
-    for block in source.blocks or ():
+    for block in source.blocks or ():  # the next one is read, or decompressed, while workers count this one
         counter.feed(block)
         size += len(block)
         progress(size)
@@ -189,7 +204,7 @@ def _count_source(counter: PretokenCounter, source: ByteSource, *, progress: Cou
 
 
 def _check_utf8(counter: PretokenCounter, documents: ByteDocuments) -> None:
-    """Raise for a source that is not UTF-8; reading the documents as strings tells it best."""
+    """Raise for a source that is not UTF-8: reading the documents as strings again names the line and the file."""
     if counter.invalid is not None:
         deque(documents, maxlen=0)
         raise CorpusError(f"a text is not UTF-8 at byte {counter.invalid[1]}", hint="was it being written?")
@@ -198,6 +213,7 @@ def _check_utf8(counter: PretokenCounter, documents: ByteDocuments) -> None:
 def _count_split(
     counter: PretokenCounter, texts: list[str], *, config: BpeConfig, pattern: SplitPattern
 ) -> None:
+    """Split by a custom pattern with the `regex` package, here: the kernel has no scanner for it."""
     from collections import Counter
 
     num_bytes = sum(len(utf8(text)) for text in texts)
@@ -218,7 +234,7 @@ def _add_texts(counter: PretokenCounter, texts: list[str], *, pattern: SplitPatt
         counter.add_texts([normalize(text, pattern.normalization) for text in texts])
     except UnicodeEncodeError:
         for text in texts:
-            utf8(text)  # raises with the place in the text itself
+            utf8(text)  # raises with the position in the text itself
         raise
 
 

@@ -65,7 +65,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         document: the file.
         name: how the user calls it.
         backend: the registered backend that made it, or what an opened one counts as.
-        training: what its training saw and did.
+        training: the record of its training.
         source: what error messages call the file; by default the name.
 
     Raises:
@@ -133,7 +133,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
+        """Encode text, treating special tokens as ordinary text. Raises `TextError` for surrogates."""
         return self.encode(text)
 
     def encode_batch(
@@ -255,7 +255,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         )
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
         return self._tokens(text, self._engines.plain, specials=False)
 
     def _tokens(self, text: str, engine: tokenizers.Tokenizer, *, specials: bool) -> Iterator[Token]:

@@ -50,7 +50,7 @@ def open_model(
         backend: what trained or would train such a model; by default found by the model's type.
         path: what error messages call it.
         config: the options it was trained with, as plain data.
-        training: what its training saw and did.
+        training: the record of its training.
         identify_text: tells which text it was trained on.
         post_processing: what is done to the ids of a text before a model gets them; no part of the file.
 

@@ -140,7 +140,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         return model_input(self.post_processing, ids, template=template, limits=limits)
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
+        """Encode text, treating special tokens as ordinary text. Raises `TextError` for surrogates."""
         ids: list[int] = self._processor.encode(utf8(text), out_type=int)
         return ids
 
@@ -195,7 +195,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         return Encoded(ids=ids.astype(np.uint32), offsets=offsets_of(list(map(len, encoded))))
 
     def segment_ordinary(self, text: str) -> Iterable[Token]:
-        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
+        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
         data = utf8(text)
         found, _ = found_pieces(self._processor.encode(data, out_type="serialized_proto"))
         return self._tokens(found, data)
