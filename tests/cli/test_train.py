@@ -142,7 +142,7 @@ def test_a_vocabulary_that_the_text_cannot_fill_stops_early_and_says_so(run, tra
     assert data["requested_vocab_size"] == 5000
     assert data["vocab_size"] == 256 + data["merges"] < 5000
     assert data["directory"] == f"tokenizers/bpe-{data['vocab_size']}"
-    assert f"{data['merges']} of 4744 merges were learned" in data["stopped_early"]
+    assert f"{data['merges']:,} of 4,744 merges were learned" in data["stopped_early"]
     told = run("train", text, "--vocab-size", "5000", "--name", "again").good()
     assert f"stopped early: {data['stopped_early']}" in " ".join(told.lines)
 

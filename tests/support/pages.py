@@ -146,13 +146,13 @@ def check_page(page: Path, folder: Path) -> None:
 
 
 def rewritten(page: Path, folder: Path) -> str:
-    """A page with the sessions that it has now; one that differs in times alone stays."""
+    """A page with the sessions that it has now; lines that differ in times alone stay."""
     clone = prepared_for(page, folder)
     text = page.read_text(encoding="utf-8")
     for block in blocks(page):
         printed = clone.run(block)
         if printed is not None and without_times(printed) != without_times(block.text):
-            text = text.replace(block.text, printed)
+            text = text.replace(block.text, _with_times_of(block.text, printed))
     return text
 
 
@@ -164,6 +164,16 @@ def without_times(text: str) -> str:
     """
     text = _TIMED_COMMAND.sub(_who_was_timed, text)
     return _SIZES.sub("N MB", _TIMES.sub(r"\1…", text))
+
+
+def _with_times_of(before: str, now: str) -> str:
+    """A session with the lines of an earlier one where they differ in times alone."""
+    earlier: dict[str, list[str]] = {}
+    for line in reversed(before.splitlines()):
+        earlier.setdefault(without_times(line), []).append(line)
+    lines = now.splitlines()
+    kept = [earlier[same].pop() if earlier.get(same := without_times(line)) else line for line in lines]
+    return "\n".join([*kept, ""])
 
 
 def _who_was_timed(found: re.Match[str]) -> str:

@@ -132,7 +132,7 @@ def _why_early(*, num_learned: int, num_merges: int, config: BpeConfig) -> str |
     length = f" in at most {config.max_token_length} bytes" if config.max_token_length else ""
     return (
         f"no pair is left that occurs {config.min_frequency} times or more{length}: "
-        f"{num_learned} of {num_merges} merges were learned"
+        f"{num_learned:,} of {num_merges:,} merges were learned"
     )
 
 
