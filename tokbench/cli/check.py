@@ -15,8 +15,8 @@ from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.atomic_file import write_file
 from tokbench.files.untrusted import load_json, read_named
+from tokbench.render.check import as_junit
 from tokbench.render.console import make_console, print_json
-from tokbench.render.junit import as_junit
 from tokbench.render.progress import showing_progress
 
 _FELL_SHORT = 3
@@ -101,7 +101,7 @@ def check(
     """Hold tokenizers to bounds: exit code 3, and what fell short, where one is not kept."""
     from tokbench.evaluation.baseline import parse_policy, read_saved
     from tokbench.evaluation.thresholds import checked_document, parse_threshold
-    from tokbench.render.thresholds import render_checked
+    from tokbench.render.check import render_checked
     from tokbench.workbench.check import check_thresholds
 
     thresholds = [

@@ -45,17 +45,10 @@ def count_table(results: Sequence[CountResult]) -> Table:
     by_tokenizer = [[*result.counts, *totals[place:][:1]] for place, result in enumerate(results)]
     first = by_tokenizer[0]
     names = ["tokens"] if len(results) == 1 else [visible(result.info.name) for result in results]
+    sources = (text_cell(count.source) for count in texts)
+    total = (text_cell("total", style="bold") for _ in totals[:1])
     columns = [
-        Column(
-            "text",
-            (
-                *(text_cell(count.source) for count in texts),
-                *(text_cell(total.source, style="bold") for total in totals[:1]),
-            ),
-            first="ascending",
-            align="left",
-            is_long=True,
-        ),
+        Column("text", (*sources, *total), first="ascending", align="left", is_long=True),
         *(
             count_column(name, [count.tokens for count in counts])
             for name, counts in zip(names, by_tokenizer, strict=True)

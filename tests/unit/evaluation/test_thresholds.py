@@ -25,7 +25,7 @@ from tokbench.evaluation.thresholds import (
     parse_threshold,
 )
 from tokbench.metrics.catalogue import METRICS, metrics_named
-from tokbench.render.junit import as_junit
+from tokbench.render.check import as_junit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,6 @@ from tokbench import __version__
 from tokbench.core.tokens import TokenKind
 from tokbench.errors import BackendUnavailableError
 from tokbench.evaluation.holdout import gaps_of
-from tokbench.metrics.catalogue import METRICS
 from tokbench.render.charts import comparison as charts
 from tokbench.render.charts.drawing import require_vl_convert, svg
 from tokbench.render.charts.layout import Frame
@@ -21,6 +20,7 @@ from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, LIGHT, PAGE
 from tokbench.render.comparison.tables import (
     groups_table,
+    headline_of,
     legend_lines,
     mix_table,
     premiums_table,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from tokbench.render.table import Table
 
 _WIDE, _NARROW = 560, 350
-_HEADLINE = "bytes_per_token"
 
 _AGGREGATED = {
     "pooled": "Figures are pooled: ratios of sums over all text.",
@@ -263,8 +262,7 @@ def _hex(color: Color) -> str:
 def _figures(
     comparison: Comparison, metrics: Sequence[Metric] | None, curve: Curve | None
 ) -> Iterator[_Figure]:
-    chosen = [METRICS[_HEADLINE]] if metrics is None else metrics
-    headline = next((metric for metric in chosen if metric.direction != "neither"), chosen[0])
+    headline = headline_of(metrics)
     drawings: list[tuple[Callable[[Frame], Spec | None], Table | None]] = [
         (
             lambda frame: charts.compression_chart(comparison, metric=headline, frame=frame),

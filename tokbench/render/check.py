@@ -1,9 +1,11 @@
-"""The findings of `tokbench check` on the terminal."""
+"""The findings of `tokbench check`, on the terminal and as the XML that CI systems read (JUnit's)."""
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
 
 from rich.text import Text
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.evaluation.thresholds import Checked, Finding
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render_checked(checked: Checked, *, console: Console) -> None:
@@ -54,3 +58,25 @@ def _passed(findings: Sequence[Finding]) -> Iterator[str]:
             yield found[0].message
         else:
             yield f"{tokenizer} {metric} of {len(found):,} groups"
+
+
+def as_junit(findings: Sequence[Finding]) -> bytes:
+    """One test case for each finding."""
+    failed = sum(not finding.passed for finding in findings)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuite name="tokbench check" tests="{len(findings)}" failures="{failed}" errors="0" skipped="0">',
+    ]
+    for finding in findings:
+        name = f"{finding.threshold.bound} {finding.threshold.figure}"
+        case = f"  <testcase classname={_quoted(finding.tokenizer)} name={_quoted(name)}"
+        if finding.passed:
+            lines.append(f"{case}/>")
+        else:
+            lines += [f"{case}>", f"    <failure message={_quoted(finding.message)}/>", "  </testcase>"]
+    return ("\n".join([*lines, "</testsuite>"]) + "\n").encode()
+
+
+def _quoted(text: str) -> str:
+    """An attribute's value; what XML cannot hold becomes U+FFFD."""
+    return quoteattr(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text))
