@@ -93,3 +93,26 @@ def test_the_words_of_a_corpus_that_are_cut_at_a_place(run, trained, tmp_path):
     )
     assert run("explain", "--find-split", "qz|qz", "text.txt", "-t", trained).good().lines
     run("explain", "--find-split", "no", "text.txt", "-t", trained).refused(2, "neither a place nor a cause")
+
+
+def test_a_merge_with_what_it_displaced(run):
+    run("train", "--trace", "--vocab-size", "400", "--name", "mine").good()
+    done = run("explain", "--merge", "0", "--merge", "100", "-t", "mine").good()
+    assert done.lines[0].startswith("merge 0 of 144")
+    assert any("occurrences when it was merged" in line for line in done.lines)
+    assert any("lost" in line for line in done.lines)
+    [first, _] = (
+        run("explain", "--merge", "0", "--merge", "100", "-t", "mine", "--json").good().json["merges"]
+    )
+    assert first["displaced"]
+    assert first["count"] >= first["displaced"][0]["lost"]
+
+
+def test_a_merge_of_a_training_without_a_trace(run, trained):
+    assert any("train --trace" in line for line in run("explain", "--merge", "5", "-t", trained).good().lines)
+    run("explain", "--merge", "99999", "-t", trained).refused(2, "there is no merge 99999")
+
+
+def test_merges_where_there_are_none(run):
+    run("train", "--backend", "byte", "--name", "mine").good()
+    run("explain", "--merge", "0", "-t", "mine").refused(2, "has no list of merges")

@@ -107,6 +107,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             'explain "unhappiness" -t mine',
             "explain --word strawberry --word ' strawberry'",
             'explain "A sentence for a class." -t mine --play',
+            "explain --merge 61 -t mine",
             "explain --find-split '|ing' -t mine docs/",
         ],
     ),

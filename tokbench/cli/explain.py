@@ -35,6 +35,14 @@ def explain(
         list[str] | None,
         typer.Option(metavar="TEXT", help="Say why this is one token, or is not; several times for several."),
     ] = None,
+    merge: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="RANK",
+            min=0,
+            help="Show the merge of a rank: its parts, its uses, and after `train --trace` what it displaced.",
+        ),
+    ] = None,
     find_split: Annotated[
         str | None,
         typer.Option(
@@ -54,8 +62,8 @@ def explain(
     progress: ProgressOption = "bar",
 ) -> None:
     """Explain why a text is cut where it is cut: each step of the algorithm, and the cause of each boundary."""
-    from tokbench.render.explain import render_words
-    from tokbench.workbench.explain import explain_text, explain_words
+    from tokbench.render.explain import render_merges, render_words
+    from tokbench.workbench.explain import explain_merges, explain_text, explain_words
 
     opened = opening.open(tokenizer, progress=progress)
     if word:
@@ -64,6 +72,13 @@ def explain(
             print_json(answers.to_json())
         else:
             render_words(answers, console=make_console(color=color))
+        return
+    if merge:
+        merges = explain_merges(opened, merge)
+        if json:
+            print_json(merges.to_json())
+        else:
+            render_merges(merges, console=make_console(color=color))
         return
     if find_split is not None:
         _show_splits(

@@ -118,6 +118,12 @@ def train(
             metavar="N", help="Seeds hash tables and the saved self-test; never changes the merges."
         ),
     ] = None,
+    trace: Annotated[
+        bool,
+        typer.Option(
+            "--trace", help="Keep what each merge displaced (bpe); `tokbench explain --merge` shows it."
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a saved tokenizer.")] = False,
     json: JsonFlag = False,
     color: ColorOption = "auto",
@@ -139,6 +145,7 @@ def train(
         "normalization": normalization,
         "threads": threads,
         "seed": seed,
+        "trace": trace or None,
     }
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")

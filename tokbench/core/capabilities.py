@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.explain.model import Derivation
+    from tokbench.explain.records import MergeRecord
 
 
 class Decoding(Enum):
@@ -67,6 +68,18 @@ class SupportsExplanation(Protocol):
 
     def derivation(self, text: str) -> Derivation:
         """The steps for a text in which nothing is a special token; their ids are those of `encode`."""
+
+
+@runtime_checkable
+class KnowsMerges(Protocol):
+    """A tokenizer whose merges are a list, in the order in which they were learned."""
+
+    @property
+    def num_merges(self) -> int:
+        """How many there are; 0 where only the ranks of tokens are known."""
+
+    def merge_record(self, rank: int) -> MergeRecord:
+        """A merge by its rank, from 0: what it joins, and what is known of how it was learned."""
 
 
 @runtime_checkable

@@ -10,12 +10,14 @@ from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
 from tokbench.explain.bpe import ListedMerges, RankedTokens, trace_merges
 from tokbench.explain.model import Derivation, MergeTrace, PreToken, Step, Symbol
+from tokbench.explain.records import record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.explain.model import Alternative, Change
+    from tokbench.explain.records import MergeRecord
 
 _NUM_BYTES = 256
 
@@ -67,6 +69,23 @@ class ByteLevelExplainer:
             singles = [pretoken[place : place + 1] for place in range(len(pretoken))]
             return trace_merges(singles, self.ranked, show=self.symbol_of_bytes)
         return trace_merges([self.byte_ids[byte] for byte in pretoken], self.listed, show=self.symbol)
+
+    def record(
+        self,
+        rank: int,
+        *,
+        count: int | None = None,
+        displaced: Sequence[tuple[int, int, int]] | None = None,
+    ) -> MergeRecord:
+        """A merge by its rank, of a vocabulary whose merges are listed.
+
+        Args:
+            rank: its rank, which there is.
+            count: how often the pair occurred when it was merged.
+            displaced: left id, right id and occurrences lost of the pairs that it displaced.
+        """
+        merges = self.description.merges or ()
+        return record_of(merges, rank, symbol=self.symbol, count=count, displaced=displaced)
 
     def symbol(self, id: int) -> Symbol:
         """The token of an id."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokbench.core.base import PlainUse, TakesTemplate, decoded
-from tokbench.core.capabilities import Decoding, SupportsExplanation, TellsDecoding
+from tokbench.core.capabilities import Decoding, KnowsMerges, SupportsExplanation, TellsDecoding
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.post_processing import input_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import ModelInput, Segmentation
     from tokbench.explain.model import Derivation
+    from tokbench.explain.records import MergeRecord
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _BPE = (Model.RANKS, Model.MERGES)
@@ -160,6 +161,16 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
         """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
         assert isinstance(self.engine, SupportsExplanation)  # as every engine of `tokenizer_of`
         return self.engine.derivation(text)
+
+    @property
+    def num_merges(self) -> int:
+        """How many merges there are; 0 where there is no list of them."""
+        return self.engine.num_merges if isinstance(self.engine, KnowsMerges) else 0
+
+    def merge_record(self, rank: int) -> MergeRecord:
+        """A merge by its rank: what it joins."""
+        assert isinstance(self.engine, KnowsMerges)  # as it has merges
+        return self.engine.merge_record(rank)
 
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool

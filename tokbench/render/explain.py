@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.explain.model import ExplainedStep, Symbol
+    from tokbench.explain.records import MergeRecord
     from tokbench.render.palette import Palette
-    from tokbench.workbench.explain import ExplainResult, WordResult
+    from tokbench.workbench.explain import ExplainResult, MergesResult, WordResult
     from tokbench.workbench.find_splits import SplitsResult
 
 _BOLD = Style(bold=True)
@@ -92,6 +93,53 @@ def render_words(result: WordResult, *, console: Console) -> None:
             rows += _folded(Line(Text(f"It would be one with {answer.change}.")), console)
         for row in rows:
             console.print(row, soft_wrap=True)
+
+
+def render_merges(result: MergesResult, *, console: Console) -> None:
+    """Print merges of a vocabulary, one below another."""
+    painter = _Painter(palette_for(console), console.width)
+    for number, record in enumerate(result.records):
+        if number:
+            console.print()
+        for line in _record_lines(record, painter):
+            for row in _folded(line, console):
+                console.print(row, soft_wrap=True)
+
+
+def _record_lines(record: MergeRecord, painter: _Painter) -> Iterator[Line]:
+    title = Text.assemble((f"merge {record.rank:,}", _BOLD), f" of {record.merges:,}   ")
+    title.append_text(painter.cells([record.left.data, record.right.data]))
+    title.append(" → ").append_text(painter.cells([record.made.data], first=2))
+    yield Line(title + Text(f"   id {record.made.id}", FAINT))
+    parts = ((record.left, record.left_rank), (record.right, record.right_rank))
+    made_by = "; ".join(
+        f"{_plain(symbol)} {'was there before' if rank is None else f'by merge {rank:,}'}"
+        for symbol, rank in parts
+    )
+    yield Line(Text.assemble(("parts", FAINT), "      ", made_by), 2)
+    if record.count is not None:
+        yield Line(
+            Text.assemble(("count", FAINT), f"      {record.count:,} occurrences when it was merged"), 2
+        )
+    uses = ", ".join(f"{_plain(use.made)} ({use.rank:,})" for use in record.used_by)
+    more = (
+        f" and {record.num_uses - len(record.used_by):,} more"
+        if record.num_uses > len(record.used_by)
+        else ""
+    )
+    yield Line(Text.assemble(("used by", FAINT), f"    {uses or 'no later merge'}{more}"), 2)
+    if record.displaced is None:
+        yield Line(Text("displaced  not known: `tokbench train --trace` keeps it", FAINT), 2)
+        return
+    for number, pair in enumerate(record.displaced):
+        later = "never merged" if pair.rank is None else f"merged at rank {pair.rank:,}"
+        label = "displaced" if not number else ""
+        shown = f"{_plain(pair.left)} + {_plain(pair.right)}"
+        yield Line(
+            Text.assemble((f"{label:<11}", FAINT), shown, f"  lost {pair.lost:,} occurrences, {later}"), 2
+        )
+    if not record.displaced:
+        yield Line(Text.assemble(("displaced", FAINT), "  nothing"), 2)
 
 
 def render_splits(result: SplitsResult, *, console: Console) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.capabilities import KnowsMerges
 from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         Symbol,
         Trace,
     )
+    from tokbench.explain.records import MergeRecord
 
 SCHEMA = "tokbench.explain/1"
 
@@ -150,6 +152,46 @@ def explain_words(tokenizer: Tokenizer, words: Sequence[str]) -> WordResult:
     return WordResult(tokenizer.info, tuple(why_word(explain(tokenizer, word)) for word in words))
 
 
+@dataclass(frozen=True, slots=True)
+class MergesResult:
+    """Merges of a vocabulary."""
+
+    info: TokenizerInfo
+    records: tuple[MergeRecord, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON document that `tokbench explain --merge --json` prints."""
+        return {
+            "schema": SCHEMA,
+            "tokenizer": tokenizer_fields(self.info),
+            "merges": [_record_fields(record) for record in self.records],
+        }
+
+
+def explain_merges(tokenizer: Tokenizer, ranks: Sequence[int]) -> MergesResult:
+    """What merges join, what they are used for, and what they displaced where the training was traced.
+
+    Args:
+        tokenizer: one whose merges are listed.
+        ranks: their ranks, from 0.
+
+    Raises:
+        ConfigError: the tokenizer has no list of merges, or there is no such rank.
+    """
+    count = tokenizer.num_merges if isinstance(tokenizer, KnowsMerges) else 0
+    if not isinstance(tokenizer, KnowsMerges) or not count:
+        raise ConfigError(
+            f"{tokenizer.info.name!r} has no list of merges",
+            hint="--merge is for BPE with merges; `tokbench explain TEXT` shows the steps of every algorithm",
+        )
+    for rank in ranks:
+        if not 0 <= rank < count:
+            raise ConfigError(
+                f"there is no merge {rank}: there are {count:,}", hint=f"ranks are from 0 to {count - 1}"
+            )
+    return MergesResult(tokenizer.info, tuple(map(tokenizer.merge_record, ranks)))
+
+
 # --- JSON -------------------------------------------------------------------------------------
 
 
@@ -213,6 +255,29 @@ def _trace_fields(trace: Trace) -> dict[str, Any]:
             }
         case LookupTrace():
             return {"kind": "lookup", "rule": trace.rule}
+
+
+def _record_fields(record: MergeRecord) -> dict[str, Any]:
+    return {
+        "rank": record.rank,
+        "left": {**_symbol_fields(record.left), "rank": record.left_rank},
+        "right": {**_symbol_fields(record.right), "rank": record.right_rank},
+        "made": _symbol_fields(record.made),
+        "count": record.count,
+        "displaced": None
+        if record.displaced is None
+        else [
+            {
+                "left": _symbol_fields(pair.left),
+                "right": _symbol_fields(pair.right),
+                "lost": pair.lost,
+                "rank": pair.rank,
+            }
+            for pair in record.displaced
+        ],
+        "used_by": [{"rank": use.rank, "made": _symbol_fields(use.made)} for use in record.used_by],
+        "uses": record.num_uses,
+    }
 
 
 def _symbol_fields(symbol: Symbol) -> dict[str, Any]:

@@ -45,6 +45,10 @@ class BpeConfig:
     threads: int | None = field(
         default=None, metadata={"help": "threads that count; by default all. Never changes the result"}
     )
+    trace: bool = field(
+        default=False,
+        metadata={"help": "keep what each merge displaced, for `tokbench explain --merge`"},
+    )
     seed: int = field(
         default=0,
         metadata={"help": "seeds the hash tables and draws the self-test; never changes the merges"},

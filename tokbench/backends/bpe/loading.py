@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench import store
 from tokbench.backends.bpe.kernel import current_kernel
+from tokbench.backends.bpe.merge_trace import TRACE_NAME, parse_trace
 from tokbench.backends.bpe.merges import MERGES_NAME, pairs_of, parse_merges
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split_patterns import SplitPattern, resolve_pattern
@@ -51,6 +53,8 @@ def load(directory: Path) -> BpeTokenizer:
         config={key: value for key, value in manifest.config.items() if key != "left_out"},
     )
     tokenizer.hold_to(manifest, path=directory)
+    if TRACE_NAME in files:
+        tokenizer.read_trace = partial(parse_trace, files[TRACE_NAME], merges, path=directory / TRACE_NAME)
     return tokenizer
 
 

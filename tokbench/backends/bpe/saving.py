@@ -2,6 +2,7 @@
 
 tokbench.json           the manifest (see `tokbench.store`)
 merges.npy              int64[n, 3]: left id, right id, count of each merge, in order
+merge_trace.json        what each merge displaced, where the training was traced
 ranks.tiktoken          base64 token and rank, a line each: for tiktoken
 tokenizer.json          for tokenizers and transformers
 tokenizer_config.json   for transformers' AutoTokenizer
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench import store
+from tokbench.backends.bpe.merge_trace import TRACE_NAME, dump_trace
 from tokbench.backends.bpe.merges import MERGES_NAME, dump_merges
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.core.tokens import SpecialPolicy
@@ -52,6 +54,8 @@ def _files(tokenizer: BpeTokenizer, merges: tuple[Merge, ...]) -> tuple[dict[str
     specials, pattern = tokenizer.info.special_tokens, tokenizer.pattern
     tokens = [tokenizer.token_bytes(id) for id in range(NUM_BYTES + len(merges))]
     files = {MERGES_NAME: dump_merges(merges), "ranks.tiktoken": tiktoken.dump_ranks(tokens)}
+    if tokenizer.displaced is not None:
+        files[TRACE_NAME] = dump_trace(merges, tokenizer.displaced)
     try:
         document = tokenizer_json.dump_byte_level_bpe(
             tokens=tokens,

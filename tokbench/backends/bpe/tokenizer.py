@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.dropout import DropoutEncoder
     from tokbench.backends.bpe.kernel import Decoder, Encoder, Kernel
+    from tokbench.backends.bpe.merge_trace import DisplacedPairs
     from tokbench.backends.bpe.reference import Merge
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.documents import TextIdentity
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from tokbench.core.tokens import ModelInput
     from tokbench.explain.byte_level import ByteLevelExplainer
     from tokbench.explain.model import Derivation
+    from tokbench.explain.records import MergeRecord
 
 _MOST_DECODED = 1 << 24
 """Ids from there on are decoded one by one: there is a table of all below."""
@@ -56,7 +58,10 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         pattern: the split pattern.
         merges: the learned merges in order; None for one that was made from ranks alone.
         config: the options it was trained with, as plain data.
+        read_trace: gives what each merge displaced in the training; None where that was not traced.
     """
+
+    read_trace: Callable[[], Sequence[DisplacedPairs]] | None = None
 
     def __init__(
         self,
@@ -290,6 +295,25 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         from tokbench.explain.byte_level import ByteLevelExplainer
 
         return ByteLevelExplainer(self.description())
+
+    @property
+    def num_merges(self) -> int:
+        """How many merges there are; 0 where only the ranks of tokens are known."""
+        return len(self.description().merges or ())
+
+    def merge_record(self, rank: int) -> MergeRecord:
+        """A merge by its rank: what it joins, and what is known of how it was learned. Raises `ModelFormatError`."""
+        merges, displaced = self.merges, self.displaced
+        return self._explainer.record(
+            rank,
+            count=None if merges is None else merges[rank].count,
+            displaced=None if displaced is None else displaced[rank],
+        )
+
+    @cached_property
+    def displaced(self) -> Sequence[DisplacedPairs] | None:
+        """For each merge what it displaced in the training; None without a trace. Raises `ModelFormatError`."""
+        return None if self.read_trace is None else self.read_trace()
 
     # --- decoding -----------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.config import config_as_saved
 from tokbench.backends.bpe.kernel import current_kernel
+from tokbench.backends.bpe.merge_trace import displaced_pairs
 from tokbench.backends.bpe.normalization import normalize
 from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tokens
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.config import BpeConfig
     from tokbench.backends.bpe.kernel import CountProgress, PretokenCounter
+    from tokbench.backends.bpe.merge_trace import DisplacedPairs
     from tokbench.backends.bpe.split_patterns import SplitPattern
     from tokbench.core.documents import ByteSource
     from tokbench.core.progress import Progress
@@ -87,8 +89,13 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
         )
     merges = tuple(map(Merge._make, zip(*pairs.T.tolist(), counts.tolist(), strict=True)))
     progress("merging", len(merges), num_merges, "merges")
+    merged = time.perf_counter()
+    seconds = {"counting": counted - started, "merging": merged - counted}
+    displaced = _traced(counter, merges, progress=progress) if config.trace else None
+    if displaced is not None:
+        seconds["tracing"] = time.perf_counter() - merged
     first_special = NUM_BYTES + len(merges)
-    return BpeTokenizer(
+    tokenizer = BpeTokenizer(
         name=f"bpe-{first_special + len(config.special_tokens)}",
         pattern=pattern,
         encoder=kernel.encoder_from_merges(pairs, pattern.kernel_name),
@@ -105,13 +112,28 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
             tokens=num_tokens,
             learned_ids=range(NUM_BYTES, first_special),
             learned_unit="merges",
-            seconds={"counting": counted - started, "merging": time.perf_counter() - counted},
+            seconds=seconds,
             threads=threads,
             kernel=kernel.name,
             requested_vocab_size=config.vocab_size,
             stopped_early=_why_early(num_learned=len(merges), num_merges=num_merges, config=config),
         ),
     )
+    if displaced is not None:
+        tokenizer.read_trace = lambda: displaced
+    return tokenizer
+
+
+def _traced(
+    counter: PretokenCounter, merges: tuple[Merge, ...], *, progress: Progress
+) -> list[DisplacedPairs]:
+    """What each merge displaced, from the counted pre-tokens."""
+    total = counter.distinct_pretokens
+    found = displaced_pairs(
+        counter.items(), merges, progress=lambda done: progress("tracing", done, total, "pre-tokens")
+    )
+    progress("tracing", total, total, "pre-tokens")
+    return found
 
 
 @contextmanager

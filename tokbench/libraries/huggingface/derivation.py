@@ -24,6 +24,7 @@ from tokbench.explain.model import (
     Symbol,
 )
 from tokbench.explain.normalization import Aligned, changes_of
+from tokbench.explain.records import record_of
 from tokbench.explain.unigram import Lattice, trace_lattice
 from tokbench.explain.wordpiece import trace_longest_matches
 from tokbench.formats.tokenizer_json import from_byte_level
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import tokenizers
 
     from tokbench.explain.model import Alternative, Cause, Trace
+    from tokbench.explain.records import MergeRecord
 
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _UNKNOWN_PENALTY = 10.0
@@ -304,6 +306,18 @@ class DocumentExplainer:
             left, right = merge.split(" ") if isinstance(merge, str) else merge
             found[vocab[left], vocab[right]] = rank, vocab[left + right[len(prefix) :]]
         return ListedMerges(found)
+
+    @property
+    def num_merges(self) -> int:
+        """How many merges there are; 0 where the model has none."""
+        return len(self._model["merges"]) if self._kind == "BPE" else 0
+
+    def record(self, rank: int) -> MergeRecord:
+        """A merge by its rank."""
+        found = sorted(
+            (its_rank, left, right, made) for (left, right), (its_rank, made) in self._merges.merges.items()
+        )
+        return record_of([each[1:] for each in found], rank, symbol=self._symbol)
 
     def _symbols(self, split: str) -> list[int]:
         """What a pre-token begins as: characters, or bytes and unknown ones where there is no piece for them."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.explain.model import Derivation
+    from tokbench.explain.records import MergeRecord
     from tokbench.libraries.huggingface.added_tokens import EntryLayout
     from tokbench.libraries.huggingface.decoding import JoinedPieces
     from tokbench.libraries.huggingface.derivation import DocumentExplainer
@@ -372,6 +373,15 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         utf8(text)
         with library_errors(self._source):
             return self._explainer.derivation(text)
+
+    @property
+    def num_merges(self) -> int:
+        """How many merges there are; 0 where the model has none."""
+        return self._explainer.num_merges
+
+    def merge_record(self, rank: int) -> MergeRecord:
+        """A merge by its rank: what it joins."""
+        return self._explainer.record(rank)
 
     @cached_property
     def _explainer(self) -> DocumentExplainer:

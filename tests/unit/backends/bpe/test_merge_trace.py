@@ -1,0 +1,62 @@
+"""What merges displace: the difference of the reference's counts before and after each."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.texts import words
+
+import tokbench
+from tokbench.backends.bpe import merge_trace, reference
+from tokbench.backends.bpe.merge_trace import displaced_pairs, dump_trace, parse_trace
+from tokbench.errors import ModelFormatError
+
+pretokens = st.dictionaries(words.map(str.encode), st.integers(1, 9), min_size=1, max_size=6)
+
+
+def by_definition(counts, merges):
+    """For each merge the pairs of old tokens that occur less often after it than before, but for its own."""
+    state = Counter({tuple(word): count for word, count in counts.items()})
+    for rank, each in enumerate(merges):
+        before = reference.count_pairs(state)
+        merged = Counter()
+        for word, count in state.items():
+            merged[reference.merge_pair(word, (each.left, each.right), 256 + rank)] += count
+        lost = before - reference.count_pairs(merged)
+        del lost[each.left, each.right]
+        state = merged
+        yield sorted((-count, pair) for pair, count in lost.items())
+
+
+@pytest.mark.parametrize("times", [1, 40])  # more than 64 bytes are replayed in another way
+@given(counts=pretokens)
+def test_it_is_the_difference_of_the_counts(times, counts) -> None:
+    counts = {word * times: count for word, count in counts.items()}
+    merges = reference.train(counts, num_merges=20)
+    found = displaced_pairs(counts.items(), merges)
+    for pairs, expected in zip(found, by_definition(counts, merges), strict=True):
+        assert [(-count, (left, right)) for left, right, count in pairs] == expected[: merge_trace.MOST_KEPT]
+
+
+def test_it_is_saved_and_opened(tmp_path) -> None:
+    trained = tokbench.train(["the cat sat on the mat, the cat"], backend="bpe", vocab_size=262, trace=True)
+    trained.save(tmp_path / "traced")
+    opened = tokbench.load(tmp_path / "traced")
+    assert opened.displaced == trained.displaced
+    assert any(opened.displaced)
+    assert opened.merge_record(0).displaced is not None
+    plain = tokbench.train(["the cat sat on the mat, the cat"], backend="bpe", vocab_size=262)
+    assert plain.merges == trained.merges
+    assert plain.merge_record(0).displaced is None
+    assert plain.merge_record(0).count == trained.merges[0].count
+
+
+def test_a_file_of_other_merges_is_refused(tmp_path) -> None:
+    merges = reference.train({b"abab": 2}, num_merges=2)
+    data = dump_trace(merges, [(), ()])
+    assert parse_trace(data, merges, path=tmp_path) == [(), ()]
+    with pytest.raises(ModelFormatError, match="a trace of the 1 merges"):
+        parse_trace(data, merges[:1], path=tmp_path)
