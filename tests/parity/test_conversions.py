@@ -342,7 +342,7 @@ def test_what_rounding_does_not_explain_is_a_difference_all_the_same(
 ) -> None:
     from tokbench.convert.targets import tokenizers as target
 
-    made = target.document_of
+    made = target.tokenizer_json_of
 
     def wrong(source: Any, **options: Any) -> bytes:
         document = json.loads(made(source, **options))
@@ -351,7 +351,7 @@ def test_what_rounding_does_not_explain_is_a_difference_all_the_same(
         vocab[place][1] = min(score for _, score in vocab)
         return json.dumps(document).encode()
 
-    monkeypatch.setattr(target, "document_of", wrong)
+    monkeypatch.setattr(target, "tokenizer_json_of", wrong)
     with pytest.raises(ProofError):
         convert(unrounded(), to="tokenizers", out=tmp_path / "never", accept_rounding=True)
 

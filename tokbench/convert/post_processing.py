@@ -145,6 +145,6 @@ def _writes(template: Template) -> bool:
 
 
 def _document(description: HuggingFaceModel) -> dict[str, Any]:
-    from tokbench.libraries.huggingface.tokenizer_json import parse_document
+    from tokbench.libraries.huggingface.tokenizer_json import parse_tokenizer_json
 
-    return parse_document(description.document, source="the tokenizer")
+    return parse_tokenizer_json(description.document, source="the tokenizer")

@@ -161,9 +161,13 @@ def _of_sentencepiece(proto: bytes) -> dict[str, str]:
 
 
 def _of_bert(data: bytes) -> dict[str, str]:
-    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document, special_contents
+    from tokbench.libraries.huggingface.tokenizer_json import (
+        model_type,
+        parse_tokenizer_json,
+        special_contents,
+    )
 
-    document = parse_document(data, source="the tokenizer")
+    document = parse_tokenizer_json(data, source="the tokenizer")
     if model_type(document) != "WordPiece":
         return {}
     special = special_contents(document)

@@ -24,6 +24,6 @@ def kind_of(description: Description) -> str:
 
             return f"a SentencePiece {parse_model(proto).model_type.name.lower()} model"
         case HuggingFaceModel(document=data):
-            from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
+            from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
 
-            return f"a tokenizer.json of {model_type(parse_document(data, source='the tokenizer'))}"
+            return f"a tokenizer.json of {model_type(parse_tokenizer_json(data, source='the tokenizer'))}"

@@ -123,14 +123,14 @@ class LintTarget:
     @cached_property
     def bpe(self) -> ByteLevelBpe | None:
         """It as a byte-level BPE, on whatever engine it runs; None where it is none."""
-        from tokbench.opening.native_bpe import NotNativeError, document_bpe
+        from tokbench.opening.native_bpe import NotNativeError, parse_byte_level_bpe
 
         if isinstance(self.description, ByteLevelBpe):
             return self.description
         if self.document is None or self.opened.added_tokens:
             return None
         try:
-            return document_bpe(self.document, path=self.opened.source.path).bpe
+            return parse_byte_level_bpe(self.document, path=self.opened.source.path).bpe
         except (NotNativeError, ModelFormatError, KeyError):
             return None
 

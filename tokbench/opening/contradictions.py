@@ -23,7 +23,7 @@ _BERT = {
 """Options of BERT's classes → of the normaliser that they change."""
 
 
-def contradicted_document(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
+def contradicted_tokenizer_json(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
     """What the configuration beside a `tokenizer.json` says otherwise, a sentence each.
 
     Args:

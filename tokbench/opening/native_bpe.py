@@ -1,7 +1,18 @@
 """When a `tokenizer.json` is a byte-level BPE that our kernel computes exactly, and when not.
 
 Our kernel cuts a text at special tokens, splits it by a pattern that it knows, and merges. Whatever
-else a document asks for that could change an id is a reason to leave it to its library.
+else the file asks for that could change an id is a reason to leave it to its library.
+
+What each check mirrors in Hugging Face's `tokenizers`, by the files below `tokenizers/src`:
+
+_check_model        `BPE::merge_word` in models/bpe/model.rs: dropout, and the affixes around characters
+_merges             `BpeBuilder::build` there: merges become a map, so of a merge listed twice the last rank counts
+whole_tokens_first  `BPE::tokenize_with_cache` there: under ignore_merges a whole pre-token is looked up first
+_pattern            pre_tokenizers/byte_level.rs (add_prefix_space, use_regex) and pre_tokenizers/split.rs
+_normalization      normalizers/: NFC alone is the same in our kernel
+_post_processing    utils/truncation.rs, which fails where the stride leaves no room
+_check_ends         decoders/mod.rs: ByteLevel alone joins the bytes of tokens and does nothing else
+added_tokens        `AddedVocabulary` in tokenizer/added_vocabulary.rs; see `tokenizer_json_tokens`
 """
 
 from __future__ import annotations
@@ -17,7 +28,14 @@ from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotNativeError, added_tokens
 
-__all__ = ["DocumentBpe", "NotNativeError", "byte_level_bpe", "check_bpe", "document_bpe", "merge_pairs"]
+__all__ = [
+    "NotNativeError",
+    "ParsedBpe",
+    "byte_level_bpe",
+    "check_bpe",
+    "merge_pairs",
+    "parse_byte_level_bpe",
+]
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentBpe:
+class ParsedBpe:
     """A document as a byte-level BPE, whichever engine runs it.
 
     Attributes:
@@ -50,14 +68,14 @@ def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLeve
         NotNativeError: it does something that our kernel does not, or not in provably the same way.
         ModelFormatError: its vocabulary and merges contradict one another.
     """
-    found = document_bpe(document, path=path)
+    found = parse_byte_level_bpe(document, path=path)
     found.added.check_found()
     if found.bpe.pattern_name == "custom":
         raise NotNativeError("its split pattern is none that our scanners know")
     return found.bpe
 
 
-def document_bpe(document: Mapping[str, Any], *, path: Path | str) -> DocumentBpe:
+def parse_byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ParsedBpe:
     """A document as a byte-level BPE, also where it has a pattern of its own or added tokens that are found otherwise.
 
     Args:
@@ -86,7 +104,7 @@ def document_bpe(document: Mapping[str, Any], *, path: Path | str) -> DocumentBp
         token_flags=added.flags,
         post_processing=post_processing,
     )
-    return DocumentBpe(bpe, added)
+    return ParsedBpe(bpe, added)
 
 
 def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> None:

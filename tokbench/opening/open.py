@@ -31,8 +31,8 @@ _OPENERS = {
     Format.RANKS: "tiktoken_ranks:open_ranks",
     Format.TOKENIZER_JSON: "tokenizer_json:open_file",
     Format.SENTENCEPIECE: "sentencepiece:open_file",
-    Format.VOCAB_AND_MERGES: "vocab_and_merges:open_merged",
-    Format.WORDPIECE_VOCAB: "vocab_txt:open_word_list",
+    Format.VOCAB_AND_MERGES: "vocab_and_merges:open_vocab_and_merges",
+    Format.WORDPIECE_VOCAB: "vocab_txt:open_vocab_txt",
     Format.GGUF: "gguf.vocabularies:open_gguf",
     Format.LLAMA2C: "sentencepiece:open_llama2c",
 }

@@ -264,7 +264,7 @@ def names_with_suffix() -> list[str]:
     return [each.name for each in _CLASSES if each.suffix]
 
 
-def class_document(
+def class_tokenizer_json(
     each: TokenizerClass,
     vocab: Mapping[str, int],
     merges: Sequence[Sequence[str]],

@@ -26,11 +26,11 @@ _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 
 def open_file(source: Source, request: OpenRequest) -> Opened:
-    """A `tokenizer.json`. Raises as `open_document`."""
-    return open_document(read_file(source.files[0]), source=source, request=request)
+    """A `tokenizer.json`. Raises as `open_tokenizer_json`."""
+    return open_tokenizer_json(read_file(source.files[0]), source=source, request=request)
 
 
-def open_document(
+def open_tokenizer_json(
     data: bytes, *, source: Source, request: OpenRequest, warnings: tuple[str, ...] = ()
 ) -> Opened:
     """The tokenizer of a `tokenizer.json`.
@@ -202,12 +202,12 @@ def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
 
 def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
     """What stands beside a `tokenizer.json`; one that was made of other files was made as that says."""
-    from tokbench.opening.contradictions import contradicted_document
+    from tokbench.opening.contradictions import contradicted_tokenizer_json
     from tokbench.opening.recognition import Format
 
     path = source.files[0]
     if source.format is Format.TOKENIZER_JSON:
-        yield from contradicted_document(document, folder=path.parent, name=path.name)
+        yield from contradicted_tokenizer_json(document, folder=path.parent, name=path.name)
 
 
 def _unreachable(document: Mapping[str, Any]) -> list[str]:

@@ -1,4 +1,10 @@
-"""The added tokens of a `tokenizer.json`: which are special, which are found in every text, and how."""
+"""The added tokens of a `tokenizer.json`: which are special, which are found in every text, and how.
+
+It mirrors `AddedVocabulary` in tokenizer/added_vocabulary.rs of `tokenizers`: `add_tokens` gives ids,
+`refresh_added_tokens` keeps tokens that are looked for in the normalised text apart from the others, and
+`extract_and_normalize` looks for the others first: two passes. `find_matches` heeds single_word, lstrip and
+rstrip.
+"""
 
 from __future__ import annotations
 

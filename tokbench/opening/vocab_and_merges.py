@@ -24,15 +24,15 @@ from tokbench.opening.native_bpe import check_bpe, merge_pairs
 from tokbench.opening.patterns import checked_pattern
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.tokenizer_classes import (
-    class_document,
     class_of_merges,
+    class_tokenizer_json,
     known_class,
     names_with_suffix,
     read_declared,
     refuse_rules,
 )
-from tokbench.opening.tokenizer_json import check_vocabulary, open_document
-from tokbench.opening.vocab_txt import SPECIAL_LOOK, byte_level_document, dumped
+from tokbench.opening.tokenizer_json import check_vocabulary, open_tokenizer_json
+from tokbench.opening.vocab_txt import SPECIAL_LOOK, byte_level_tokenizer_json, dumped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tokbench.opening.tokenizer_classes import Declared, TokenizerClass
 
 
-def open_merged(source: Source, request: OpenRequest) -> Opened:
+def open_vocab_and_merges(source: Source, request: OpenRequest) -> Opened:
     """The tokenizer of a vocabulary with its merges.
 
     Raises:
@@ -55,22 +55,22 @@ def open_merged(source: Source, request: OpenRequest) -> Opened:
     merges_path = source.files[-1]
     vocab, merges = _vocab_and_merges(source)
     if not request.pattern and (document := _document_beside(vocab, merges, merges_path.parent)) is not None:
-        return open_document(document, source=source, request=request)
+        return open_tokenizer_json(document, source=source, request=request)
     declared = read_declared(merges_path.parent, source.config)
     refuse_rules(declared.class_name, path=merges_path)
     its_class = None if request.pattern else known_class(declared.class_name) or class_of_merges(merges)
     warnings = _check_reading(vocab, merges, its_class, request=request, declared=declared, path=merges_path)
     specials = _special_tokens(vocab, merges, request, config=source.config)
     if its_class is not None:
-        made = class_document(its_class, vocab, merges, declared=declared, specials=specials)
+        made = class_tokenizer_json(its_class, vocab, merges, declared=declared, specials=specials)
     else:
         assert request.pattern is not None
         pattern = checked_pattern(request.pattern)
-        made = byte_level_document(
+        made = byte_level_tokenizer_json(
             vocab, merges, specials=specials, patterns=[pattern], normalize_nfc=pattern == "qwen2"
         )
     source = dataclasses.replace(source, files=source.files[::-1])  # errors are about merges
-    return open_document(dumped(made), source=source, request=_bare(request), warnings=warnings)
+    return open_tokenizer_json(dumped(made), source=source, request=_bare(request), warnings=warnings)
 
 
 def _vocab_and_merges(source: Source) -> tuple[dict[str, int], list[list[str]]]:

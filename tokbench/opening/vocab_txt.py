@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import ModelFormatError
 from tokbench.opening.files import decode_text, parse_json, read_file
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.tokenizer_json import open_document
+from tokbench.opening.tokenizer_json import open_tokenizer_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ _NORMALIZATION = ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
 _BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-def byte_level_document(
+def byte_level_tokenizer_json(
     vocab: Mapping[str, int],
     merges: Sequence[Sequence[str]],
     *,
@@ -82,7 +82,7 @@ def _split_step(pattern: str) -> list[Mapping[str, Any]]:
     return [{"type": "Split", "pattern": {"Regex": spelled}, "behavior": "Isolated", "invert": False}]
 
 
-def word_piece_document(
+def bert_tokenizer_json(
     vocab: Mapping[str, int],
     *,
     lowercase: bool,
@@ -125,7 +125,7 @@ def word_piece_document(
     }
 
 
-def open_word_list(source: Source, request: OpenRequest) -> Opened:
+def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
     """The tokenizer of a `vocab.txt`.
 
     Raises:
@@ -155,13 +155,13 @@ def open_word_list(source: Source, request: OpenRequest) -> Opened:
         )
     said = _said_beside(path.parent)
     lowercase, warning = _lowercase(vocab, said=said.get("do_lower_case"))
-    document = word_piece_document(
+    document = bert_tokenizer_json(
         vocab,
         lowercase=lowercase,
         strip_accents=said.get("strip_accents"),
         handle_chinese_chars=said.get("tokenize_chinese_chars", True),
     )
-    return open_document(dumped(document), source=source, request=request, warnings=warning)
+    return open_tokenizer_json(dumped(document), source=source, request=request, warnings=warning)
 
 
 def _said_beside(folder: Path) -> dict[str, bool]:

@@ -246,10 +246,10 @@ def test_what_a_file_loses_is_found(  # noqa: PLR0917 -- fixtures and cases
     way: str,
     said: str,
 ) -> None:
-    right = to_tokenizers.document_of
+    right = to_tokenizers.tokenizer_json_of
     monkeypatch.setattr(
         to_tokenizers,
-        "document_of",
+        "tokenizer_json_of",
         lambda *given, **options: json.dumps({**json.loads(right(*given, **options)), part: value}).encode(),
     )
     with pytest.raises(ProofError) as failed:
@@ -284,14 +284,14 @@ def test_a_lost_flag_is_found(
 def test_a_pair_that_differs_is_shown_in_its_smallest_form(
     opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = to_tokenizers.document_of
+    right = to_tokenizers.tokenizer_json_of
 
     def swapped(*given: Any, **options: Any) -> bytes:
         document = json.loads(right(*given, **options))
         document["post_processor"]["pair"][0]["SpecialToken"]["id"] = "</s>"
         return json.dumps(document).encode()
 
-    monkeypatch.setattr(to_tokenizers, "document_of", swapped)
+    monkeypatch.setattr(to_tokenizers, "tokenizer_json_of", swapped)
     both = template(["<s>", 0, "</s>"], ["<s>", 0, "</s>", 1])
     with pytest.raises(ProofError) as failed:
         convert(opened(both), to="tokenizers", out=tmp_path / "never.json")
@@ -308,14 +308,14 @@ def test_a_pair_that_differs_is_shown_in_its_smallest_form(
 def test_a_library_that_panics_differs(
     opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = to_tokenizers.document_of
+    right = to_tokenizers.tokenizer_json_of
 
     def unknown(*given: Any, **options: Any) -> bytes:
         document = json.loads(right(*given, **options))
         document["post_processor"]["special_tokens"] = {}
         return json.dumps(document).encode()
 
-    monkeypatch.setattr(to_tokenizers, "document_of", unknown)
+    monkeypatch.setattr(to_tokenizers, "tokenizer_json_of", unknown)
     with pytest.raises(ProofError) as failed:
         convert(opened(LLAMA), to="tokenizers", out=tmp_path / "never.json")
     assert failed.value.proof.disagreement is not None

@@ -15,7 +15,7 @@ from support.texts import texts
 
 from tokbench.errors import ConversionError, ModelFormatError
 from tokbench.formats.llama2c.vocabulary import Llama2cTokenizer, dump_llama2c
-from tokbench.formats.sentencepiece.bpe import model_of_document
+from tokbench.formats.sentencepiece.bpe import model_of_bpe
 from tokbench.formats.sentencepiece.model import (
     SPACE,
     ModelPiece,
@@ -26,7 +26,7 @@ from tokbench.formats.sentencepiece.model import (
 )
 from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece, merge_order
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.libraries.huggingface.tokenizer_json import parse_document
+from tokbench.libraries.huggingface.tokenizer_json import parse_tokenizer_json
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.opening.native_bpe import merge_pairs
 
@@ -78,18 +78,18 @@ def test_what_is_not_merged_by_itself_is_refused() -> None:
 # --- back again -------------------------------------------------------------------------------
 
 
-def document_of(proto: bytes) -> dict[str, Any]:
-    return parse_document(dump_sentencepiece(parse_model(proto)), source="mine")
+def tokenizer_json_of(proto: bytes) -> dict[str, Any]:
+    return parse_tokenizer_json(dump_sentencepiece(parse_model(proto)), source="mine")
 
 
 def back(document: dict[str, Any]) -> bytes:
-    return model_of_document(document, merges=merge_pairs(document["model"], path="mine"))
+    return model_of_bpe(document, merges=merge_pairs(document["model"], path="mine"))
 
 
 @cache
 def there_and_back(name: str) -> tuple[Tokenizer, Tokenizer]:
     source = variant(name)
-    return source, open_model(back(document_of(source.proto)), name="back", backend="sentencepiece")
+    return source, open_model(back(tokenizer_json_of(source.proto)), name="back", backend="sentencepiece")
 
 
 @pytest.mark.parametrize("name", ["bpe", "bpe as llama", "bpe without prefix"])

@@ -12,7 +12,7 @@ import tokbench
 from tokbench.core.ids import check_largest_id, ids_held
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.tokenizer_json import to_byte_level
-from tokbench.opening.vocab_txt import byte_level_document, word_piece_document
+from tokbench.opening.vocab_txt import bert_tokenizer_json, byte_level_tokenizer_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def rank_file(largest: int) -> bytes:
 
 
 def word_level(vocab: dict[str, int]) -> dict[str, Any]:
-    made = word_piece_document({"[UNK]": 0}, lowercase=True)
+    made = bert_tokenizer_json({"[UNK]": 0}, lowercase=True)
     model = {"type": "WordLevel", "vocab": {"[UNK]": 0, **vocab}, "unk_token": "[UNK]"}
     return {**made, "model": model, "decoder": None}
 
@@ -51,10 +51,10 @@ def test_gaps_are_no_harm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "document",
     [
-        lambda large: byte_level_document(
+        lambda large: byte_level_tokenizer_json(
             {**ALPHABET, "ab": large}, [["a", "b"]], specials={}, patterns=["gpt2"]
         ),
-        lambda large: word_piece_document({"[UNK]": 0, "a": large}, lowercase=True),
+        lambda large: bert_tokenizer_json({"[UNK]": 0, "a": large}, lowercase=True),
         lambda large: word_level({"a": large}),
     ],
 )

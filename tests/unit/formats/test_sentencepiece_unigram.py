@@ -20,7 +20,7 @@ from tokbench.formats.sentencepiece.model import PieceType, parse_model
 from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece
 from tokbench.formats.sentencepiece.unigram import model_of_unigram
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.libraries.huggingface.tokenizer_json import parse_document
+from tokbench.libraries.huggingface.tokenizer_json import parse_tokenizer_json
 from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ FOLD = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}
 
 
 def back(data: bytes) -> Any:
-    return model_of_unigram(parse_document(data, source="mine"))
+    return model_of_unigram(parse_tokenizer_json(data, source="mine"))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from support.sentencepiece_models import variant
 import tokbench
 from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
-from tokbench.convert.targets.tokenizers import document_of
+from tokbench.convert.targets.tokenizers import tokenizer_json_of
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError, DecodeError, ModelFormatError, StoreError, UnknownIdError
 from tokbench.formats.tokbin import (
@@ -164,7 +164,7 @@ def test_a_large_vocabulary_is_opened_at_once_and_takes_half_the_room(tmp_path: 
     place = tmp_path / "large.tokbin"
     place.write_bytes(dumped(source))
     assert source.info.vocab_size > 90_000
-    document = document_of(Source(tokenizer=source, description=source.description()))
+    document = tokenizer_json_of(Source(tokenizer=source, description=source.description()))
     assert place.stat().st_size * 2 <= len(document)
 
     def opening() -> float:

@@ -303,7 +303,7 @@ def test_lines_have_their_direction(samples: tuple[Sample, ...], page: bytes) ->
     assert found == {"en": "ltr", "fr": "ltr", "code": "ltr", "he": "rtl"}
 
 
-def document_of(comparison: Comparison, segmentation: Segmentation) -> dict[str, Any]:
+def tokenizer_json_of(comparison: Comparison, segmentation: Segmentation) -> dict[str, Any]:
     """The viewer's data for one line, the same one for each tokenizer."""
     cut = (segmentation,) * len(comparison.tokenizers)
     return samples_document(comparison, [Sample("x", "x.txt", segmentation.text, cut)])
@@ -312,12 +312,12 @@ def document_of(comparison: Comparison, segmentation: Segmentation) -> dict[str,
 @given(HARD_TEXTS)
 def test_nothing_of_a_line_is_lost_or_hidden(comparison: Comparison, text: str) -> None:
     size = len(text.encode())
-    document = document_of(comparison, cut_at(text, *range(3, size, 3)))
+    document = tokenizer_json_of(comparison, cut_at(text, *range(3, size, 3)))
     [row] = rows_of(document, 0)
     assert [edge for _, start, stop in row for edge in (start, stop)][1:-1] == [
         edge for edge in range(3, size, 3) for _ in range(2)
     ]
-    whole = document_of(comparison, cut_at(text))
+    whole = tokenizer_json_of(comparison, cut_at(text))
     [row] = rows_of(whole, 0)
     assert "".join("".join(look[3][::2]) for look, _, _ in row) == (
         text_of(glyphs_of(text.encode())) or "⟨empty⟩"
@@ -329,7 +329,7 @@ def test_text_in_no_token_is_shown_as_such(comparison: Comparison) -> None:
         "a bé",
         (token(0, 1, "a", id=1), token(2, 4, "b?", id=2, kind=TokenKind.UNKNOWN), token(5, 5, "x", id=3)),
     )
-    [row] = rows_of(document_of(comparison, segmentation), 0)
+    [row] = rows_of(tokenizer_json_of(comparison, segmentation), 0)
     assert row == [
         ((1, "normal", False, ("a", 0)), 0, 1),
         ((UNCOVERED, "uncovered", False, ("·", 1)), 1, 2),

@@ -44,9 +44,9 @@ def write_ranks(source: Source, folder: Path) -> ByteLevelBpe:
 
 def write_document(source: Source, folder: Path) -> None:
     """A `tokenizer.json`. Raises `ConversionError`."""
-    from tokbench.convert.targets.tokenizers import document_of
+    from tokbench.convert.targets.tokenizers import tokenizer_json_of
 
-    (folder / DOCUMENT_NAME).write_bytes(document_of(without_special(source)))
+    (folder / DOCUMENT_NAME).write_bytes(tokenizer_json_of(without_special(source)))
 
 
 def _ordinary(description: ByteLevelBpe) -> tuple[bytes | None, ...]:

@@ -65,9 +65,9 @@ def _unigram(source: Source) -> UnigramModel | None:
     if not isinstance(source.description, HuggingFaceModel):
         return None
     from tokbench.formats.sentencepiece.unigram import model_of_unigram
-    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
+    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
 
-    document = parse_document(source.description.document, source=source.tokenizer.info.name)
+    document = parse_tokenizer_json(source.description.document, source=source.tokenizer.info.name)
     return model_of_unigram(document) if model_type(document) == "Unigram" else None
 
 
@@ -88,15 +88,15 @@ def proto_of(source: Source) -> bytes:
 
 
 def _of_document(data: bytes, *, name: str) -> bytes:
-    from tokbench.formats.sentencepiece.bpe import model_of_document
-    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
+    from tokbench.formats.sentencepiece.bpe import model_of_bpe
+    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
     from tokbench.opening.native_bpe import merge_pairs
 
-    document = parse_document(data, source=name)
+    document = parse_tokenizer_json(data, source=name)
     if (kind := model_type(document)) == "Unigram":
         raise ConversionError("its Unigram has scores for pieces, and no merges")
     if kind != "BPE":
         raise ConversionError(
             f"of a tokenizer.json only a BPE or a Unigram can become a .model, and this is {kind}"
         )
-    return model_of_document(document, merges=merge_pairs(document["model"], path=name))
+    return model_of_bpe(document, merges=merge_pairs(document["model"], path=name))

@@ -14,8 +14,8 @@ from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentenceP
 from tokbench.errors import ConversionError
 from tokbench.formats.byte_level_bpe import ranks_of
 from tokbench.formats.tiktoken import dump_ranked, parse_ranks, to_encoding
-from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
-from tokbench.opening.native_bpe import document_bpe
+from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
+from tokbench.opening.native_bpe import parse_byte_level_bpe
 from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotNativeError, overlapping
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ def _ranked(source: Source) -> _Ranked:
 
 def _of_document(data: bytes, *, name: str) -> _Ranked:
     """A `tokenizer.json` that its library runs, as far as it is splitting by one pattern and merging bytes."""
-    document = parse_document(data, source=name)
+    document = parse_tokenizer_json(data, source=name)
     if (kind := model_type(document)) != "BPE":
         raise ConversionError(f"tiktoken runs byte-level BPE alone, and this is {kind}")
     try:
-        found = document_bpe(document, path=name)
+        found = parse_byte_level_bpe(document, path=name)
     except NotNativeError as error:
         raise ConversionError(
             f"tiktoken runs byte-level BPE with one split pattern and nothing before it; of this one, {error}"

@@ -127,12 +127,12 @@ def _tokenizer_json(source: Source, description: HuggingFaceModel) -> TokbinCont
 
     from tokbench.libraries.huggingface.tokenizer_json import (
         model_type,
-        parse_document,
+        parse_tokenizer_json,
         piece_spelling,
         unknown_piece,
     )
 
-    document = parse_document(description.document, source=source.tokenizer.info.name)
+    document = parse_tokenizer_json(description.document, source=source.tokenizer.info.name)
     spelling, unknown = piece_spelling(document), unknown_piece(document)
     vocabulary = tokenizers.Tokenizer.from_buffer(description.document).get_vocab()
     kinds = {id: Kind.BYTE for text, id in vocabulary.items() if spelling.is_byte(text)}

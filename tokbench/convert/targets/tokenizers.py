@@ -29,7 +29,7 @@ def make(source: Source) -> Product:
     """A `tokenizer.json`. Raises `ConversionError`."""
     rounding, done = scores_of(source), post_processing_of(source.description)
     return Product(
-        files={"": document_of(source, rounding=rounding)},
+        files={"": tokenizer_json_of(source, rounding=rounding)},
         open=lambda path: rounding.tolerant(restricted(opened(path), source)),
         notes=(
             *((_SPECIAL_NOTE,) if source.special_tokens else ()),
@@ -42,7 +42,7 @@ def make(source: Source) -> Product:
     )
 
 
-def document_of(source: Source, *, rounding: Rounding | None = None) -> bytes:
+def tokenizer_json_of(source: Source, *, rounding: Rounding | None = None) -> bytes:
     """The `tokenizer.json` of any description; it says what was accepted. Raises `ConversionError`."""
     match source.description:
         case HuggingFaceModel(document=document):

@@ -16,7 +16,7 @@ from tokbench.convert.post_processing import (
 )
 from tokbench.convert.proof import Peer
 from tokbench.convert.roles import model_config
-from tokbench.convert.targets.tokenizers import document_of, restricted, scores_of
+from tokbench.convert.targets.tokenizers import restricted, scores_of, tokenizer_json_of
 from tokbench.convert.transformers_calls import input_calls, quiet
 from tokbench.core.descriptions import HuggingFaceModel, SentencePieceModel
 from tokbench.errors import BackendUnavailableError
@@ -49,7 +49,7 @@ def make(source: Source) -> Product:
     types = _has_token_types(source.description, done)
     return Product(
         files={
-            "tokenizer.json": document_of(source, rounding=rounding),
+            "tokenizer.json": tokenizer_json_of(source, rounding=rounding),
             **config_files(config, token_types=types),
         },
         open=lambda path: rounding.tolerant(restricted(_opened(path, source, config, done), source)),
@@ -81,9 +81,9 @@ def _has_token_types(description: Description | None, done: PostProcessing) -> b
         return False
     if not any(part.type_id for part in done.template.pair):
         return False
-    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
+    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
 
-    return model_type(parse_document(description.document, source="the tokenizer")) == "WordPiece"
+    return model_type(parse_tokenizer_json(description.document, source="the tokenizer")) == "WordPiece"
 
 
 def _notes(source: Source, config: TokenizerConfig, done: PostProcessing) -> Iterator[str]:

@@ -15,7 +15,7 @@ from tokbench.core.descriptions import HuggingFaceModel, PostProcessing
 from tokbench.core.tokens import ModelInput
 from tokbench.errors import ConversionError
 from tokbench.formats.post_processors import parse_post_processing, spelled_template
-from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_document
+from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ def make(source: Source) -> Product:
         raise ConversionError(
             f"a vocab.txt holds the pieces of a WordPiece tokenizer, and this is {kind_of(source.description)}"
         )
-    document = parse_document(source.description.document, source=source.tokenizer.info.name)
+    document = parse_tokenizer_json(source.description.document, source=source.tokenizer.info.name)
     if model_type(document) != "WordPiece":
         raise ConversionError(
             f"a vocab.txt holds the pieces of a WordPiece tokenizer, and this is {model_type(document)}"

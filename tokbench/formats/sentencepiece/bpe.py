@@ -22,7 +22,7 @@ _SPACES = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}
 _MOST_RANKS = 1 << 24
 
 
-def model_of_document(document: Mapping[str, Any], *, merges: Sequence[tuple[str, str]]) -> bytes:
+def model_of_bpe(document: Mapping[str, Any], *, merges: Sequence[tuple[str, str]]) -> bytes:
     """The serialised `ModelProto` of a `tokenizer.json`.
 
     Args:

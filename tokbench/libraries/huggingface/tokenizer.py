@@ -91,7 +91,7 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
 
         self.document = document
         self._source = source if source is not None else name
-        parsed = reading.parse_document(document, source=self._source)
+        parsed = reading.parse_tokenizer_json(document, source=self._source)
         with library_errors(self._source):
             self._parsed = reading.runnable(parsed)
             self._engines = Engines(self._parsed, limits=limits_of(parsed), source=self._source)

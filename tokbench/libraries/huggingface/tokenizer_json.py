@@ -31,7 +31,7 @@ _KEEPS_EVERYTHING = {"ByteLevel", "Digits", "Punctuation", "Split"}
 """The pre-tokenizers that can only cut, unless they are told to remove or to add something."""
 
 
-def parse_document(data: bytes, *, source: Path | str) -> dict[str, Any]:
+def parse_tokenizer_json(data: bytes, *, source: Path | str) -> dict[str, Any]:
     """The JSON of a `tokenizer.json`, checked as far as it is read here.
 
     Raises:

@@ -1,9 +1,10 @@
-"""The pre-tokenizers that GGUF files name: how llama.cpp, which runs the files, splits a text under each name.
+"""The pre-tokenizers that GGUF files name: how llama.cpp splits text for each value of `tokenizer.ggml.pre`.
 
-A name stands for expressions that are applied one after another, each to the pieces that those before it
-left: what an expression matches is a piece, and so is what stands between its matches. One expression that
-is a pattern of ours runs on our kernel. Of GPT-4o's pattern llama.cpp has an approximation, and here is the
-pattern itself.
+In llama.cpp a name selects a `LLAMA_VOCAB_PRE_TYPE_*`, for which the constructor of `llm_tokenizer_bpe`
+(llama-vocab.cpp) has a list of regular expressions, `regex_exprs`; `unicode_regex_split` (unicode.cpp) applies
+them one after another, each to the parts that those before it left. What an expression matches is a part, and
+so is what stands between two matches; the last parts are the pre-tokens. A list of one expression that is a
+pattern of ours runs on our kernel. For gpt-4o llama.cpp has an approximation; here is the pattern itself.
 """
 
 from __future__ import annotations

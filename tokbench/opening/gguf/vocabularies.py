@@ -16,8 +16,8 @@ from tokbench.opening.gguf.token_types import token_types, with_one_unknown
 from tokbench.opening.patterns import checked_pattern
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.sentencepiece import open_pieces
-from tokbench.opening.tokenizer_json import open_document
-from tokbench.opening.vocab_txt import byte_level_document, dumped, word_piece_document
+from tokbench.opening.tokenizer_json import open_tokenizer_json
+from tokbench.opening.vocab_txt import bert_tokenizer_json, byte_level_tokenizer_json, dumped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +64,7 @@ def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest
         )
     expressions, whole_tokens_first = _splitting(fields, path, asked=request.pattern)
     vocab = {piece: id for id, piece in enumerate(pieces)}
-    document = byte_level_document(
+    document = byte_level_tokenizer_json(
         vocab,
         [_merge(merge, number, path) for number, merge in enumerate(_strings(fields, "merges", path))],
         specials={pieces[id]: id for id, kind in enumerate(types) if kind == PieceType.CONTROL},
@@ -73,7 +73,7 @@ def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest
         normalize_nfc=request.pattern == "qwen2",
         whole_tokens_first=whole_tokens_first,
     )
-    return open_document(
+    return open_tokenizer_json(
         dumped(document),
         source=source,
         request=OpenRequest(engine=request.engine),
@@ -110,8 +110,8 @@ def _open_word_piece(fields: Mapping[str, Any], *, source: Source, request: Open
         if vocab.setdefault(spelled, id) != id:
             raise ModelFormatError(f"{path}, token {id}", "each piece once", f"{piece!a} again")
     lowercase = not any(word.lower() != word for word in vocab if not word.startswith("["))
-    document = word_piece_document(vocab, lowercase=lowercase)
-    return open_document(dumped(document), source=source, request=request)
+    document = bert_tokenizer_json(vocab, lowercase=lowercase)
+    return open_tokenizer_json(dumped(document), source=source, request=request)
 
 
 def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
