@@ -55,10 +55,10 @@ def run_bench(
     """
     budget = measurements.Budget(runs, seconds, threads or processors(), processors())
     with tempfile.TemporaryDirectory(prefix="tokbench-bench-") as folder:
-        field = _Field(subjects, sample, peers, Path(folder), budget=budget, progress=progress)
-        found = field.measured([part for part in PARTS if part in parts])
+        run = _BenchRun(subjects, sample, peers, Path(folder), budget=budget, progress=progress)
+        found = run.measured([part for part in PARTS if part in parts])
     return Bench(
-        entries=tuple(_entry(entrant, found, baseline=subjects[0].name) for entrant in field.entrants),
+        entries=tuple(_entry(entrant, found, baseline=subjects[0].name) for entrant in run.entrants),
         baseline=subjects[0].name,
         parts=tuple(part for part in PARTS if part in parts),
         documents=len(sample.texts),
@@ -67,12 +67,12 @@ def run_bench(
         threads=budget.threads,
         runs=runs,
         machine=this_machine(),
-        left_out=tuple(field.left_out),
+        left_out=tuple(run.left_out),
     )
 
 
-class _Field:
-    """Those that take part.
+class _BenchRun:
+    """The entrants of one benchmark, and their measurements.
 
     Attributes:
         entrants: also those that gave other ids.

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
-import regex
-from support.kernels import KERNEL_NAMES, chosen
+from support.kernels import KERNEL_NAMES
 from support.measuring import Document, add, new_measurer, tokens_of
-from support.texts import all_characters
 
 from tokbench.core.tokens import TokenKind
-from tokbench.errors import ConfigError
-from tokbench.metrics.character_classes import CharacterClass, character_classes
-from tokbench.metrics.counts import COUNTS, MEANINGS, OPERATORS
-from tokbench.metrics.kernel import current_kernel
-from tokbench.metrics.tally import DOCUMENT_COUNTS
+from tokbench.metrics.counts import COUNTS, OPERATORS
 
 if TYPE_CHECKING:
     from tokbench.metrics.kernel import Measurer
@@ -43,52 +33,6 @@ def words_of(measurer: Measurer, text: str) -> list[str]:
     """The distinct words of a text, in order of their bytes."""
     add(measurer, [tokens_of(text)])
     return sorted(word.decode() for word, _, _ in measurer.worst_words(0, 1000))
-
-
-# --- classes ----------------------------------------------------------------------------------
-
-
-def of_classes(kind: CharacterClass) -> set[str]:
-    """The characters of a class."""
-    return set(map(chr, np.flatnonzero(character_classes() == int(kind)).tolist()))
-
-
-@pytest.mark.parametrize(
-    ("kind", "pattern"),
-    [
-        (CharacterClass.UPPER, r"[\p{Lu}\p{Lt}]"),
-        (CharacterClass.LOWER, r"\p{Ll}"),
-        (CharacterClass.MARK, r"[\p{M}\u200c\u200d]"),
-        (CharacterClass.DIGIT, r"\p{Nd}"),
-        (CharacterClass.NUMBER, r"[\p{Nl}\p{No}]"),
-        (CharacterClass.UNDERSCORE, r"_"),
-        (CharacterClass.NEWLINE, r"[\n\v\f\r\x85\u2028\u2029]"),
-    ],
-)
-def test_a_class_holds_the_characters_of_its_properties(kind: CharacterClass, pattern: str) -> None:
-    assert of_classes(kind) == set(regex.findall(pattern, all_characters()))
-
-
-def test_letters_without_case_are_spaced_or_not() -> None:
-    unspaced = of_classes(CharacterClass.UNSPACED)
-    letters = of_classes(CharacterClass.LETTER) | unspaced
-    assert letters == set(regex.findall(r"[\p{Lm}\p{Lo}]", all_characters()))
-    assert set("漢字ひらカター々กຂកမབꦏ") <= unspaced
-    assert unspaced.isdisjoint("한국어नमعربאაʰªº")
-
-
-def test_white_space_is_what_unicode_says() -> None:
-    white_space = of_classes(CharacterClass.SPACE) | of_classes(CharacterClass.NEWLINE)
-    assert white_space == set(regex.findall(r"\p{White_Space}", all_characters()))
-    assert (character_classes()[0xD800:0xE000] == CharacterClass.OTHER).all()
-
-
-def test_every_count_has_a_name_and_a_meaning() -> None:
-    assert len(set(COUNTS)) == len(COUNTS) == len(MEANINGS)
-    assert DOCUMENT_COUNTS[: len(COUNTS)] == COUNTS
-    assert len(set(DOCUMENT_COUNTS)) == len(DOCUMENT_COUNTS)
-    assert len(set(OPERATORS)) == len(OPERATORS)
-    assert all(len(each) > 1 and each.isascii() for each in OPERATORS)
 
 
 # --- tokens, characters, lines ----------------------------------------------------------------
@@ -401,26 +345,3 @@ def test_the_indentation_of_lines_is_counted(
     measurer: Measurer, pieces: list[str], expected: tuple[int, ...]
 ) -> None:
     assert counted(measurer, tokens_of(*pieces), *INDENTATION_COUNTS) == expected
-
-
-# --- which kernel runs ------------------------------------------------------------------------
-
-
-def test_the_python_kernel_says_that_it_runs_and_the_other_says_nothing() -> None:
-    ask = "from tokbench.metrics.kernel import current_kernel as ask; print(ask().name, ask().name)"
-    without = "import sys; sys.modules['tokbench.native._metrics'] = None\n"
-    environment = os.environ | {"TOKBENCH_KERNEL": "auto"}
-    found = subprocess.run(
-        [sys.executable, "-c", without + ask], capture_output=True, text=True, check=False, env=environment
-    )
-    assert found.stdout == "python python\n"
-    assert found.stderr == "tokbench: running the slow Python kernel (the compiled kernel is not installed)\n"
-    for name in KERNEL_NAMES:
-        new_measurer(name)
-        with chosen(name):
-            assert current_kernel().name == name
-
-
-def test_any_other_kernel_is_an_error() -> None:
-    with chosen("fast"), pytest.raises(ConfigError, match="TOKBENCH_KERNEL is 'fast'"):
-        current_kernel()
