@@ -1,4 +1,4 @@
-"""Random segmentations of a text as tokens with places, from any tokenizer that can sample ids."""
+"""Random segmentations of a text as tokens with spans, from any tokenizer that can sample ids."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def sample_segmentation(
     """The tokens of a random segmentation; its ids are those of `sample_ids`.
 
     Where they stand follows from the tokenizer's own segmentation, whose pieces are the same bytes
-    cut in other places: a place inside one of its tokens is exact where the token is the bytes of the
+    cut elsewhere: an offset inside one of its tokens is exact where the token is the bytes of the
     text, and its beginning or end where it is not (a normaliser, a space put before the text).
 
     Raises:
@@ -64,9 +64,9 @@ def sample_segmentation(
     usual = tokenizer.segment(text).tokens
     kinds = {token.id: token.kind for token in usual}
     pieces = [tokenizer.token_bytes(id) for id in ids]
-    places = _Places(usual, len(text.encode()))
+    offsets = _TextOffsets(usual, len(text.encode()))
     ends = accumulate(map(len, pieces), initial=0)
-    edges = accumulate(map(places.of, ends), max)  # tokens of one character may share their place
+    edges = accumulate(map(offsets.of, ends), max)  # tokens of one character may share an offset
     return Segmentation(
         text=text,
         tokens=tuple(
@@ -76,7 +76,7 @@ def sample_segmentation(
     )
 
 
-class _Places:
+class _TextOffsets:
     """From offsets into the pieces of a segmentation to offsets into its text."""
 
     def __init__(self, tokens: tuple[Token, ...], size: int) -> None:
@@ -85,7 +85,7 @@ class _Places:
         self._starts = list(accumulate((len(token.piece) for token in tokens), initial=0))
 
     def of(self, offset: int) -> int:
-        """The place in the text."""
+        """The offset in the text."""
         if offset >= self._starts[-1] or not self._tokens:
             return self._tokens[-1].span.stop if self._tokens else self._size
         number = bisect_right(self._starts, offset) - 1
