@@ -95,7 +95,6 @@ def table_of_rows(
     rows: Iterable[Sequence[Cell]],
     *,
     corner: str = "",
-    bars: bool = False,
 ) -> Table:
     """A table from its rows.
 
@@ -104,12 +103,10 @@ def table_of_rows(
         heads: columns without cells.
         rows: a cell for each column.
         corner: see `Table`.
-        bars: whether the second column is shown as bars too.
     """
     cells = list(zip(*rows, strict=True)) or [()] * len(heads)
     columns = tuple(replace(head, cells=column) for head, column in zip(heads, cells, strict=True))
-    lengths = tuple(float(cell.value or 0) for cell in columns[1].cells) if bars else ()
-    return Table(caption, columns, corner=corner, bars=lengths)
+    return Table(caption, columns, corner=corner)
 
 
 def text_column(
@@ -160,8 +157,3 @@ def text_cell(text: str, *, style: str = "") -> Cell:
 def count_cell(number: int, *, style: str = "") -> Cell:
     """A number of things."""
     return Cell(f"{number:,}", number, style=style)
-
-
-def value_cell(value: float | None, text: str) -> Cell:
-    """A value as it is shown; a dash where there is none."""
-    return Cell(NONE if value is None else text, value)

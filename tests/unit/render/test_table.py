@@ -1,0 +1,128 @@
+"""A table is built once: what each writer shows of it, and what it leaves out."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+
+import orjson
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from tokbench.render.exports import latex_table, markdown_table, result_forms
+from tokbench.render.table import (
+    NONE,
+    Cell,
+    Column,
+    Table,
+    count_cell,
+    count_column,
+    known_columns,
+    table_of_rows,
+    text_cell,
+    text_column,
+    value_column,
+)
+from tokbench.render.terminal import write_condensed, write_grid, write_table
+
+TABLE = Table(
+    "Sizes",
+    (
+        text_column("name", ["first", "second_one"]),
+        count_column("tokens", [1234, 5]),
+        Column("share", (Cell("10 %", 0.1), Cell("20 %", 0.2, best=True)), has_best=True),
+        count_column("bytes", [7, 8], is_detail=True),
+    ),
+    corner="of",
+    bars=(2.0, 4.0),
+)
+
+
+def printed(table: Table, write: object = write_table, *, width: int = 100) -> list[str]:
+    text = io.StringIO()
+    console = Console(file=text, width=width, color_system=None, highlight=False, markup=False)
+    write(table, console=console)  # type: ignore[operator]
+    return [line.rstrip() for line in text.getvalue().splitlines() if line.strip()]
+
+
+def test_a_terminal_shows_heads_marks_and_bars_but_no_details() -> None:
+    head, rule, first, second = printed(TABLE)
+    assert head.split() == ["of", "tokens", "share"]
+    assert set(rule.strip()) == {"─"}
+    assert first.split() == ["first", "1,234", "10", "%", "█" * 12]
+    assert second.split() == ["second_one", "5", "20", "%*", "█" * 24]
+
+
+@pytest.mark.parametrize("width", [20, 24, 30, 60])
+def test_columns_that_do_not_fit_go_below_and_bars_are_left_out(width: int) -> None:
+    lines = printed(TABLE, width=width)
+    assert max(map(cell_len, lines)) <= width
+    text = " ".join(lines)
+    assert all(part in text for part in ("1,234", "10 %", "20 %*"))
+    assert text.count("second_one") == (2 if width < 30 else 1)
+    assert ("█" in text) == (width >= 60)
+
+
+def test_a_grid_has_no_heads() -> None:
+    lines = printed(TABLE, write_grid)
+    assert len(lines) == 2
+    assert lines[0].split()[:2] == ["first", "1,234"]
+
+
+def test_rows_of_one_head_are_condensed_to_a_line() -> None:
+    heads = (text_column("group"), text_column("word"), Column("tokens"), Column("times", is_detail=True))
+    words = [("de", "lang", 4, 1), ("de", "kurz", 2, 9), ("en", "long", 3, 1)]
+    rows = [(text_cell(a), text_cell(b), count_cell(c), count_cell(d)) for a, b, c, d in words]
+    assert printed(table_of_rows("", heads, rows), write_condensed) == ["de  lang 4   kurz 2", "en  long 3"]
+
+
+def test_a_section_stands_apart() -> None:
+    text = io.StringIO()
+    write_table(replace(TABLE, sections=frozenset({1})), console=Console(file=text, width=100))
+    lines = text.getvalue().splitlines()
+    first, second = (next(n for n, line in enumerate(lines) if name in line) for name in ("first", "second"))
+    assert second == first + 2
+
+
+def test_documents_have_everything_with_the_best_in_bold() -> None:
+    assert markdown_table(TABLE).splitlines() == [
+        "Sizes",
+        "",
+        "| name | tokens | share | bytes |",
+        "| --- | ---: | ---: | ---: |",
+        "| first | 1,234 | 10 % | 7 |",
+        r"| second\_one | 5 | **20 %\*** | 8 |",
+    ]
+    latex = latex_table(TABLE)
+    assert r"\begin{tabular}{lrrr}" in latex
+    assert r"second\_one & 5 & \textbf{20 \%*} & 8 \\" in latex
+
+
+def test_only_the_form_that_is_asked_for_is_made() -> None:
+    def unwanted() -> list[str]:
+        raise AssertionError
+
+    forms = result_forms(
+        json=lambda: {"a": 1}, csv=lambda: [("a", "b"), (1, None)], parts=lambda: (TABLE, "so_so")
+    )
+    assert orjson.loads(forms["json"]()) == {"a": 1}
+    assert list(csv.reader(io.StringIO(forms["csv"]().decode()))) == [["a", "b"], ["1", ""]]
+    assert forms["markdown"]().decode() == f"{markdown_table(TABLE)}\n\nso\\_so\n"
+    assert forms["latex"]().decode() == f"{latex_table(TABLE)}\n\nso\\_so\n"
+    assert result_forms(json=dict, csv=unwanted, parts=unwanted)["json"]() == b"{}\n"
+
+
+def test_what_is_not_known_is_a_dash_and_unknown_columns_go() -> None:
+    some = value_column("some", [None, 1.5], "{:.2f}".format)
+    none = value_column("none", [None, None], "{:.2f}".format)
+    assert [cell.text for cell in some.cells] == [NONE, "1.50"]
+    assert some.values == (None, 1.5)
+    assert known_columns(some, none) == [some]
+
+
+def test_a_table_of_no_rows_has_its_columns() -> None:
+    table = table_of_rows("", (text_column("a"), Column("b")), [])
+    assert table.rows == []
+    assert [column.title for column in table.columns] == ["a", "b"]
