@@ -110,7 +110,7 @@ def _why_matched(trace: LongestMatchTrace) -> str:
 
 def _several(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> WordAnswer:
     trace = step.trace
-    causes = [cause_in_words(cause) for cause in trace.causes]
+    causes = list(dict.fromkeys(map(cause_in_words, trace.causes)))
     more = f"; and {len(causes) - _MOST_LISTED:,} more" if len(causes) > _MOST_LISTED else ""
     sentence = f"{_is(word, tokens)}: {'; '.join(causes[:_MOST_LISTED])}{more}."
     match trace:
@@ -120,7 +120,7 @@ def _several(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> Word
                 f"{quoted(left)} + {quoted(right)}" for left, right in merges[:_MERGES_LISTED]
             )
             rest = f" and {len(merges) - _MERGES_LISTED:,} more" if len(merges) > _MERGES_LISTED else ""
-            change = f"{counted(len(merges), 'merge')} more, as the last: {said}{rest}"
+            change = f"{counted(len(merges), 'merge')} more at the end of their list: {said}{rest}"
             return WordAnswer(word, tokens, sentence, change, merges=merges)
         case LongestMatchTrace():
             piece = step.pretoken.text
