@@ -155,7 +155,7 @@ _ALL = (
     Metric(
         name="byte_fallback_rate",
         title="fallback",
-        meaning="tokens that are one byte of a character without an entry, over tokens",
+        meaning="tokens that are one byte of a character without a token of its own, over tokens",
         direction="lower",
         theme="vocabulary",
         share=True,
@@ -165,7 +165,7 @@ _ALL = (
     Metric(
         name="byte_token_rate",
         title="lone bytes",
-        meaning="tokens whose entry is a single byte outside ASCII, over tokens",
+        meaning="tokens that are a single byte outside ASCII, over tokens",
         direction="lower",
         theme="vocabulary",
         share=True,
@@ -175,7 +175,7 @@ _ALL = (
     Metric(
         name="vocab_utilization",
         title="used",
-        meaning="share of all entries that occurred; it grows with the text, and is not compared",
+        meaning="share of the vocabulary that occurred; it grows with the text, and is not compared",
         direction="higher",
         theme="vocabulary",
         share=True,
@@ -184,7 +184,7 @@ _ALL = (
     Metric(
         name="reachable_utilization",
         title="used of reachable",
-        meaning="share of the entries that text can reach (no special tokens, no gaps) that occurred; not compared",
+        meaning="share of the vocabulary that text can reach (no special tokens, no gaps) that occurred; not compared",
         direction="higher",
         theme="vocabulary",
         share=True,
@@ -213,7 +213,7 @@ _ALL = (
     Metric(
         name="average_rank",
         title="mean rank",
-        meaning="the mean over tokens of their entry's position by frequency",
+        meaning="the mean over token occurrences of the position of the token by frequency",
         direction="neither",
         theme="vocabulary",
         compute=_average_rank,

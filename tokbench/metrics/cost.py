@@ -127,7 +127,7 @@ def flops_per_byte(vocab_size: int, bytes_per_token: float, model: Model) -> flo
     """What a byte of text takes on its way through a decoder: less in longer tokens, more in a larger vocabulary.
 
     Each token takes a multiplication and an addition for each parameter of the layers (12 × width² each, as in
-    GPT-2) and of the output matrix (entries × width), and attends over a full context where that is known.
+    GPT-2) and of the output matrix (vocabulary size × width), and attends over a full context where that is known.
 
     >>> flops_per_byte(1000, 4.0, Model(dim=64, layers=1))
     56576.0

@@ -95,14 +95,14 @@ BESIDE = (
         "embedding",
         "bytes",
         "lower",
-        "entries × width × bytes of a parameter (--model-dim)",
+        "vocabulary size × width × bytes of a parameter (--model-dim)",
     ),
     _beside(
         "flops_per_byte",
         "MFLOP/byte",
         "FLOP/byte",
         "lower",
-        "forward computation of a byte: 2 × (12 × layers × width² + entries × width) and attending "
+        "forward computation of a byte: 2 × (12 × layers × width² + vocabulary size × width) and attending "
         "over a full context, over bytes per token (--model-dim, --layers, --context)",
     ),
     _beside(
