@@ -100,7 +100,8 @@ def make_plan(
         raise ConfigError(f"unknown format {format!r}", hint="choose npy or bin (--format)")
     if not 1 <= shard_tokens <= MAX_COUNT:
         raise ConfigError(
-            f"shards of {shard_tokens} tokens cannot be", hint="choose --shard-tokens 100000000"
+            f"--shard-tokens must be at least 1 and at most {MAX_COUNT}, not {shard_tokens}",
+            hint="choose --shard-tokens 100000000",
         )
     return Plan(
         format="npy" if format == "npy" else "bin",
