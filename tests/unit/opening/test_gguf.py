@@ -1,0 +1,236 @@
+"""GGUF files: byte-level BPE, SentencePiece and WordPiece, and the pre-tokenizers that they name."""
+
+from __future__ import annotations
+
+import struct
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tokbench
+from tokbench import SpecialPolicy
+from tokbench.errors import ConfigError
+from tokbench.formats.tokenizer_json import to_byte_level
+from tokbench.opening.open import open_found
+from tokbench.opening.recognition import recognise
+from tokbench.opening.request import OpenRequest
+from tokbench.workbench.convert import convert
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.opening.request import Opened
+
+BYTES = [bytes([byte]) for byte in range(256)]
+TOKENS = [*BYTES, b"lo", b"low", b" low"]
+
+
+def opened(path: Path, **options: Any) -> Opened:
+    return open_found(recognise(path), OpenRequest(**options))
+
+
+def gguf(folder: Path, fields: dict[str, Any]) -> Path:
+    """A GGUF file of strings, and of lists of strings, numbers and fractions."""
+
+    def string(data: bytes) -> bytes:
+        return struct.pack("<Q", len(data)) + data
+
+    def value(of: Any) -> bytes:
+        if isinstance(of, bytes):
+            return struct.pack("<I", 8) + string(of)
+        if isinstance(of, int):
+            return struct.pack("<II", 4, of)
+        if isinstance(of[0], bytes):
+            return struct.pack("<IIQ", 9, 8, len(of)) + b"".join(map(string, of))
+        kind, code = (6, "f") if isinstance(of[0], float) else (5, "i")
+        return struct.pack(f"<IIQ{len(of)}{code}", 9, kind, len(of), *of)
+
+    body = b"".join(string(b"tokenizer.ggml." + key.encode()) + value(of) for key, of in fields.items())
+    path = folder / "model.gguf"
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(fields)) + body + bytes(64))
+    return path
+
+
+def gguf_bpe(**changes: Any) -> dict[str, Any]:
+    pieces = [to_byte_level(token).encode() for token in TOKENS]
+    return {
+        "model": b"gpt2",
+        "pre": b"llama-bpe",
+        "tokens": [*pieces, b"<|end|>"],
+        "token_type": [1] * len(pieces) + [3],
+        "merges": [b"l o", b"lo w", "Ġ low".encode()],
+    } | changes
+
+
+def test_gguf_holds_a_byte_level_bpe(tmp_path: Path) -> None:
+    found = opened(gguf(tmp_path, gguf_bpe()))
+    assert found.engine == "native"
+    assert found.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
+    assert found.model == "BPE, byte-level, whole pre-tokens first"
+
+
+def test_gguf_with_tokens_of_its_user_or_in_several_steps_runs_on_the_library(tmp_path: Path) -> None:
+    mine = gguf_bpe(token_type=[1] * 259 + [4])
+    mine["tokens"][259] = b"<|mine|>"
+    defined = opened(gguf(tmp_path, mine))
+    assert (defined.engine, dict(defined.added_tokens)) == ("library", {"<|mine|>": 259})
+    assert defined.tokenizer.encode("low<|mine|>") == [257, 259]
+    steps = opened(gguf(tmp_path, gguf_bpe(pre=b"starcoder")))
+    assert steps.engine == "library"
+    assert steps.tokenizer.encode("low low") == [257, 258]
+
+
+def test_gguf_takes_the_end_of_a_turn_for_a_control_token_as_llama_cpp_does(tmp_path: Path) -> None:
+    """Also where the file says that its user defined it: a text must not end a turn by itself."""
+    found = opened(gguf(tmp_path, gguf_bpe(token_type=[1] * 259 + [4])))
+    assert dict(found.tokenizer.info.special_tokens) == {"<|end|>": 259}
+    assert 259 not in found.tokenizer.encode("low<|end|>")
+    assert found.tokenizer.encode("low<|end|>", special=SpecialPolicy.ENCODE) == [257, 259]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pieces"),
+    [
+        ("deepseek-coder", "a1\n .b", ["a", "1", "\n", " .", "b"]),
+        (
+            "deepseek-llm",
+            "a\n é,東京12 \u03b1\u0905  ",
+            ["a", "\n", " é", ",", "東京", "12", " α", "अ", "  "],
+        ),
+        ("deepseek-v3", "x.y 12345\n東京a", ["x", ".y", " ", "123", "45", "\n", "東京", "a"]),
+        ("falcon", "a, 12345-b", ["a", ",", " ", "123", "45", "-", "b"]),
+        ("command-r", "it's 12", ["it", "'s", " ", "1", "2"]),
+        ("qwen35", "क्षि 12", ["क्षि", " ", "1", "2"]),
+        ("bloom", "Hi there, you", ["Hi", " there", ",", " you"]),
+    ],
+)
+def test_gguf_splits_as_its_pre_tokenizer_is_known_to(
+    tmp_path: Path, name: str, text: str, pieces: list[str]
+) -> None:
+    """A pair of bytes merges inside a pre-token and nowhere else: every pair of them is a token here."""
+    pairs = sorted(
+        {bytes(pair) for pair in pairwise(text.encode())},
+        key=lambda pair: text.encode().index(pair),
+    )
+    made = gguf_bpe(
+        pre=name.encode(),
+        tokens=[to_byte_level(token).encode() for token in [*BYTES, *pairs]],
+        token_type=[1] * (256 + len(pairs)),
+        merges=[" ".join(to_byte_level(bytes([byte])) for byte in pair).encode() for pair in pairs],
+    )
+    tokenizer = opened(gguf(tmp_path, made)).tokenizer
+    assert tokenizer.encode(text) == [id for piece in pieces for id in tokenizer.encode(piece)]
+    ends = set(accumulate(len(piece.encode()) for piece in pieces))
+    for end in sorted(ends)[:-1]:  # the pair across each border would merge, were there none
+        pair = text.encode()[end - 1 : end + 1]
+        crossing = [
+            token.span for token in tokenizer.segment(text).tokens if token.span.start < end < token.span.stop
+        ]
+        assert pair in pairs
+        assert not crossing
+
+
+def test_gguf_without_a_pre_tokenizer_is_split_by_default_and_says_so(tmp_path: Path) -> None:
+    fields = gguf_bpe()
+    del fields["pre"]
+    found = opened(gguf(tmp_path, fields))
+    assert "names no pre-tokenizer" in found.warnings[0]
+    assert found.tokenizer.encode("low, low") == [257, 44, 258]
+    assert opened(gguf(tmp_path, gguf_bpe(pre=b"default"))).warnings == ()
+
+
+def test_gguf_of_qwen2_has_no_normaliser(tmp_path: Path) -> None:
+    """llama.cpp has none, whatever the model's own tokenizer does; and a tokbin of it is the same."""
+    found = opened(gguf(tmp_path, gguf_bpe(pre=b"qwen2")))
+    assert found.engine == "native"
+    assert found.tokenizer.encode("e\u0301") == [0x65, 0xCC, 0x81]
+    convert(found.tokenizer, to="tokbin", out=tmp_path / "mine.tokbin")
+    assert tokbench.load(tmp_path / "mine.tokbin").encode("e\u0301 low") == [0x65, 0xCC, 0x81, 258]
+
+
+def test_gguf_of_an_unknown_pre_tokenizer_asks_for_a_pattern(tmp_path: Path) -> None:
+    path = gguf(tmp_path, gguf_bpe(pre=b"something-new"))
+    with pytest.raises(ConfigError, match="'something-new', which is not known here"):
+        tokbench.load(path)
+    assert tokbench.load(path, pattern="gpt4").encode("low low") == [257, 258]
+
+
+def test_gguf_holds_a_sentencepiece_model(tmp_path: Path) -> None:
+    pieces = [
+        "<unk>",
+        "<s>",
+        "</s>",
+        *(f"<0x{byte:02X}>" for byte in range(256)),
+        "▁",
+        "l",
+        "o",
+        "w",
+        "lo",
+        "low",
+        "▁low",
+    ]
+    path = gguf(
+        tmp_path,
+        {
+            "model": b"llama",
+            "tokens": [piece.encode() for piece in pieces],
+            "scores": [0.0] * 259 + [-float(rank) for rank in range(7, 0, -1)],
+            "token_type": [2, 3, 3] + [6] * 256 + [1] * 7,
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+            "unknown_token_id": 0,
+        },
+    )
+    found = opened(path)
+    assert found.model == "SentencePiece bpe, with byte fallback"
+    assert found.tokenizer.encode("low low") == [265, 265]
+    assert found.tokenizer.encode("é") == [259, 3 + 0xC3, 3 + 0xA9]
+
+
+def test_gguf_of_sentencepiece_with_entries_that_only_fill_it_up(tmp_path: Path) -> None:
+    """Phi-3's: <unk> is a control piece, and the tokens that fill the vocabulary up are unknown ones."""
+    pieces = [
+        "<unk>",
+        "<s>",
+        "</s>",
+        *(f"<0x{byte:02X}>" for byte in range(256)),
+        "▁",
+        "a",
+        "▁a",
+        "[PAD1]",
+        "[PAD2]",
+    ]
+    path = gguf(
+        tmp_path,
+        {
+            "model": b"llama",
+            "tokens": [piece.encode() for piece in pieces],
+            "scores": [0.0] * 259 + [-2.0, -3.0, -1.0, -1e4, -1e4],
+            "token_type": [3, 3, 4, *[6] * 256, 1, 1, 1, 2, 2],
+            "unknown_token_id": 0,
+        },
+    )
+    tokenizer = tokbench.load(path)
+    assert tokenizer.encode("a a") == [261, 261]
+    assert tokenizer.encode("a</s>") == [261, *(3 + byte for byte in b"</s>")]
+    assert {262, 263}.isdisjoint(tokenizer.encode("[PAD1] [PAD2]"))
+    assert dict(tokenizer.info.special_tokens) == {"<s>": 1, "</s>": 2, "[PAD1]": 262, "[PAD2]": 263}
+
+
+def test_gguf_holds_word_pieces(tmp_path: Path) -> None:
+    path = gguf(
+        tmp_path,
+        {
+            "model": b"bert",
+            "tokens": [b"[PAD]", b"[UNK]", "▁low".encode(), b"er"],
+            "token_type": [3, 3, 1, 1],
+        },
+    )
+    assert tokbench.load(path).encode("Lower zzz") == [2, 3, 1]
+
+
+def test_gguf_spells_a_bracket_inside_a_word_without_its_mark(tmp_path: Path) -> None:
+    tokens = [b"[PAD]", b"[UNK]", "▁[".encode(), b"[", b"]", "▁low".encode()]
+    path = gguf(tmp_path, {"model": b"bert", "tokens": tokens, "token_type": [3, 3, 1, 1, 1, 1]})
+    assert tokbench.load(path).encode("low [") == [5, 2]
