@@ -150,7 +150,7 @@ def test_no_peers_at_all(run, trained, text):
         (["--only", "latncy"], 2, "did you mean 'latency'?"),
         (["--runs", "0"], 2, "--runs"),
         (["--megabytes", "0"], 2, "--megabytes"),
-        (["--json", "--csv"], 2, "cannot both be meant"),
+        (["--json", "--csv"], 2, "exclude each other"),
         (["-t", "nowhere"], 1, "there is no tokenizer 'nowhere'"),
     ],
 )

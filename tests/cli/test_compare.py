@@ -95,7 +95,9 @@ def test_figures_can_be_means(run, trained, texts):
     assert pooled != pytest.approx(mean)
     shown = run("compare", texts, "-t", trained, "--no-times", "--aggregate", "macro").good().stdout
     assert "means over the groups of 3 documents" in shown
-    run("compare", texts, "-t", trained, "--aggregate", "mean").refused(2, "'mean' is none of pooled, macro")
+    run("compare", texts, "-t", trained, "--aggregate", "mean").refused(
+        2, "'mean' is not one of pooled, macro"
+    )
 
 
 def test_groups_have_intervals_where_they_have_units(run, trained, texts):

@@ -215,7 +215,7 @@ def test_negative_ids(run, trained):
 
 @pytest.mark.parametrize("word", ["abc", "1.5", "0x48", "1_0", "+7", "٣", "--1", "9" * 5000])
 def test_what_is_no_id(run, word):
-    run("decode", "-", stdin=f"72 {word}".encode()).refused(1, word[:40], "at position 1", "is no id")
+    run("decode", "-", stdin=f"72 {word}".encode()).refused(1, word[:40], "at position 1", "is not an id")
     run("decode", "72", "73", f" {word}").refused(1, "at position 2")
 
 

@@ -82,12 +82,12 @@ def test_a_command_is_called_as_by_typer_itself(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--size", "many"], "'many' is no whole number"),
-        (["--size", "1.5"], "'1.5' is no whole number"),
-        (["--some", "0"], "'0' is no whole number from 1"),
-        (["--share", "half"], "'half' is no number"),
-        (["--colour", "green"], "'green' is none of red, blue"),
-        (["--colour", "bleu"], "'bleu' is none of red, blue; did you mean 'blue'?"),
+        (["--size", "many"], "'many' is not a whole number"),
+        (["--size", "1.5"], "'1.5' is not a whole number"),
+        (["--some", "0"], "'0' is not a whole number from 1"),
+        (["--share", "half"], "'half' is not a number"),
+        (["--colour", "green"], "'green' is not one of red, blue"),
+        (["--colour", "bleu"], "'bleu' is not one of red, blue; did you mean 'blue'?"),
     ],
 )
 @pytest.mark.skipif(not CONVERTS_BY_PYDANTIC, reason="this typer has words of its own")

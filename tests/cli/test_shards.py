@@ -106,7 +106,7 @@ def test_an_unknown_end_of_text_is_refused(write, tmp_path):
 
 def test_what_contradicts_itself_is_refused(write, run, corpus, tmp_path):
     write(paths=["missing.txt"]).refused(1, "missing.txt does not exist")
-    write("--shard-tokens", "0").refused(2, "'0' is no number of tokens")
+    write("--shard-tokens", "0").refused(2, "'0' is not a number of tokens")
     write("--resume", "--force").refused(2, "--resume or --force")
     (tmp_path / "file").touch()
     write(out="file").refused(1, "file is a file")

@@ -16,7 +16,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "train": Entry(
         "tokbench.cli.train",
         "train",
-        summary="Train a tokenizer on the bundled texts, or on yours.",
+        summary="Train a tokenizer on the bundled text or on yours.",
         examples=[
             "train",
             "train docs/ 'src/**/*.py' --vocab-size 32000 --name mine",
@@ -114,7 +114,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "inspect": Entry(
         "tokbench.cli.inspect",
         "inspect",
-        summary="Tell what a tokenizer is made of, and what runs it.",
+        summary="Show a tokenizer's components and engine.",
         examples=[
             "inspect tokenizer.json",
             "inspect ranks.tiktoken --pattern gpt4o --json",
@@ -123,7 +123,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "convert": Entry(
         "tokbench.cli.convert",
         "convert",
-        summary="Convert to another tool's format, proved exact, or compare two.",
+        summary="Convert to another tool's format, with proof of equality.",
         examples=[
             "convert -t mine --to tokenizers --out tokenizer.json",
             "convert -t mine --to transformers --out folder --role 'eos=<|end|>'",
@@ -133,7 +133,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "compare": Entry(
         "tokbench.cli.compare",
         "compare",
-        summary="Compare tokenizers on text, side by side.",
+        summary="Compare tokenizers on text.",
         examples=[
             "compare",
             "compare corpus.txt",
@@ -153,7 +153,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "sweep": Entry(
         "tokbench.cli.sweep",
         "sweep",
-        summary="Show what a vocabulary size is worth.",
+        summary="Plot compression against vocabulary size.",
         examples=[
             "sweep corpora/ --sizes 1k:64k",
             "sweep docs/ --sizes 2k,8k,32k --model-dim 768",
@@ -162,7 +162,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "bench": Entry(
         "tokbench.cli.bench",
         "bench",
-        summary="Time tokenizers on text, beside other libraries.",
+        summary="Time tokenizers against other libraries.",
         examples=[
             "bench",
             "bench corpus.txt -t mine --peers all --threads 2",
@@ -172,7 +172,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "check": Entry(
         "tokbench.cli.check",
         "check",
-        summary="Hold tokenizers to bounds, for CI.",
+        summary="Fail when a metric violates a threshold.",
         examples=[
             "check -t mine corpora/ --min bytes_per_token=3.5 --max unk_rate=0",
             "check -t mine corpora/ --baseline saved.json --tolerance 1%",
@@ -218,7 +218,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "doctor": Entry(
         "tokbench.cli.doctor",
         "doctor",
-        summary="Tell what is installed and check that it works.",
+        summary="Check the installation.",
         examples=[
             "doctor",
             "doctor --json",
@@ -229,10 +229,10 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
 app = typer.Typer(
     name="tokbench",
     cls=lazy_group(COMMANDS),
-    help="""A workbench for tokenizers: train one, see what it does, measure it, ship it.
+    help="""A workbench for tokenizers: train, inspect, compare, benchmark and convert them.
 
     Everything works offline. Text on stdout is data; progress and messages go to stderr.
-    Exit codes: 0 good, 1 an error of the run, 2 wrong usage, 3 a check that failed, 130 interrupted.""",
+    Exit codes: 0 success, 1 error, 2 wrong usage, 3 failed check, 130 interrupted.""",
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help: its panels leave too little room at 80 columns
     pretty_exceptions_enable=False,

@@ -30,7 +30,7 @@ def bench(
             "-t",
             autocompletion=completion.tokenizers,
             metavar="NAME",
-            help="A tokenizer to time, by default `default`; several times. Ratios are to the first.",
+            help="A tokenizer to time, by default `default`; repeatable. Ratios are relative to the first.",
         ),
     ] = None,
     peers: Annotated[
@@ -38,7 +38,7 @@ def bench(
         typer.Option(
             metavar="NAME,…",
             help="Libraries that run the same tokenizer: tiktoken, tokenizers, gigatoken, fastokens, quicktok, "
-            "rustbpe, sentencepiece; or installed, all, none. Each is held to the same ids before it is timed.",
+            "rustbpe, sentencepiece; or installed, all, none. Each must give the same ids before it is timed.",
         ),
     ] = "installed",
     only: Annotated[
@@ -52,17 +52,17 @@ def bench(
     ] = None,
     megabytes: Annotated[
         float,
-        typer.Option(metavar="N", min=0.001, help="How much of the text to encode, from its beginning."),
+        typer.Option(metavar="N", min=0.001, help="The maximum size of the text, from its beginning."),
     ] = 4.0,
     seconds: Annotated[
         float,
         typer.Option(
-            metavar="N", min=0.0, help="What each may take for one measurement, one round at least."
+            metavar="N", min=0.0, help="The time limit of a measurement; at least one round is run."
         ),
     ] = 5.0,
-    runs: Annotated[int, typer.Option(metavar="N", min=1, help="Rounds of each measurement at most.")] = 5,
+    runs: Annotated[int, typer.Option(metavar="N", min=1, help="The maximum number of rounds.")] = 5,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Threads of a batch. By default all.")
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads of a batch. By default all.")
     ] = None,
     documents: DocumentChoices,
     opening: OpeningChoices,
@@ -71,8 +71,8 @@ def bench(
 ) -> None:
     """Time tokenizers on text: encoding cold and warm, in batches, short prompts, look-ups, opening, memory.
 
-    Documents are encoded as they are. All take their turns in rounds, so that the machine's moods strike all
-    alike; a peer that gives other ids is shown, and not timed.
+    Entrants take turns in rounds, so machine noise affects all equally; a peer that gives other ids is listed
+    and not timed.
     """
     from tokbench.bench.benchmark import run_bench
     from tokbench.render.bench import bench_forms, render_bench
@@ -107,5 +107,5 @@ def _parts(names: str | None) -> tuple[str, ...]:
     wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
     for name in wanted:
         if name not in PARTS:
-            raise ConfigError(f"there is nothing called {name!r} to measure", hint=meant(name, PARTS))
+            raise ConfigError(f"there is no measurement {name!r}", hint=meant(name, PARTS))
     return tuple(wanted) or PARTS

@@ -1,4 +1,4 @@
-"""The command that holds tokenizers to bounds, for CI."""
+"""The command that fails when a metric violates a threshold."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(
             "-t",
             autocompletion=completion.tokenizers,
             metavar="NAME",
-            help="A tokenizer to check; several times.",
+            help="A tokenizer to check; repeatable.",
         ),
     ],
     min: Annotated[
@@ -42,7 +42,7 @@ def check(
         typer.Option(
             autocompletion=completion.bounds,
             metavar="METRIC=N",
-            help="A figure that must not be lower; GROUP:METRIC=N for a group.",
+            help="The minimum of a metric; GROUP:METRIC=N for a group; repeatable.",
         ),
     ] = None,
     max: Annotated[
@@ -50,7 +50,7 @@ def check(
         typer.Option(
             autocompletion=completion.bounds,
             metavar="METRIC=N",
-            help="A figure that must not be higher; also premium=N and gini=N.",
+            help="The maximum of a metric, premium or gini; GROUP:METRIC=N for a group; repeatable.",
         ),
     ] = None,
     baseline: Annotated[
@@ -65,40 +65,42 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="METRIC",
-            help="Hold these figures of the baseline alone, with commas; GROUP:METRIC for a group; several times.",
+            help="Check only these metrics against the baseline, with commas; GROUP:METRIC for a group; repeatable.",
         ),
     ] = None,
     except_: Annotated[
         list[str] | None,
         typer.Option(
-            "--except", metavar="METRIC", help="Do not hold these figures of the baseline; likewise."
+            "--except", metavar="METRIC", help="Do not check these metrics against the baseline; likewise."
         ),
     ] = None,
     tolerance: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SHARE",
-            help="How much worse than the baseline is allowed, as 1%; METRIC=SHARE for a figure; several times.",
+            help="The tolerance against the baseline, as 1%; METRIC=SHARE for one metric; repeatable.",
         ),
     ] = None,
     other_text: Annotated[
-        bool, typer.Option("--other-text", help="Compare with a baseline that was made on another text.")
+        bool, typer.Option("--other-text", help="Allow a baseline that was made on another text.")
     ] = False,
     reference: Annotated[
-        str | None, typer.Option(metavar="GROUP", help="The language that premiums are taken over.")
+        str | None, typer.Option(metavar="GROUP", help="The language that premiums are relative to.")
     ] = None,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
-    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+    ] = None,
     opening: OpeningChoices,
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the findings as JUnit XML too.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the findings as JUnit XML.")
     ] = None,
     json: JsonFlag = False,
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Hold tokenizers to bounds: exit code 3, and what fell short, where one is not kept."""
+    """Fail when a metric violates a threshold: exit code 3, and a list of violations."""
     from tokbench.evaluation.baseline import parse_policy, read_saved
     from tokbench.evaluation.thresholds import checked_document, parse_threshold
     from tokbench.render.check import render_checked
@@ -114,7 +116,7 @@ def check(
         )
     if baseline is None and (only or except_ or tolerance or other_text):
         raise ConfigError(
-            "--only, --except, --tolerance and --other-text say what is held of a baseline, and there is none",
+            "--only, --except, --tolerance and --other-text need a baseline",
             hint="name one with --baseline",
         )
     saved = None if baseline is None else read_saved(_saved(baseline))

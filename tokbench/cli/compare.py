@@ -30,8 +30,8 @@ def compare(
             "-t",
             autocompletion=completion.tokenizers,
             metavar="NAME",
-            help="A tokenizer to compare; can be given several times. Without it, four are trained, and evaluated "
-            "on a tenth of each group that is held out.",
+            help="A tokenizer to compare; repeatable. Without it, four are trained and evaluated on a held-out tenth "
+            "of each group.",
         ),
     ] = None,
     backend: Annotated[
@@ -39,12 +39,14 @@ def compare(
         typer.Option(
             autocompletion=completion.backends,
             metavar="NAME",
-            help="An algorithm to train, instead of the four; several times.",
+            help="An algorithm to train instead of the four; repeatable.",
         ),
     ] = None,
     vocab_size: Annotated[
         int | None,
-        tokens_option(help="The size of those that are trained, as 32000 or 32k; by default one that fits."),
+        tokens_option(
+            help="The vocabulary size of trained tokenizers, as 32000 or 32k; by default fitted to the text."
+        ),
     ] = None,
     metrics: MetricsOption = None,
     baseline: Annotated[
@@ -52,16 +54,18 @@ def compare(
         typer.Option(
             autocompletion=completion.tokenizers,
             metavar="NAME",
-            help="The tokenizer that differences are taken to; by default the first.",
+            help="The tokenizer that the others are compared with; by default the first.",
         ),
     ] = None,
     reference: Annotated[
         str | None,
-        typer.Option(metavar="GROUP", help="The language that premiums are taken over; by default English."),
+        typer.Option(metavar="GROUP", help="The language that premiums are relative to; by default English."),
     ] = None,
     aggregate: Annotated[
         Aggregation,
-        typer.Option(help="A ratio of sums (pooled), or the mean over groups (macro) or over documents."),
+        typer.Option(
+            help="How to aggregate: a ratio of sums (pooled), or the mean over groups (macro) or over documents."
+        ),
     ] = "pooled",
     described: ModelChoices,
     mix: MixOption = None,
@@ -71,13 +75,13 @@ def compare(
         bool,
         typer.Option(
             "--times/--no-times",
-            help="Whether to tell how fast they encode and open, and the peak memory of a process that trains one.",
+            help="Whether to measure encoding, loading and the peak memory of training.",
         ),
     ] = True,
-    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="Chooses what is held out, and draws the resamples.")
-    ] = 0,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the holdout and of the resamples.")] = 0,
     opening: OpeningChoices,
     form: OutputChoices,
     drawn: PictureChoices,

@@ -31,7 +31,8 @@ def convert(
         typer.Argument(
             autocompletion=completion.tokenizers,
             metavar="[A B]",
-            help="With --check: the two to compare; --pattern and --special-token are for what needs them.",
+            help="With --check, the two tokenizers to compare; --pattern and --special-token apply "
+            "to files that need them.",
         ),
     ] = None,
     tokenizer: TokenizerOption = DEFAULT,
@@ -43,15 +44,15 @@ def convert(
             help="tiktoken, tokenizers, transformers, sentencepiece, vocab.txt, tokbin, llama2c or token_bytes.",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The file to write; for transformers the folder.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write, or the folder (transformers).")] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Compare two tokenizers instead; exit code 3 if they differ.")
+        bool, typer.Option("--check", help="Compare two tokenizers instead. Exit code 3 if they differ.")
     ] = False,
     role: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ROLE=TEXT",
-            help="What a special token is to a model, for transformers: bos, eos, unk, pad, sep, cls or mask.",
+            help="The role of a special token, for transformers: bos, eos, unk, pad, sep, cls or mask.",
         ),
     ] = None,
     chat_template: Annotated[
@@ -61,24 +62,24 @@ def convert(
         bool,
         typer.Option(
             "--accept-rounding",
-            help="Write a Unigram whose sums of scores are rounded in one library and not in the other.",
+            help="Accept a Unigram whose sums of scores are rounded differently by the two libraries.",
         ),
     ] = False,
     special_as_text: Annotated[
         bool,
         typer.Option(
             "--special-as-text",
-            help="Write, for transformers, that special tokens in a text are ordinary text, as to tokbench.",
+            help="For transformers: treat special tokens in a text as ordinary text, as tokbench does.",
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Draws the generated texts of the proof.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    seed: Annotated[int, typer.Option(help="The seed of the proof's generated texts.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     opening: OpeningChoices,
     json: JsonFlag = False,
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Convert a tokenizer to the format of another tool: proved on many texts before it is written."""
+    """Convert a tokenizer to another tool's format, and prove equality on many texts before writing."""
     import tokbench.workbench.convert as conversion
     from tokbench.convert.proof import ProofError
     from tokbench.render.conversion import render_conversion

@@ -38,7 +38,7 @@ def corpus(
         typer.Option(
             autocompletion=completion.groupings,
             metavar="WAY",
-            help="auto, path, script, extension, or field:NAME of records.",
+            help="How to group documents: auto, path, script, extension or field:NAME.",
         ),
     ] = "auto",
     text_field: TextFieldOption = None,
@@ -47,7 +47,7 @@ def corpus(
     json: JsonFlag = False,
     color: ColorOption = "auto",
 ) -> None:
-    """List text by group: the bundled texts with their licence, or yours."""
+    """List text by group: the bundled texts with their licences, or yours."""
     from tokbench.render.listings import render_corpus
 
     opened = None

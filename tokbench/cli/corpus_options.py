@@ -22,34 +22,37 @@ if TYPE_CHECKING:
 
 PathsArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PATH", help="Files, folders or patterns. By default the bundled texts."),
+    typer.Argument(
+        metavar="PATH", help="Files, folders, patterns, or - for stdin. By default the bundled texts."
+    ),
 ]
 TextFieldOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="The field of a JSONL or Parquet record with the text, by default `text`; several are joined by a "
-        "blank line.",
+        help="The field that holds the text of a JSONL or Parquet record, by default `text`; the texts of several "
+        "fields are joined by a blank line. Repeatable.",
     ),
 ]
 TEXT_FIELD = ("text",)
-ErrorsOption = Annotated[ErrorPolicy, typer.Option(help="What to do about bytes that are not UTF-8.")]
+ErrorsOption = Annotated[ErrorPolicy, typer.Option(help="How to handle bytes that are not UTF-8.")]
 MaxDocumentOption = Annotated[
     str,
     typer.Option(
         "--max-document-bytes",
         metavar="SIZE",
-        help="How long a document may be, as 64MB or 1GiB: a longer one is an error, or left out by --errors skip.",
+        help="The maximum size of a document, as 64MB or 1GiB: a longer one is an error, or is "
+        "skipped with --errors skip.",
     ),
 ]
 MAX_DOCUMENT = "256MiB"
-DocumentsOption = Annotated[DocumentUnit, typer.Option(help="What a text file falls into.")]
+DocumentsOption = Annotated[DocumentUnit, typer.Option(help="How to split files into documents.")]
 GroupByOption = Annotated[
     str,
     typer.Option(
         autocompletion=completion.groupings,
         metavar="HOW",
-        help="auto, path, script, extension or field:NAME.",
+        help="How to group documents: auto, path, script, extension or field:NAME.",
     ),
 ]
 

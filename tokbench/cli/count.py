@@ -23,7 +23,7 @@ def count(
     opening: OpeningChoices,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     per_line: Annotated[
-        bool, typer.Option("--per-line", help="Count each line of a text, and each record of a file.")
+        bool, typer.Option("--per-line", help="Count each line of a text and each record of a file.")
     ] = False,
     reading: TextChoices,
     form: OutputChoices,

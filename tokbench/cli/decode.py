@@ -29,9 +29,9 @@ def decode(
     json: JsonFlag = False,
     progress: ProgressOption = "bar",
 ) -> None:
-    """Turn ids back into text: plain numbers, or the JSON that `encode --json` prints.
+    """Decode token ids to text: from numbers, or from the JSON of `encode --json`.
 
-    Ids from stdin are decoded line by line, as they come.
+    Ids from stdin are decoded line by line as they arrive.
     """
     opened = opening.open(tokenizer, progress=progress)
     if "-" in ids and not json:

@@ -12,7 +12,7 @@ from tokbench.workbench.doctor import examine
 
 @taking_groups
 def doctor(*, json: JsonFlag = False, color: ColorOption = "auto") -> None:
-    """Tell what is installed and which kernel runs, and check that it does what it should."""
+    """Check the installation: libraries, kernel, backends and folders. Exit code 3 on failure."""
     from tokbench.render.listings import render_doctor
 
     result = examine()

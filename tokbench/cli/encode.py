@@ -30,9 +30,9 @@ def encode(
     json: JsonFlag = False,
     progress: ProgressOption = "bar",
 ) -> None:
-    """Turn text into ids: a line for each text; `--json` adds the pieces and their byte spans.
+    """Encode text as token ids, one line per text. `--json` adds the tokens and their byte spans.
 
-    Several tokenizers have a line each for each text, which begins with the tokenizer's name and a tab.
+    With several tokenizers each line begins with the tokenizer's name and a tab.
     """
     opened = opening.open_all(tokenizer, progress=progress)
     sampling = chosen_sampling(dropout, seed)

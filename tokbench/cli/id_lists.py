@@ -105,7 +105,7 @@ def parse_ids(text: str, *, position: int = 0) -> list[int]:
     index, word = next((i, word) for i, word in enumerate(words) if not _NUMBER.fullmatch(word))
     shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
     raise CorpusError(
-        f"{shown!r}, at position {position + index}, is no id",
+        f"{shown!r}, at position {position + index}, is not an id",
         hint="ids are whole numbers, as `tokbench encode` prints them",
     )
 

@@ -24,13 +24,17 @@ def inspect(
         typer.Argument(
             autocompletion=completion.tokenizers,
             metavar="NAME",
-            help="What -t takes: a path, a name, tiktoken:…, hf:….",
+            help="The tokenizer: a path, a name, tiktoken:… or hf:….",
         ),
     ] = None,
     tokenizer: Annotated[
         str | None,
         typer.Option(
-            "-t", "--tokenizer", autocompletion=completion.tokenizers, metavar="NAME", help="The same."
+            "-t",
+            "--tokenizer",
+            autocompletion=completion.tokenizers,
+            metavar="NAME",
+            help="The same as NAME.",
         ),
     ] = None,
     opening: OpeningChoices,
@@ -38,7 +42,7 @@ def inspect(
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Tell what a tokenizer is made of: format, model, pattern, special tokens, and what runs it, and why."""
+    """Show a tokenizer's components and engine: format, model, pattern, special tokens, and why the engine runs it."""
     from tokbench.render.inspection import render_inspection
 
     if name is not None and tokenizer is not None:

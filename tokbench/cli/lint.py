@@ -72,7 +72,9 @@ def lint(
     sarif: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+    ] = None,
     json: JsonFlag = False,
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",

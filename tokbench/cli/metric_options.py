@@ -20,7 +20,7 @@ MetricsOption = Annotated[
     typer.Option(
         autocompletion=completion.metrics,
         metavar="NAME,…",
-        help="The figures to show: `all` for all of them, `help` to have them explained.",
+        help="The metrics to show; `all` shows all, `help` explains them.",
     ),
 ]
 

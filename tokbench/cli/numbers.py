@@ -28,7 +28,9 @@ def num_tokens(text: str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise typer.BadParameter(f"{text!r:.40} is no number of tokens: write 32000, 32_000 or 32k")
+        raise typer.BadParameter(
+            f"{text!r:.40} is not a number of tokens: write at least 1, as 32000, 32_000 or 32k"
+        )
     return number
 
 
@@ -45,6 +47,6 @@ def parse_bytes(text: str, *, option: str) -> int:
     """
     match = _SIZE.fullmatch(text.strip().upper())
     if match is None or not int(match[1]):
-        raise ConfigError(f"{option} {text!r} is no size", hint="write it as 64MB, 1GiB or 1000000")
+        raise ConfigError(f"{option} {text!r} is not a size", hint="write it as 64MB, 1GiB or 1000000")
     unit = 1024 if match[3] else 1000
     return int(match[1]) * int(unit ** _POWERS.get(match[2], 0))

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from tokbench.render.exports import Form, Forms
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
-CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV: a line for each figure and group.")]
+CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV: a row for each metric and group.")]
 MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
 LatexFlag = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")]
 OutOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write what would be printed to a file, whole or not.")
+    Path | None, typer.Option(metavar="FILE", help="Write the output to a file, atomically.")
 ]
 ColorOption = Annotated[
-    ColorChoice, typer.Option(help="Colour: auto is on a terminal, unless NO_COLOR is set.")
+    ColorChoice, typer.Option(help="When to use colour; auto: on a terminal, unless NO_COLOR is set.")
 ]
 ProgressOption = Annotated[
-    ProgressChoice, typer.Option(help="Progress on stderr; a bar shows on a terminal only.")
+    ProgressChoice, typer.Option(help="How to show progress on stderr; a bar is shown on a terminal only.")
 ]
 
 _FORM = {"json", "csv", "markdown", "latex", "out", "html", "plot", "color", "progress", "metrics", "times"}
@@ -103,7 +103,7 @@ class OutputChoices:
         forms = [form for form, is_set in flags.items() if is_set]
         if len(forms) > 1:
             raise ConfigError(
-                f"--{forms[0]} and --{forms[1]} cannot both be meant", hint="give one of them, or neither"
+                f"--{forms[0]} and --{forms[1]} exclude each other", hint="give one of them, or neither"
             )
         refuse_folder(self.out)
         return Output(form=forms[0] if forms else "terminal", out=self.out, color=self.color)

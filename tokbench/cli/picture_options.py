@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 HtmlOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Write a report besides: tables, charts, and the tokens of sample lines."
+        metavar="FILE", help="Also write an HTML report: tables, charts, and the tokens of sample lines."
     ),
 ]
 PlotOption = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="Write a chart besides, as .svg or .png; several times."),
+    typer.Option(metavar="FILE", help="Also write a chart, as .svg or .png; repeatable."),
 ]
 
 

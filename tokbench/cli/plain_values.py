@@ -58,9 +58,19 @@ class PlainFirst:
             return self._converting().coerce(value, param=param, ctx=ctx)
         except typer.BadParameter as error:
             known = param.type_descriptor.parameter_info
+            if annotation == list[int]:
+                annotation, value = int, next((one for one in value if not _is_whole(one)), None)
             if known.parser is None and isinstance(value, str):
                 error.message = _what_is_wrong(value, annotation, known) or error.message
             raise
+
+
+def _is_whole(text: Any) -> bool:
+    try:
+        int(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_within(value: Any, described: Any) -> bool:
@@ -77,13 +87,13 @@ def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
         from tokbench.core.near_names import meant  # here, as only mistakes need it
 
         nearest = meant(value, choices, otherwise="")
-        return f"{value!r} is none of {', '.join(choices)}" + (f"; {nearest}" if nearest else "")
+        return f"{value!r} is not one of {', '.join(choices)}" + (f"; {nearest}" if nearest else "")
     if annotation not in (int, float):
         return None
     bounds = [
         f"{word} {bound:g}" for word, bound in (("from", known.min), ("to", known.max)) if bound is not None
     ]
-    return " ".join([f"{value!r} is no", *(["whole"] if annotation is int else []), "number", *bounds])
+    return " ".join([f"{value!r} is not a", *(["whole"] if annotation is int else []), "number", *bounds])
 
 
 def _choices(annotation: Any) -> list[str]:

@@ -24,13 +24,15 @@ def report(
     metrics: MetricsOption = None,
     reference: Annotated[
         str | None,
-        typer.Option(metavar="GROUP", help="The language that premiums are taken over; by default English."),
+        typer.Option(metavar="GROUP", help="The language that premiums are relative to; by default English."),
     ] = None,
     described: ModelChoices,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
-    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Draws the resamples and the typos.")] = 0,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the resamples and of the typos.")] = 0,
     opening: OpeningChoices,
     form: OutputChoices,
     drawn: PictureChoices,
@@ -38,7 +40,7 @@ def report(
 ) -> None:
     """Report on a tokenizer in depth: by language and code, its vocabulary, numbers, losses, costs.
 
-    Several tokenizers have a report each; `tokbench compare` puts them side by side.
+    Several tokenizers get a report each; `tokbench compare` compares them.
     """
     from tokbench.render.report.exports import reports_forms
     from tokbench.render.report.terminal import render_reports

@@ -13,16 +13,14 @@ DropoutOption = Annotated[
     float | None,
     typer.Option(
         metavar="P",
-        help="Segment at random: the probability with which BPE leaves a merge out, or the smoothing of Unigram.",
+        help="Sample a segmentation: the probability of skipping a merge (BPE), or the smoothing (Unigram).",
     ),
 ]
-SeedOption = Annotated[int | None, typer.Option(help="Chooses the segmentation of --dropout; by default 0.")]
+SeedOption = Annotated[int | None, typer.Option(help="The random seed of --dropout; by default 0.")]
 
 
 def chosen_sampling(dropout: float | None, seed: int | None) -> Sampling | None:
     """What --dropout and --seed ask for. Raises `ConfigError`."""
     if dropout is None and seed is not None:
-        raise ConfigError(
-            "--seed chooses among random segmentations", hint="add --dropout 0.1, or leave it out"
-        )
+        raise ConfigError("--seed needs --dropout", hint="add --dropout 0.1, or leave it out")
     return None if dropout is None else Sampling(dropout=dropout, seed=seed or 0)

@@ -77,7 +77,9 @@ def write(
     ] = _SHARD_TOKENS,
     threads: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Threads; never changes the result. By default all."),
+        typer.Option(
+            metavar="N", min=1, help="The number of threads, by default all; never changes the result."
+        ),
     ] = None,
     resume: Annotated[
         bool,
@@ -168,7 +170,7 @@ def verify(
         typer.Option(metavar="N", help="Compare N evenly spaced documents instead of all."),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Threads for encoding. By default all.")
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
     ] = None,
     json: JsonFlag = False,
     color: ColorOption = "auto",

@@ -1,4 +1,4 @@
-"""The command that shows what a vocabulary size is worth."""
+"""The command that plots compression against vocabulary size."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from tokbench.workbench.train import parsed_options
 def sweep(
     *,
     sizes: Annotated[
-        str, typer.Option(metavar="SIZES", help="From:to, doubling, as 1k:64k; or a list, as 1k,8k,32k.")
+        str,
+        typer.Option(
+            metavar="SIZES", help="The sizes: a range that doubles, as 1k:64k, or a list, as 1k,8k,32k."
+        ),
     ] = "1k:64k",
     backend: Annotated[
         str,
         typer.Option(
             autocompletion=completion.backends,
             metavar="NAME",
-            help="bpe is trained once; any other once for each size.",
+            help="The algorithm: bpe is trained once, any other once for each size.",
         ),
     ] = "bpe",
     pattern: Annotated[
@@ -35,28 +38,26 @@ def sweep(
         typer.Option(
             autocompletion=completion.patterns,
             metavar="NAME",
-            help="How text is split, as `tokbench train` takes it.",
+            help="The split pattern, as in `tokbench train`.",
         ),
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", help="Any other option of the backend; can be given several times."
-        ),
+        typer.Option(metavar="KEY=VALUE", help="Another option of the backend; repeatable."),
     ] = None,
     described: ModelChoices,
     mix: MixOption = None,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
-    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. By default all.")] = None,
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="Chooses what is held out, and draws the resamples.")
-    ] = 0,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the holdout and of the resamples.")] = 0,
     form: OutputChoices,
     drawn: PictureChoices,
     progress: ProgressOption = "bar",
 ) -> None:
-    """Show compression against vocabulary size on held-out text, and the size that is worth it.
+    """Plot compression against vocabulary size on held-out text, and recommend a size.
 
     The knee is the first size whose doubling adds less than 5 % bytes per token. Recommended is the smallest
     size whose doubling adds less than 2 %, or with --model-dim no longer lowers what a byte takes to compute:

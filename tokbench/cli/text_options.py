@@ -33,11 +33,11 @@ STDIN = "-"
 
 DecodeErrors = Literal["replace", "strict"]
 DecodeErrorsOption = Annotated[
-    DecodeErrors, typer.Option(help="Bytes that are not whole characters: U+FFFD, or an error.")
+    DecodeErrors, typer.Option(help="How to decode incomplete characters: replace with U+FFFD, or fail.")
 ]
 TextOrFileFlag = Annotated[
     bool | None,
-    typer.Option("--text/--file", help="Take every argument as the text itself, or as a file or folder."),
+    typer.Option("--text/--file", help="Treat every argument as text, or as a path."),
 ]
 TextsArgument = Annotated[
     list[str] | None,

@@ -40,14 +40,12 @@ TokenizersOption = Annotated[
         autocompletion=completion.tokenizers,
         metavar="NAME",
         help="A tokenizer, by default `default`: a path, a name below ./tokenizers, `tiktoken:NAME` or "
-        "`hf:ORG/MODEL`; several times for several.",
+        "`hf:ORG/MODEL`; repeatable.",
     ),
 ]
 SpecialPolicyOption = Annotated[
     SpecialPolicy,
-    typer.Option(
-        help="How the text of a special token is encoded: as ordinary text, as its id, or with an error."
-    ),
+    typer.Option(help="How to encode the text of a special token: as ordinary text, as its id, or fail."),
 ]
 
 PatternOption = Annotated[
@@ -55,18 +53,18 @@ PatternOption = Annotated[
     typer.Option(
         autocompletion=completion.patterns,
         metavar="NAME|REGEX",
-        help="How text is split, where the tokenizer's file does not say: a name, or a regular expression.",
+        help="The split pattern, if the tokenizer's file does not define it: a name or a regular expression.",
     ),
 ]
 SpecialTokenOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="TEXT[=ID]", help="A special token, where the tokenizer's file does not say; repeatable."
+        metavar="TEXT[=ID]", help="Add a special token that the tokenizer's file does not define; repeatable."
     ),
 ]
 EngineOption = Annotated[
     Engine,
-    typer.Option(help="What runs an opened file: auto is native where that is provably the same."),
+    typer.Option(help="What runs the tokenizer: auto is native if provably equal to the library."),
 ]
 
 

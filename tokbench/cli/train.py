@@ -29,13 +29,13 @@ def train(
         typer.Option(
             autocompletion=completion.backends,
             metavar="NAME",
-            help="The algorithm, by default bpe; `tokbench backends` lists them.",
+            help="The algorithm, by default bpe: `tokbench backends` lists them.",
         ),
     ] = None,
     vocab_size: Annotated[
         int | None,
         tokens_option(
-            help="Tokens, special tokens included, as 32000 or 32k. By default fitted to the text."
+            help="The vocabulary size, special tokens included, as 32000 or 32k. By default it is fitted to the text."
         ),
     ] = None,
     pattern: Annotated[
@@ -43,57 +43,59 @@ def train(
         typer.Option(
             autocompletion=completion.patterns,
             metavar="NAME",
-            help="How text is split: gpt2, gpt4 (the default), gpt4o, llama3, qwen2, nanochat, rustbpe, code, "
+            help="The split pattern: gpt2, gpt4 (the default), gpt4o, llama3, qwen2, nanochat, rustbpe, code, "
             "none, or a regular expression.",
         ),
     ] = None,
     special_token: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A special token to add; repeatable.")
+        list[str] | None, typer.Option(metavar="TEXT", help="Add a special token; repeatable.")
     ] = None,
     min_frequency: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Stop when the most frequent pair is rarer than this; by default 2."),
+        typer.Option(metavar="N", help="The minimum frequency of a merged pair; by default 2."),
     ] = None,
     objective: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="What decides which pieces are joined: frequency or likelihood (wordpiece)."
-        ),
+        typer.Option(metavar="NAME", help="What to merge by: frequency or likelihood (wordpiece)."),
     ] = None,
     max_token_length: Annotated[
         int | None,
-        typer.Option(metavar="N", help="How long a token may be: bytes for bpe, characters for the others."),
+        typer.Option(
+            metavar="N", help="The maximum length of a token, in bytes (bpe) or characters (others)."
+        ),
     ] = None,
     character_coverage: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Of the text's characters that become tokens (sentencepiece)."),
+        typer.Option(
+            metavar="SHARE", help="The share of the text's characters that become tokens (sentencepiece)."
+        ),
     ] = None,
     byte_fallback: Annotated[
         bool | None,
         typer.Option(
             "--byte-fallback/--no-byte-fallback",
-            help="Whether characters without a token become bytes (sentencepiece).",
+            help="Whether to encode characters without a token as bytes (sentencepiece).",
         ),
     ] = None,
     normalization: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What is done to the text first, as identity or nmt_nfkc."),
+        typer.Option(metavar="NAME", help="How to normalize text, as identity or nmt_nfkc."),
     ] = None,
     role: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ROLE=TEXT",
-            help="What a special token is to a model, kept beside it: bos, eos, unk, pad, sep, cls or mask.",
+            help="Save the role of a special token: bos, eos, unk, pad, sep, cls or mask; repeatable.",
         ),
     ] = None,
     chat_template: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A Jinja chat template, kept beside it.")
+        Path | None, typer.Option(metavar="FILE", help="Save a Jinja chat template with the tokenizer.")
     ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Any other option of the backend, as `tokbench backends` lists them; can be given several times.",
+            help="Another option of the backend, as listed by `tokbench backends`; repeatable.",
         ),
     ] = None,
     preset: Annotated[
@@ -101,7 +103,7 @@ def train(
         typer.Option(
             autocompletion=completion.presets,
             metavar="NAME",
-            help="A preset's name or TOML file; options given beside it take precedence.",
+            help="A preset's name or TOML file; other options take precedence.",
         ),
     ] = None,
     out: Annotated[
@@ -110,12 +112,13 @@ def train(
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Save in tokenizers/NAME.")] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads; never changes the result. By default all.")
+        int | None,
+        typer.Option(metavar="N", help="The number of threads, by default all; never changes the result."),
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Seeds hash tables and the saved self-test; never changes the merges."
+            metavar="N", help="The seed of hash tables and of the saved self-test; never changes the merges."
         ),
     ] = None,
     trace: Annotated[
@@ -129,7 +132,7 @@ def train(
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Train a tokenizer and save it: on the bundled texts, or on yours."""
+    """Train a tokenizer on the bundled texts or on yours, and save it."""
     from tokbench.render.train import render_train
 
     directory = _directory(name, out)

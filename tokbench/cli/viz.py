@@ -27,7 +27,7 @@ def viz(
     ],
     tokenizer: TokenizersOption = None,
     opening: OpeningChoices,
-    layout: Annotated[Layout, typer.Option(help="How several tokenizers are shown.")] = "stacked",
+    layout: Annotated[Layout, typer.Option(help="How to arrange several tokenizers.")] = "stacked",
     ids: Annotated[bool, typer.Option("--ids", help="Show the ids under the tokens.")] = False,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     dropout: DropoutOption = None,
@@ -37,7 +37,7 @@ def viz(
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Show the tokens of a text in colour: where they begin and end, what they are, what they cut."""
+    """Show the tokens of a text in colour: boundaries, kinds, and characters cut in two."""
     from tokbench.render.viz import render_source, render_viz
 
     opened = opening.open_all(tokenizer, progress=progress)
