@@ -37,20 +37,13 @@ def _missing_bytes(target: LintTarget) -> Iterator[Found]:
     if not _promises_bytes(target):
         raise DoesNotApplyError("it promises no token for each byte")
     single = {piece for piece in target.vocabulary.pieces if piece is not None and len(piece) == 1}
-    missing = [byte for byte in range(256) if bytes([byte]) not in single]
-    lost = [byte for byte in missing if byte not in _NEVER]
+    lost = [byte for byte in range(256) if bytes([byte]) not in single and byte not in _NEVER]
     if lost:
         yield Found(
             subject=f"{len(lost)} of the 243 bytes that texts have",
             evidence=f"{_listed([f'0x{byte:02X}' for byte in lost])} have no token: characters with them are unknown",
             details={"bytes": lost},
-        )
-    elif missing:
-        yield Found(
-            subject=f"{len(missing)} bytes",
-            evidence="they have no token, and no text has them: only damaged UTF-8 does",
-            severity=Severity.NOTE,
-            details={"bytes": missing},
+            severity=Severity.WARNING if max(lost) < 0x20 else None,
         )
 
 

@@ -17,6 +17,8 @@ _GROUP = "characters"
 _SHOWN = 3
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_STEERING = frozenset("\x1b\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Those that change how what follows them is shown."""
 _ZERO_WIDTH = frozenset(
     "\u00ad\u034f\u115f\u1160\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\u3164\ufeff\uffa0"
 )
@@ -45,6 +47,7 @@ def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool], what: str
                 subject=target.named(id),
                 evidence=f"holds {what} {', '.join(map(_code_point, hidden[:_SHOWN]))}",
                 token_ids=(id,),
+                severity=Severity.WARNING if _STEERING.intersection(hidden) else None,
                 details={"code_points": [ord(character) for character in hidden]},
             )
 
@@ -70,7 +73,7 @@ RULES = (
     Rule(
         name="bidi-in-token",
         group=_GROUP,
-        severity=Severity.WARNING,
+        severity=Severity.NOTE,
         breaks="A token with a direction mark shows in another order than it is read, and can hide what it says.",
         found="Each token of several characters is searched for the marks of the bidirectional algorithm.",
         remedy="Take the marks out of the training text and train again.",
@@ -88,7 +91,7 @@ RULES = (
     Rule(
         name="control-in-token",
         group=_GROUP,
-        severity=Severity.WARNING,
+        severity=Severity.NOTE,
         breaks="A token with a control character can steer a terminal, and comes from text that was binary.",
         found="Each token of several characters is searched for controls other than white space.",
         remedy="Leave binary files out of the training text.",

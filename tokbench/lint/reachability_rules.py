@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.reachability.analysis import analyse
+from tokbench.lint.reachability.verdicts import Cause
 from tokbench.lint.rules import Rule
 
 if TYPE_CHECKING:
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
 
 _GROUP = "reachability"
 
+_REMEDIES = {
+    Cause.NO_MERGE: "Make it an added token, or leave it out at the next training.",
+    Cause.PATTERN: "Leave it out at the next training, or change the pattern so that it stays whole.",
+    Cause.NORMALIZER: "Leave it out at the next training: normalise the training text as the input is normalised.",
+    Cause.ADDED_TOKEN: "Leave out the token or the added token: both stand for the same text.",
+    Cause.NOT_TEXT: "Leave damaged bytes out of the training text.",
+    Cause.BETTER_PARTS: "Leave it out, or give it a score above that of its parts.",
+    Cause.LONGER_MATCH: "Leave it out at the next training.",
+}
+"""What to do, where that is something else than for an order of merges."""
+
 
 def _unreachable_tokens(target: LintTarget) -> Iterator[Found]:
     for id, found in target.derived(analyse).unreachable.items():
@@ -22,6 +34,7 @@ def _unreachable_tokens(target: LintTarget) -> Iterator[Found]:
             subject=target.named(id),
             evidence=found.evidence,
             token_ids=(id,),
+            remedy=_REMEDIES.get(found.cause),
             details={"cause": found.cause.value, **found.details},
         )
 

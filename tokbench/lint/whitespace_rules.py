@@ -41,6 +41,13 @@ _WIDTHS = (2, 4, 8, 16)
 
 
 def _lost_white_space(target: LintTarget) -> Iterator[Found]:
+    if _back(target, "ab") != "ab":
+        yield Found(
+            subject="every text",
+            evidence=f"even 'ab', without white space, comes back as {_back(target, 'ab')!a}",
+            remedy="Give the file the decoder that belongs to its model.",
+        )
+        return
     lost = []
     for text in _PROBES:
         back = _back(target, text)

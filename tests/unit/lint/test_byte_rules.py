@@ -35,9 +35,13 @@ def test_a_byte_without_a_token_is_an_error(tmp_path: Path) -> None:
     assert finding.details["bytes"] == [0xE4]
 
 
-def test_bytes_that_no_text_has_are_noted(tmp_path: Path) -> None:
-    [finding] = findings_of("missing-byte", target_of(byte_level(without=[0xFF]), tmp_path))
-    assert (finding.severity, finding.details["bytes"]) == (Severity.NOTE, [0xFF])
+def test_missing_controls_are_less_grave(tmp_path: Path) -> None:
+    [finding] = findings_of("missing-byte", target_of(byte_level(without=[0x03, 0x1C]), tmp_path))
+    assert (finding.severity, finding.details["bytes"]) == (Severity.WARNING, [0x03, 0x1C])
+
+
+def test_bytes_that_no_text_has_are_not_missed(tmp_path: Path) -> None:
+    assert findings_of("missing-byte", target_of(byte_level(without=[0xFF]), tmp_path)) == ()
 
 
 def test_all_bytes_are_no_finding(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support.lint import byte_level, findings_of, target_of
 
+from tokbench.lint.findings import Severity
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -19,6 +21,7 @@ def test_a_planted_character_is_found(rule: str, character: str, tmp_path: Path)
     [finding] = findings_of(rule, target)
     assert finding.token_ids == (257,)
     assert f"U+{ord(character):04X}" in finding.evidence
+    assert (finding.severity is Severity.WARNING) == (character in "\u202e\x1b")
 
 
 @pytest.mark.parametrize("rule", RULES)

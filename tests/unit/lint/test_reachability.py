@@ -226,6 +226,23 @@ def test_completions_have_the_bytes(piece: bytes, *, expected: bool) -> None:
     assert all(piece in text.encode() for text in texts)
 
 
+@pytest.mark.slow
+def test_completions_are_missing_only_where_no_text_has_the_bytes() -> None:
+    data = [chr(point).encode() for point in range(0x80, 0x110000) if not 0xD800 <= point < 0xE000]
+    whole = {*data}
+    beginnings = {each[:size] for each in data for size in range(1, len(each))}
+    inside = {
+        each[start:stop] for each in data for start in (1, 2, 3) for stop in range(start + 1, len(each) + 1)
+    }
+    leads = [bytes([lead]) for lead in range(0xC0, 0x100)]
+    following = [bytes([byte]) for byte in range(0x80, 0xC0)]
+    for part in [*leads, *(lead + byte for lead in leads for byte in following)]:
+        expected = part in beginnings or part in whole
+        assert bool(list(completions(part, most=1))) == expected, part
+    for part in [*following, *(one + other for one in following for other in following)]:
+        assert (next(completions(part, most=1), None) is not None) == (part in inside), part
+
+
 def test_the_automaton_takes_every_pretoken() -> None:
     import regex
 

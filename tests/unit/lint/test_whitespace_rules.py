@@ -22,6 +22,13 @@ def test_spaces_that_are_collapsed_are_found(tmp_path: Path) -> None:
     assert "a\tb" not in finding.details["texts"]
 
 
+def test_a_decoder_that_loses_more_is_told_apart(tmp_path: Path) -> None:
+    document = byte_level(("a", "b"))
+    document["decoder"] = {"type": "Replace", "pattern": {"String": "b"}, "content": "c"}
+    [finding] = findings_of("lost-white-space", target_of(document, tmp_path))
+    assert finding.evidence == "even 'ab', without white space, comes back as 'ac'"
+
+
 def test_white_space_that_stays_is_no_finding(tmp_path: Path) -> None:
     assert findings_of("lost-white-space", target_of(byte_level(), tmp_path)) == ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tokbench.core.interfaces import Tokenizer
+
+T = TypeVar("T")
 
 _BATCH = 1 << 16
 
@@ -93,22 +95,40 @@ def _whole_until(body: bytes) -> int | None:
     return len(body)
 
 
-def _characters_with(part: bytes, *, offset: int, size: int) -> Iterator[str]:
-    """Every character of so many bytes that has some bytes, none of them the first, at an offset."""
-    first, last = {2: (0x80, 0x7FF), 3: (0x800, 0xFFFF), 4: (0x10000, 0x10FFFF)}[size]
+_FIRST = {2: 0x80, 3: 0x800, 4: 0x10000}
+_LAST = {2: 0x7FF, 3: 0xFFFF, 4: 0x10FFFF}
+_ENUMERATED = 1 << 12
+
+
+def _characters(part: bytes, *, offset: int, size: int, most: int) -> list[str]:
+    """Characters of so many bytes that have some bytes at an offset, spread evenly where there are more.
+
+    It is empty only where there is none.
+    """
     below = 6 * (size - offset - len(part))
     above = below + 6 * len(part)
     fixed = 0
-    for byte in part:
-        fixed = fixed << 6 | byte & 0x3F
-    for high in range((last >> above) + 1):
-        for low in range(1 << below):
-            point = high << above | fixed << below | low
-            if first <= point <= last and not 0xD800 <= point < 0xE000:
-                yield chr(point)
+    for place, byte in enumerate(part):
+        fixed = fixed << 6 | byte & (0x7F >> size if offset + place == 0 else 0x3F)
+    highs = range(_FIRST[size] >> above, (_LAST[size] >> above) + 1) if offset else range(1)
+    numbers = range(len(highs) << below)
+
+    def made(some: Sequence[int]) -> list[str]:
+        points = (
+            highs[number >> below] << above | fixed << below | number & (1 << below) - 1 for number in some
+        )
+        return [chr(point) for point in points if _is_character(point, size)]
+
+    if len(numbers) > max(most, _ENUMERATED) and (found := made(_spread(numbers, most))):
+        return found
+    return list(_spread(made(numbers), most))
 
 
-def _spread(items: list[str], most: int) -> list[str]:
+def _is_character(point: int, size: int) -> bool:
+    return _FIRST[size] <= point <= _LAST[size] and not 0xD800 <= point < 0xE000
+
+
+def _spread(items: Sequence[T], most: int) -> Sequence[T]:
     return items if len(items) <= most else [items[number * len(items) // most] for number in range(most)]
 
 
@@ -117,10 +137,10 @@ def _heads(part: bytes, *, most: int) -> Sequence[str]:
     """Characters that end with some bytes; the empty text for none."""
     if not part:
         return [""]
-    found: list[str] = []
-    for size in range(len(part) + 1, 5):
-        found += _spread(list(_characters_with(part, offset=size - len(part), size=size)), most)
-    return found
+    sizes = range(len(part) + 1, 5)
+    return [
+        each for size in sizes for each in _characters(part, offset=size - len(part), size=size, most=most)
+    ]
 
 
 @lru_cache(maxsize=1 << 13)
@@ -128,23 +148,13 @@ def _tails(part: bytes, *, most: int) -> Sequence[str]:
     """Characters that begin with some bytes; the empty text for none."""
     if not part:
         return [""]
-    size = 2 if part[0] < 0xE0 else 3 if part[0] < 0xF0 else 4
-    missing = size - len(part)
-    found = []
-    for number in range(1 << 6 * missing):
-        rest = bytes(0x80 | number >> 6 * place & 0x3F for place in range(missing - 1, -1, -1))
-        try:
-            found.append((part + rest).decode())
-        except UnicodeDecodeError:
-            continue
-    return _spread(found, most)
+    return _characters(part, offset=0, size=2 if part[0] < 0xE0 else 3 if part[0] < 0xF0 else 4, most=most)
 
 
 @lru_cache(maxsize=1 << 10)
 def _around(part: bytes, *, most: int) -> Sequence[str]:
     """Characters that have some bytes after their first one."""
-    found: list[str] = []
-    for size in range(len(part) + 1, 5):
-        for offset in range(1, size - len(part) + 1):
-            found += _spread(list(_characters_with(part, offset=offset, size=size)), most)
-    return found
+    places = ((size, offset) for size in range(len(part) + 1, 5) for offset in range(1, size - len(part) + 1))
+    return [
+        each for size, offset in places for each in _characters(part, offset=offset, size=size, most=most)
+    ]
