@@ -57,6 +57,20 @@ class TokenTable(Sequence["bytes | None"]):
             size -= 1
         return TokenTable(self.block, self.starts[: size + 1], (id for id in gaps if id < size))
 
+    def ids(self) -> dict[bytes, int]:
+        """The ids of tokens; of equal tokens the last.
+
+        >>> TokenTable.of([b"a", None, b"bc"]).ids()
+        {b'a': 0, b'bc': 2}
+        """
+        edges = self.starts.tolist()
+        found: dict[bytes, int] = {}
+        for before, behind in pairwise([-1, *sorted(self.gaps), len(self)]):
+            first = before + 1
+            places = map(slice, edges[first:behind], edges[first + 1 : behind + 1])
+            found.update(zip(map(self.block.__getitem__, places), range(first, behind), strict=False))
+        return found
+
     def ranks(self) -> list[tuple[bytes, int]]:
         """The tokens with their ids."""
         return [(token, id) for id, token in enumerate(self) if token is not None]
@@ -110,6 +124,16 @@ class MergeTable(Sequence[tuple[int, int, int]]):
 
     def __init__(self, numbers: memoryview) -> None:
         self.numbers = numbers
+
+    def by_pair(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """(left id, right id) → (rank, made id).
+
+        >>> MergeTable(memoryview(array("I", [97, 98, 256]))).by_pair()
+        {(97, 98): (0, 256)}
+        """
+        numbers = self.numbers.tolist()
+        pairs = zip(numbers[0::3], numbers[1::3], strict=True)
+        return dict(zip(pairs, enumerate(numbers[2::3]), strict=True))
 
     def __len__(self) -> int:
         return len(self.numbers) // 3

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tokbench.core.token_table import MergeTable, TokenTable
 from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
 from tokbench.explain.bpe import ListedMerges, RankedTokens, trace_merges
@@ -98,7 +99,10 @@ class ByteLevelExplainer:
     @cached_property
     def ids(self) -> Mapping[bytes, int]:
         """The ids of tokens."""
-        return {token: id for id, token in enumerate(self.description.tokens) if token is not None}
+        tokens = self.description.tokens
+        if isinstance(tokens, TokenTable):
+            return tokens.ids()
+        return {token: id for id, token in enumerate(tokens) if token is not None}
 
     @cached_property
     def byte_ids(self) -> Mapping[int, int]:
@@ -112,6 +116,8 @@ class ByteLevelExplainer:
     def listed(self) -> ListedMerges:
         """The merges, where they are listed."""
         merges = self.description.merges or ()
+        if isinstance(merges, MergeTable):
+            return ListedMerges(merges.by_pair())
         return ListedMerges({(left, right): (rank, made) for rank, (left, right, made) in enumerate(merges)})
 
     @cached_property

@@ -281,8 +281,10 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         from tokbench.backends.bpe.normalization import changed_runs
         from tokbench.explain.model import Change
 
-        pretokens = self.pretokens(text)
+        utf8(text)
         prepared = normalize(text, self.pattern.normalization)
+        # By the package that tells the alternatives, too; the kernel's answer would need NumPy.
+        pretokens = split(self.pattern, prepared)
         if prepared == text:
             return self._explainer.derivation(prepared, pretokens)
         changes = tuple(Change(span, before, after) for before, after, span in changed_runs(text))
