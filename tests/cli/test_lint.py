@@ -55,3 +55,17 @@ def test_rules_explain_themselves(run: Callable[..., Done]) -> None:
 
 def test_a_wrong_rule_is_refused_before_any_work(run: Callable[..., Done]) -> None:
     run("lint", "-t", "nowhere", "--select", "bydi").refused(2, "there is no rule 'bydi'")
+
+
+def test_verdicts_have_a_text_or_a_reason_for_each_token(run: Callable[..., Done], tmp_path: Path) -> None:
+    path = write(tmp_path, "never")
+    run("lint", "-t", path, "--select", "reachability", "--verdicts", "out.jsonl", "--json").good()
+    verdicts = {
+        each["id"]: each for each in map(json.loads, (tmp_path / "out.jsonl").read_bytes().splitlines())
+    }
+    assert len(verdicts) == 258
+    assert verdicts[256] == {"id": 256, "verdict": "reachable", "witness": "ab"}
+    assert (verdicts[257]["verdict"], verdicts[257]["cause"]) == ("unreachable", "no-merge")
+    run("lint", "-t", path, "--select", "bytes", "--verdicts", "out.jsonl").refused(
+        2, "needs the rules of reachability"
+    )

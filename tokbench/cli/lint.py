@@ -72,6 +72,13 @@ def lint(
     sarif: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
     ] = None,
+    verdicts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write for each token a text that gives it, or why none does, as JSON Lines.",
+        ),
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
     ] = None,
@@ -111,6 +118,8 @@ def lint(
         )
     if corpus is not None:
         tell_problems(corpus)
+    if verdicts is not None:
+        write_file(verdicts, result.verdict_lines())
     if sarif is not None:
         write_file(sarif, orjson.dumps(result.to_sarif(), option=orjson.OPT_INDENT_2))
     if json:

@@ -67,6 +67,11 @@ class LintTarget:
         made: _T = self._derived[make]
         return made
 
+    def known(self, make: Callable[[LintTarget], _T]) -> _T | None:
+        """The same where a rule has asked for it; None where none has."""
+        made: _T | None = self._derived.get(make)
+        return made
+
     # --- the vocabulary -----------------------------------------------------------------------
 
     @cached_property

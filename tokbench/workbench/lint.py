@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.progress import no_progress
 from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named
 from tokbench.lint.findings import Severity
+from tokbench.lint.reachability.analysis import analyse
 from tokbench.lint.run import run_rules
 from tokbench.lint.sarif import sarif_document
 from tokbench.lint.target import LintTarget
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.lint.findings import Finding, Outcome
+    from tokbench.lint.reachability.verdicts import Reachability
     from tokbench.lint.rules import Rule
     from tokbench.opening.request import OpenRequest
 
@@ -81,6 +83,7 @@ def lint_target(target: LintTarget, rules: Sequence[Rule], *, progress: Progress
         info=target.tokenizer.info,
         place=str(target.opened.source.path),
         outcomes=tuple(run_rules(target, rules, progress=progress)),
+        reachability=target.known(analyse),
     )
 
 
@@ -128,11 +131,13 @@ class LintResult:
         info: the tokenizer.
         place: the path or name it was opened by.
         outcomes: what became of each rule, in the order of the catalogue.
+        reachability: what is known of each token; None where no rule of that group was checked.
     """
 
     info: TokenizerInfo
     place: str
     outcomes: tuple[Outcome, ...]
+    reachability: Reachability | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -160,6 +165,20 @@ class LintResult:
             "counts": {severity.value: number for severity, number in self.by_severity.items()},
             "findings": [finding.to_json() for finding in self.findings],
         }
+
+    def verdict_lines(self) -> bytes:
+        """What is known of each token, a JSON object a line: `--verdicts`. Raises `ConfigError`."""
+        import orjson
+
+        from tokbench.errors import ConfigError
+
+        found = self.reachability
+        if found is None:
+            raise ConfigError(
+                "--verdicts needs the rules of reachability",
+                hint="select them, or leave --select and --ignore out",
+            )
+        return b"".join(orjson.dumps(found.verdict(id)) + b"\n" for id in found.ids)
 
     def to_sarif(self) -> dict[str, Any]:
         """As `--sarif` writes it."""

@@ -95,17 +95,21 @@ class UnigramModel:
     Attributes:
         spellings: id → piece.
         scores: piece → score, of those that segmentation may use.
+        user_defined: pieces that are taken wherever they stand, whatever their scores.
         byte_fallback: as for `BpeModel`.
     """
 
     spellings: Mapping[int, str | bytes]
     scores: Mapping[str, float]
+    user_defined: frozenset[str] = frozenset()
     byte_fallback: frozenset[int] = frozenset()
 
     def disproof(self, id: int) -> Unreachable | None:
         """Other pieces that together are better than it, wherever it stands; None where there are none."""
         piece = self.spellings.get(id)
         if not isinstance(piece, str) or id in self.byte_fallback or piece not in self.scores:
+            return None
+        if piece in self.user_defined:
             return None
         parts, score = self._best_parts(piece)
         if parts and score > self.scores[piece] + _SURELY_LESS:
@@ -293,14 +297,14 @@ def _sentencepiece(proto: bytes) -> Model:
     normal = (PieceType.NORMAL, PieceType.USER_DEFINED)
     fallback = frozenset(id for id, piece in enumerate(file.pieces) if piece.type is PieceType.BYTE)
     pieces = {id: (piece.text, piece.score) for id, piece in enumerate(file.pieces) if piece.type in normal}
+    user_defined = frozenset(piece.text for piece in file.pieces if piece.type is PieceType.USER_DEFINED)
     if file.model_type is ModelType.UNIGRAM:
-        return _unigram(pieces, fallback=fallback)
+        return _unigram(pieces, fallback=fallback, user_defined=user_defined)
     spellings = {id: text for id, (text, _) in pieces.items()}
     spellings |= {id: file.pieces[id].text for id in fallback}
     if file.model_type is not ModelType.BPE or any(piece.type is PieceType.UNUSED for piece in file.pieces):
         return OtherModel(spellings)
     ranks = {text: -score for text, score in pieces.values()}
-    user_defined = {piece.text for piece in file.pieces if piece.type is PieceType.USER_DEFINED}
 
     def symbols(token: str) -> list[str] | None:
         return [token] if token in user_defined else list(token)
@@ -309,11 +313,15 @@ def _sentencepiece(proto: bytes) -> Model:
 
 
 def _unigram(
-    pieces: Mapping[int, tuple[str, float]], *, fallback: frozenset[int] = frozenset()
+    pieces: Mapping[int, tuple[str, float]],
+    *,
+    fallback: frozenset[int] = frozenset(),
+    user_defined: frozenset[str] = frozenset(),
 ) -> UnigramModel:
     return UnigramModel(
         {**{id: piece for id, (piece, _) in pieces.items()}, **dict.fromkeys(fallback, "")},
         {piece: float(score) for piece, score in pieces.values()},
+        user_defined=user_defined,
         byte_fallback=fallback,
     )
 

@@ -67,6 +67,21 @@ class Reachability:
     undecided: tuple[int, ...]
     changed_alone: frozenset[int]
 
+    def verdict(self, id: int) -> dict[str, Any]:
+        """What is known of one token, as plain data: a line of `lint --verdicts`."""
+        if id in self.witnesses:
+            return {"id": id, "verdict": "reachable", "witness": self.witnesses[id]}
+        if id in self.by_design:
+            return {"id": id, "verdict": "by design", "reason": self.by_design[id]}
+        if (found := self.unreachable.get(id)) is not None:
+            return {"id": id, "verdict": "unreachable", "cause": found.cause.value, "reason": found.evidence}
+        return {"id": id, "verdict": "undecided"}
+
+    @property
+    def ids(self) -> list[int]:
+        """Every token of which something is said."""
+        return sorted({*self.witnesses, *self.unreachable, *self.by_design, *self.undecided})
+
     @property
     def mislabelled(self) -> int:
         """How many reachable tokens encoding each token alone would report."""
