@@ -116,3 +116,17 @@ def test_a_merge_of_a_training_without_a_trace(run, trained):
 def test_merges_where_there_are_none(run):
     run("train", "--backend", "byte", "--name", "mine").good()
     run("explain", "--merge", "0", "-t", "mine").refused(2, "has no list of merges")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("text", "--word", "x"),
+        ("--word", "x", "--merge", "1"),
+        ("--merge", "1", "--token", "1"),
+        ("--word", "x", "--play"),
+        ("text", "--play", "--json"),
+    ],
+)
+def test_what_has_no_meaning_together_is_refused(run, trained, arguments):
+    run("explain", *arguments, "-t", trained).refused(2)

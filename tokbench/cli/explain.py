@@ -17,6 +17,8 @@ from tokbench.render.console import ColorChoice, make_console, print_json
 from tokbench.render.progress import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tokbench.core.interfaces import Tokenizer
     from tokbench.workbench.explain import ExplainResult
 
@@ -65,6 +67,11 @@ def explain(
     from tokbench.render.explain import render_merges, render_words
     from tokbench.workbench.explain import explain_merges, explain_text, explain_words
 
+    _refuse_contradictions(
+        {"--word": word, "--merge": merge, "--find-split": find_split},
+        {"TEXT": inputs, "--token": token is not None, "--play": play},
+        json=json,
+    )
     opened = opening.open(tokenizer, progress=progress)
     if word:
         answers = explain_words(opened, word)
@@ -91,6 +98,25 @@ def explain(
             print_json(result.to_json())
         else:
             _show(result, play=play, color=color)
+
+
+def _refuse_contradictions(
+    questions: Mapping[str, object], of_text: Mapping[str, object], *, json: bool
+) -> None:
+    """Raise `ConfigError` for options that ask for two things, or that have no meaning together."""
+    from tokbench.errors import ConfigError
+
+    asked = [name for name, value in questions.items() if value]
+    if len(asked) > 1:
+        raise ConfigError(f"{asked[0]} and {asked[1]} ask for different things", hint="give one of them")
+    for name, value in of_text.items():
+        takes_files = name == "TEXT" and asked == ["--find-split"]
+        if value and asked and not takes_files:
+            raise ConfigError(
+                f"{name} has no meaning with {asked[0]}", hint=f"leave out {name}, or {asked[0]}"
+            )
+    if json and of_text["--play"]:
+        raise ConfigError("--play shows steps, and --json is for programs", hint="give one of them")
 
 
 def _show_splits(
