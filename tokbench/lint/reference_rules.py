@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,7 @@ def _changed_merges(target: LintTarget) -> Iterator[Found]:
         return
     rank = next(rank for rank, pair in enumerate(zip_longest(ours, theirs)) if pair[0] != pair[1])
     added, missing = set(ours) - set(theirs), set(theirs) - set(ours)
-    moved = _moved(ours, theirs, added | missing)
+    moved = _moved(ours, theirs)
     yield Found(
         subject=f"merges from rank {rank:,} on",
         evidence=f"there is {_shown(ours, rank)}, and in the reference {_shown(theirs, rank)}; {len(added):,} "
@@ -105,9 +106,15 @@ def _merges(target: LintTarget) -> Sequence[_Merge]:
     return merge_pairs(model, path=target.opened.source.path)
 
 
-def _moved(ours: Sequence[_Merge], theirs: Sequence[_Merge], apart: set[_Merge]) -> int:
-    kept = [[merge for merge in merges if merge not in apart] for merges in (ours, theirs)]
-    return sum(one != other for one, other in zip(*kept, strict=False))
+def _moved(ours: Sequence[_Merge], theirs: Sequence[_Merge]) -> int:
+    """The fewest merges of both that have to change their places for the order to be the same."""
+    places = {merge: place for place, merge in enumerate(theirs)}
+    kept: list[int] = []  # of rising places so far, the smallest last one of each length
+    common = [places[merge] for merge in ours if merge in places]
+    for place in common:
+        at = bisect_left(kept, place)
+        kept[at : at + 1] = [place]
+    return len(common) - len(kept)
 
 
 def _shown(merges: Sequence[_Merge], rank: int) -> str:

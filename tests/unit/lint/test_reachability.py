@@ -157,6 +157,11 @@ def test_merge_order_names_the_merge_that_takes_a_part(tmp_path: Path) -> None:
     assert finding.details["cause"] == "merge-order"
 
 
+def test_a_part_that_is_not_made_is_named_before_a_later_merge(tmp_path: Path) -> None:
+    target = target_of(byte_level(("ab", "c"), ("b", "c"), tokens=["ab"], pre_tokenizer=NO_SPLIT), tmp_path)
+    assert cause_of(target, b"abc") == (Cause.NO_MERGE, 'no merge makes "ab": its bytes become "a" + "b"')
+
+
 def test_taking_away_the_named_merge_makes_the_token_reachable(tmp_path: Path) -> None:
     target = target_of(byte_level(("a", "b"), ("ab", "c"), pre_tokenizer=NO_SPLIT), tmp_path)
     assert outcome_of("unreachable-token", target).findings == ()

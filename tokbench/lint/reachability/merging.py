@@ -100,16 +100,13 @@ def blame(rules: MergeRules[S], token: S) -> Blame[S] | None:
     if not ways:
         return Blame(token, tuple(parts))
     wanted = ways[0]
-    left = rules.symbols(wanted[1])
-    middle = len(left or ())
-    for step in steps:
-        if step.start < middle < step.stop:
-            return Blame(token, tuple(parts), step, wanted)
-    for part in wanted[1:]:
-        inner = blame(rules, part)
-        if inner is not None:
-            return inner
-    return Blame(token, tuple(parts), steps[-1] if steps else None, wanted)
+    middle = len(rules.symbols(wanted[1]) or ())
+    blocker = next((step for step in steps if step.start < middle < step.stop), None)
+    if blocker is not None and blocker.rank < wanted[0]:
+        return Blame(token, tuple(parts), blocker, wanted)
+    # No lower rank took a part of it, so that one of its two parts was not there when its turn came.
+    inner = (found for part in wanted[1:] if (found := blame(rules, part)) is not None)
+    return next(inner, Blame(token, tuple(parts), blocker, wanted))
 
 
 def rules_from_merges(
