@@ -65,7 +65,7 @@ def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = Special
         changes=derivation.changes,
         splitter=derivation.splitter,
         steps=tuple(_numbered(derivation.steps)),
-        boundaries=tuple(_boundaries(derivation.steps, segmentation.tokens)),
+        boundaries=tuple(_boundaries(derivation, segmentation.tokens)),
     )
 
 
@@ -136,23 +136,25 @@ def _numbered(steps: Sequence[Step]) -> Iterator[ExplainedStep]:
         first += len(step.trace.tokens)
 
 
-def _boundaries(steps: Sequence[Step], tokens: Sequence[Token]) -> Iterator[Boundary]:
+def _boundaries(derivation: Derivation, tokens: Sequence[Token]) -> Iterator[Boundary]:
     position = 0
-    made = [step for step in steps if step.trace.tokens]
+    made = [step for step in derivation.steps if step.trace.tokens]
     for before, step in pairwise([None, *made]):
         assert step is not None
         if before is not None:
-            yield Boundary(position, tokens[position].span.start, _between(before, step))
+            yield Boundary(
+                position, tokens[position].span.start, _between(before, step, splitter=derivation.splitter)
+            )
         for cause in step.trace.causes:
             position += 1
             yield Boundary(position, tokens[position].span.start, cause)
         position += 1
 
 
-def _between(before: Step, behind: Step) -> Cause:
+def _between(before: Step, behind: Step, *, splitter: str) -> Cause:
     for step in (before, behind):
         if step.pretoken.added:
             return BesideAddedToken(step.pretoken.text)
     if isinstance(before.trace, LookupTrace) and isinstance(behind.trace, LookupTrace):
         return ByDefinition(behind.trace.rule)
-    return NewPreToken(before.pretoken.alternative, behind.pretoken.alternative)
+    return NewPreToken(behind.pretoken.alternative, splitter)

@@ -153,12 +153,12 @@ class NewPreToken:
     """A pre-token begins: nothing is merged across.
 
     Attributes:
-        before: the alternative that made the pre-token before the boundary, if it is known.
-        behind: likewise the one behind it.
+        behind: the alternative of the pattern that made the pre-token behind the boundary, if it is known.
+        splitter: what made the pre-tokens, in words.
     """
 
-    before: Alternative | None = None
     behind: Alternative | None = None
+    splitter: str = ""
 
 
 @dataclass(frozen=True, slots=True)

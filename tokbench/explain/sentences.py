@@ -88,9 +88,9 @@ def _earlier(cause: EarlierMerge) -> str:
 
 
 def _lower(cause: LowerScore) -> str:
-    likely = f"a boundary here has a probability of {percent(cause.probability)}"
     if cause.piece is None or cause.margin is None:
-        return f"no piece reaches across; {likely}"
+        return "no piece reaches across"
+    likely = f"a boundary here has a probability of {percent(cause.probability)}"
     if cause.margin == 0:
         return f"{quoted(cause.piece.data)} across it scores the same; {likely}"
     return f"with {quoted(cause.piece.data)} across it the score is {cause.margin:.2f} lower; {likely}"
@@ -98,7 +98,7 @@ def _lower(cause: LowerScore) -> str:
 
 def _new_pretoken(cause: NewPreToken) -> str:
     if cause.behind is None:
-        return "a pre-token begins, and nothing is merged across"
+        return f"a pre-token begins ({cause.splitter}), and nothing reaches across"
     return (
         f"the pattern begins a pre-token, and nothing is merged across: {alternative_in_words(cause.behind)}"
     )

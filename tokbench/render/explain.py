@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -34,6 +35,7 @@ _STATES_SHOWN = 64
 """Pre-tokens of more symbols are shown without what there is after each merge."""
 _MERGES_SHOWN = 40
 _LATTICE_SHOWN = 24
+_ROWS_OF_TOKENS = 6
 _CHANGES_SHOWN = 6
 _LABEL = 11
 _COUNT = 11
@@ -51,21 +53,19 @@ Frame = list[Line]
 
 
 def render_explanation(result: ExplainResult, *, console: Console) -> None:
-    """Print an explanation, as much of it as fits the terminal."""
-    most = max(console.height - 2, 20) if console.is_terminal else _MOST_LINES
+    """Print an explanation, as much of it as fits the terminal; the tokens come last in any case."""
     painter = _Painter(palette_for(console), console.width)
-    printed = 0
-    frames = list(explanation_frames(result, painter))
-    for number, frame in enumerate(frames):
-        lines = [row for line in frame for row in _folded(line, console)]
-        left = len(frames) - number
-        if number > 1 and printed + len(lines) + (left > 1) > most:
-            more = f"… {counted(left, 'more step')}: --token N shows those of one token, --play all of them"
-            console.print(Text(more, FAINT), soft_wrap=True)
-            return
-        for row in lines:
-            console.print(row, soft_wrap=True)
-        printed += len(lines)
+    closing = [row for line in _closing(result, painter) for row in _folded(line, console)]
+    most = max(console.height - 3, 20) - len(closing) if console.is_terminal else _MOST_LINES
+    lines = (line for frame in _step_by_step(result, painter) for line in frame)
+    rows = (row for line in lines for row in _folded(line, console))
+    for row in islice(rows, most):
+        console.print(row, soft_wrap=True)
+    if next(rows, None) is not None:
+        more = "… and more: --token N shows the steps of one token, --play all of them"
+        console.print(Text(more, FAINT), soft_wrap=True)
+    for row in closing:
+        console.print(row, soft_wrap=True)
 
 
 def play_explanation(result: ExplainResult, *, console: Console, wait: Callable[[], bool]) -> None:
@@ -77,7 +77,7 @@ def play_explanation(result: ExplainResult, *, console: Console, wait: Callable[
         wait: returns when the next step is wanted; False ends it.
     """
     painter = _Painter(palette_for(console), console.width)
-    for number, frame in enumerate(explanation_frames(result, painter, single=True)):
+    for number, frame in enumerate(chain(_step_by_step(result, painter), [_closing(result, painter)])):
         if number and not wait():
             return
         for line in frame:
@@ -164,22 +164,18 @@ def render_splits(result: SplitsResult, *, console: Console) -> None:
         console.print(row, soft_wrap=True)
 
 
-def explanation_frames(result: ExplainResult, painter: _Painter, *, single: bool = False) -> Iterator[Frame]:
-    """The frames of an explanation, one after another.
-
-    Args:
-        result: the explanation.
-        painter: draws tokens.
-        single: whether each merge has a frame of its own.
-    """
+def _step_by_step(result: ExplainResult, painter: _Painter) -> Iterator[Frame]:
+    """The frames of an explanation, one after another, but for the tokens at its end."""
     yield _head(result, painter)
     yield _preparation(result, painter)
     shown: dict[int, int] = {}
     for number, step in enumerate(result.steps, 1):
         again = shown.setdefault(id(step.trace), number)
-        yield from _step_frames(step, painter, number=number, again=again, single=single)
-    if result.token is None:
-        yield [Line(Text()), _row("tokens", _all_tokens(result, painter))]
+        yield from _step_frames(step, painter, number=number, again=again)
+
+
+def _closing(result: ExplainResult, painter: _Painter) -> Frame:
+    return [] if result.token is not None else [Line(Text()), _row("tokens", _all_tokens(result, painter))]
 
 
 # --- before the model -------------------------------------------------------------------------
@@ -216,13 +212,13 @@ def _preparation(result: ExplainResult, painter: _Painter) -> Frame:
         lines.append(Line(Text(f"… and {counted(more, 'other')}", FAINT), _LABEL))
     pretokens = [step.pretoken.text.encode() for step in found.steps]
     lines.append(_row("split", Text(f"{counted(len(pretokens), 'pre-token')}: {found.splitter}")))
-    lines.append(Line(painter.cells(pretokens), _LABEL))
+    lines.append(Line(painter.cells(pretokens, room=_ROWS_OF_TOKENS * (painter.width - _LABEL)), _LABEL))
     return lines
 
 
 def _all_tokens(result: ExplainResult, painter: _Painter) -> Text:
     tokens = [symbol.data for step in result.steps for symbol in step.trace.tokens]
-    drawn = painter.cells(tokens)
+    drawn = painter.cells(tokens, room=_ROWS_OF_TOKENS * (painter.width - _LABEL))
     drawn.append(f"  {len(tokens):,}", FAINT)
     return drawn
 
@@ -230,48 +226,32 @@ def _all_tokens(result: ExplainResult, painter: _Painter) -> Text:
 # --- pre-tokens -------------------------------------------------------------------------------
 
 
-def _step_frames(
-    step: ExplainedStep, painter: _Painter, *, number: int, again: int, single: bool
-) -> Iterator[Frame]:
+def _step_frames(step: ExplainedStep, painter: _Painter, *, number: int, again: int) -> Iterator[Frame]:
     pretoken, trace = step.pretoken, step.trace
-    made_by = "" if pretoken.alternative is None else alternative_in_words(pretoken.alternative)
-    tokens = painter.cells([symbol.data for symbol in trace.tokens], first=step.first)
+    made_by = "" if pretoken.alternative is None else f"  {alternative_in_words(pretoken.alternative)}"
+    tokens = painter.cells([symbol.data for symbol in trace.tokens], first=step.first, room=painter.width)
     title = Text.assemble((f"{number:>3}  ", FAINT), (_short(pretoken.text), _BOLD))
-    head = [Line(Text()), Line(title + Text(f"  {made_by}" if made_by else "", FAINT))]
     if again != number:
         yield [Line(title + Text(f"  as {again}: ", FAINT) + tokens)]
         return
-    causes = [
-        Line(
-            Text.assemble(
-                painter.cells([symbol.data for symbol in trace.tokens[place : place + 2]], first=place),
-                "  ",
-                cause_in_words(cause),
-            ),
-            5,
-        )
-        for place, cause in enumerate(trace.causes)
-    ]
+    yield [Line(Text()), Line(title + Text(made_by, FAINT))]
     match trace:
         case MergeTrace():
-            frames = list(_merge_frames(trace, painter))
+            yield from _merge_frames(trace, painter)
         case LongestMatchTrace():
-            frames = list(_match_frames(trace, painter))
+            yield from _match_frames(trace, painter)
         case LatticeTrace():
-            frames = list(_lattice_frames(trace, painter))
+            yield from _lattice_frames(trace, painter)
         case LookupTrace():
-            frames = [[Line(Text.assemble(tokens, (f"  {trace.rule}", FAINT)), 5)]]
-            causes = []
-    frames += [[line] for line in causes]
-    if single:
-        yield head
-        yield from frames
-    else:
-        yield head + [line for frame in frames for line in frame]
+            yield [Line(Text.assemble(tokens, (f"  {trace.rule}", FAINT)), 5)]
+            return
+    for place, cause in enumerate(trace.causes):
+        pair = painter.cells([symbol.data for symbol in trace.tokens[place : place + 2]], first=place)
+        yield [Line(Text.assemble(pair, "  ", cause_in_words(cause)), 5)]
 
 
 def _merge_frames(trace: MergeTrace, painter: _Painter) -> Iterator[Frame]:
-    tokens = painter.cells([symbol.data for symbol in trace.tokens])
+    tokens = painter.cells([symbol.data for symbol in trace.tokens], room=painter.width)
     if trace.whole:
         yield [
             Line(
