@@ -64,6 +64,7 @@ def target_of(
     reference: Mapping[str, Any] | bytes | Path | None = None,
     engine: str = "auto",
     pattern: str | None = None,
+    model_vocab_size: int | None = None,
 ) -> LintTarget:
     """A tokenizer that is opened as `tokbench lint` opens it.
 
@@ -76,6 +77,7 @@ def target_of(
         reference: another tokenizer, likewise.
         engine: as `--engine`.
         pattern: as `--pattern`.
+        model_vocab_size: the rows of an embedding.
     """
     opened = find_and_open(
         str(_path(document, folder / "linted", beside or {})),
@@ -86,7 +88,9 @@ def target_of(
     texts = None
     if corpus is not None:
         texts = open_corpus(put(folder / "corpus", {f"{n:04}.txt": text for n, text in enumerate(corpus)}))
-    return LintTarget(opened, corpus=texts, word_counts=word_counts, reference=other)
+    return LintTarget(
+        opened, corpus=texts, word_counts=word_counts, reference=other, model_vocab_size=model_vocab_size
+    )
 
 
 def outcome_of(rule: str, target: LintTarget) -> Outcome:

@@ -50,6 +50,10 @@ def lint(
             help="The pre-tokens of the training text with their counts, as a JSON object: replays the training.",
         ),
     ] = None,
+    model_vocab_size: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="The rows of the model's embedding: finds ids beyond them."),
+    ] = None,
     select: Annotated[
         list[str] | None,
         typer.Option(
@@ -114,6 +118,7 @@ def lint(
             special_tokens=request.special_tokens,
             engine=request.engine,
             threads=threads,
+            model_vocab_size=model_vocab_size,
             progress=report,
         )
     if corpus is not None:

@@ -21,6 +21,8 @@ _MODULES = (
     "character_rules",
     "whitespace_rules",
     "vocabulary_rules",
+    "added_token_rules",
+    "role_rules",
     "reference_rules",
     "speed_rules",
 )

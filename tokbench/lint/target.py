@@ -32,6 +32,7 @@ class LintTarget:
         word_counts: pre-token → how often the training text has it, where the corpus itself is not at hand.
         reference: a tokenizer that this one should be like, or None.
         threads: for encoding; None takes every processor.
+        model_vocab_size: the rows of the model's embedding, where the user says them.
     """
 
     def __init__(
@@ -42,12 +43,14 @@ class LintTarget:
         word_counts: Mapping[str, int] | None = None,
         reference: LintTarget | None = None,
         threads: int | None = None,
+        model_vocab_size: int | None = None,
     ) -> None:
         self.opened = opened
         self.corpus = corpus
         self.word_counts = word_counts
         self.reference = reference
         self.threads = threads
+        self.model_vocab_size = model_vocab_size
         self._derived: dict[Callable[..., Any], Any] = {}
 
     @property

@@ -41,6 +41,7 @@ def lint_tokenizer(
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
     threads: int | None = None,
+    model_vocab_size: int | None = None,
     progress: Progress = no_progress,
 ) -> LintResult:
     """What is wrong with the tokenizer behind a name.
@@ -56,6 +57,7 @@ def lint_tokenizer(
         special_tokens: text → id.
         engine: "auto", "native" or "library".
         threads: for encoding; None takes every processor.
+        model_vocab_size: the rows of the model's embedding, where config.json does not say them.
         progress: told how many rules are done.
 
     Raises:
@@ -73,6 +75,7 @@ def lint_tokenizer(
         word_counts=word_counts,
         reference=None if reference is None else _reference(reference, request, progress=progress),
         threads=threads,
+        model_vocab_size=model_vocab_size,
     )
     return lint_target(target, rules, progress=progress)
 

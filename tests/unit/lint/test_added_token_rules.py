@@ -1,0 +1,103 @@
+"""Added and special tokens: overlaps, flags that eat spaces, and texts that make them are found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import huggingface
+from support.lint import NO_SPLIT, byte_level, findings_of, outcome_of, target_of
+
+from tokbench.lint.findings import Severity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULES = (
+    "overlapping-added-token",
+    "added-token-takes-space",
+    "special-token-from-text",
+    "plain-special-token",
+    "byte-characters-in-added-token",
+)
+
+
+def with_added(*texts: str, special: bool = True, flags: Any = None, **parts: Any) -> dict[str, Any]:
+    tokens = [
+        huggingface.added(text, 256 + n, special=special, **(flags or {})) for n, text in enumerate(texts)
+    ]
+    return byte_level(added_tokens=tokens, **parts)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_clean_vocabulary_gives_nothing(tmp_path: Path, rule: str) -> None:
+    document = with_added("<|a|>", "<|b|>", flags={"normalized": True})
+    assert findings_of(rule, target_of(document, tmp_path)) == ()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_without_added_tokens_there_is_nothing_to_check(tmp_path: Path, rule: str) -> None:
+    assert "it has no" in str(outcome_of(rule, target_of(byte_level(), tmp_path)).skipped) or rule.startswith(
+        "added-token"
+    )
+
+
+def test_tokens_that_want_the_same_characters_overlap(tmp_path: Path) -> None:
+    [finding] = findings_of("overlapping-added-token", target_of(with_added("[xy]", "y]z"), tmp_path))
+    assert finding.token_ids == (256, 257)
+    assert finding.severity is Severity.WARNING
+    assert finding.details["text"] == "[xy]z"
+    [finding] = findings_of("overlapping-added-token", target_of(with_added("<a<", "<b>"), tmp_path / "one"))
+    assert finding.severity is Severity.NOTE
+
+
+def test_a_token_that_begins_another_and_runs_of_spaces_do_not(tmp_path: Path) -> None:
+    target = target_of(with_added("<a", "<a>", "  ", "   ", "    "), tmp_path)
+    assert findings_of("overlapping-added-token", target) == ()
+
+
+def test_a_normalized_token_takes_the_space_before_it(tmp_path: Path) -> None:
+    prepend = {"type": "Replace", "pattern": {"Regex": " ?<t>"}, "content": "<t>"}
+    document = with_added("<t>", flags={"normalized": True}, normalizer=prepend)
+    [finding] = findings_of("added-token-takes-space", target_of(document, tmp_path))
+    assert finding.severity is Severity.WARNING
+    assert finding.evidence.startswith("with normalized, it takes the space before it in 'a Xb'")
+    assert "'aXb'" not in finding.evidence
+
+
+def test_a_normalized_token_that_is_not_found_between_letters(tmp_path: Path) -> None:
+    document = with_added("tok", flags={"single_word": True})
+    [finding] = findings_of("added-token-takes-space", target_of(document, tmp_path))
+    assert "it is not found in 'aXb'" in finding.evidence
+    assert finding.severity is Severity.NOTE
+
+
+def test_a_special_token_that_pieces_make_is_made_by_text(tmp_path: Path) -> None:
+    document = byte_level(
+        ("<", "x"), ("<x", ">"), added_tokens=[huggingface.added("<x>", 257)], pre_tokenizer=NO_SPLIT
+    )
+    [finding] = findings_of("special-token-from-text", target_of(document, tmp_path))
+    assert (finding.token_ids, finding.severity) == ((257,), Severity.ERROR)
+
+
+def test_a_special_token_that_the_pattern_keeps_apart_is_not_made(tmp_path: Path) -> None:
+    document = byte_level(("<", "x"), ("<x", ">"), added_tokens=[huggingface.added("<x>", 257)])
+    assert findings_of("special-token-from-text", target_of(document, tmp_path)) == ()
+
+
+def test_ordinary_words_and_tags_are_named(tmp_path: Path) -> None:
+    words, tag = findings_of("plain-special-token", target_of(with_added("user", "</s>", "<|x|>"), tmp_path))
+    assert words.token_ids == (256,)
+    assert (tag.token_ids, tag.severity) == ((257,), Severity.NOTE)
+
+
+def test_byte_characters_in_an_added_token_are_named(tmp_path: Path) -> None:
+    document = with_added("<|aĠb|>", "<|ā|>", "<｜a▁b｜>")
+    [finding] = findings_of("byte-characters-in-added-token", target_of(document, tmp_path))
+    assert finding.token_ids == (256,)
+    assert finding.details == {"meant": "<|a b|>"}
+
+
+def test_byte_fallback_has_no_byte_characters(tmp_path: Path) -> None:
+    outcome = outcome_of("byte-characters-in-added-token", target_of(huggingface.byte_fallback(), tmp_path))
+    assert outcome.skipped == "its pieces are not written in byte-level characters"

@@ -1,0 +1,129 @@
+"""Roles, ids beyond the model, beginnings and turn ends: what a model trips over is found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import huggingface, model_folders
+from support.lint import byte_level, findings_of, outcome_of, target_of
+
+from tokbench.lint.findings import Severity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULES = ("id-beyond-model", "id-gap", "pad-is-eos", "missing-role", "bos-count", "turn-end-not-eos")
+BOS, EOS, PAD, END = "<|bos|>", "<|eos|>", "<|pad|>", "<|im_end|>"
+ROLES = {"bos_token": BOS, "eos_token": EOS, "pad_token": PAD}
+TEMPLATE = "{{ bos_token }}{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}"
+
+
+def with_roles(*before: str, **parts: Any) -> dict[str, Any]:
+    """A vocabulary with all roles, whose template writes some tokens before a text."""
+    ids = {text: 256 + n for n, text in enumerate((BOS, EOS, PAD, END))}
+    processor = {
+        "type": "TemplateProcessing",
+        "single": [
+            *({"SpecialToken": {"id": text, "type_id": 0}} for text in before),
+            {"Sequence": {"id": "A", "type_id": 0}},
+        ],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {text: {"id": text, "ids": [id], "tokens": [text]} for text, id in ids.items()},
+    }
+    added = [huggingface.added(text, id) for text, id in ids.items()]
+    return byte_level(added_tokens=added, **{"post_processor": processor if before else None, **parts})
+
+
+def config(**more: Any) -> dict[str, Any]:
+    return {"tokenizer_config.json": {**ROLES, **more}}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_clean_folder_gives_nothing(tmp_path: Path, rule: str) -> None:
+    beside = config(chat_template=TEMPLATE, add_bos_token=False)
+    beside |= {"generation_config.json": {"eos_token_id": [257, 259]}, "config.json": {"vocab_size": 260}}
+    assert findings_of(rule, target_of(with_roles(), tmp_path, beside=beside)) == ()
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("damage", [b"{", b"[1]", b'{"vocab_size": "many", "eos_token_id": [[]]}', b"null"])
+def test_damaged_files_beside_it_do_not_matter(tmp_path: Path, rule: str, damage: bytes) -> None:
+    names = ("config.json", "tokenizer_config.json", "generation_config.json")
+    outcome = outcome_of(rule, target_of(with_roles(), tmp_path, beside=dict.fromkeys(names, damage)))
+    assert outcome.findings == ()
+
+
+def test_ids_beyond_the_rows_of_the_model_are_found(tmp_path: Path) -> None:
+    [finding] = findings_of("id-beyond-model", target_of(with_roles(), tmp_path, model_vocab_size=258))
+    assert finding.token_ids == (258, 259)
+    beside = {"config.json": {"text_config": {"vocab_size": 259}}}
+    [finding] = findings_of("id-beyond-model", target_of(with_roles(), tmp_path / "config", beside=beside))
+    assert finding.token_ids == (259,)
+
+
+def test_an_id_of_generation_that_no_token_has_is_found(tmp_path: Path) -> None:
+    beside = {"generation_config.json": {"eos_token_id": 999}}
+    [finding] = findings_of("id-beyond-model", target_of(with_roles(), tmp_path, beside=beside))
+    assert finding.subject == "eos_token_id 999"
+
+
+def test_holes_in_the_ids_are_found(tmp_path: Path) -> None:
+    vocab = {text: id + (id > 99) * 3 for text, id in byte_level()["model"]["vocab"].items()}
+    [finding] = findings_of("id-gap", target_of(byte_level(model={"vocab": vocab}), tmp_path))
+    assert finding.details == {"ids": [100, 101, 102]}
+    assert "100–102" in finding.evidence
+
+
+def test_padding_with_the_end_of_a_text_is_found(tmp_path: Path) -> None:
+    target = target_of(with_roles(), tmp_path, beside=config(pad_token=EOS))
+    [finding] = findings_of("pad-is-eos", target)
+    assert EOS in finding.subject
+
+
+def test_a_role_without_a_token_is_found(tmp_path: Path) -> None:
+    beside = {"tokenizer_config.json": {"bos_token": BOS}}
+    eos, pad = findings_of("missing-role", target_of(with_roles(), tmp_path, beside=beside))
+    assert (eos.severity, pad.severity) == (Severity.WARNING, Severity.NOTE)
+
+
+def test_two_beginnings_from_the_template_are_found(tmp_path: Path) -> None:
+    [finding] = findings_of("bos-count", target_of(with_roles(BOS, BOS), tmp_path, beside=config()))
+    assert finding.severity is Severity.ERROR
+    assert "2 times" in finding.evidence
+
+
+def test_what_the_configuration_says_of_the_beginning_is_compared(tmp_path: Path) -> None:
+    target = target_of(with_roles(EOS), tmp_path, beside=config(add_bos_token=True))
+    [finding] = findings_of("bos-count", target)
+    assert "add_bos_token=true" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("template", "severity"), [(TEMPLATE, Severity.NOTE), ("{{ messages }}", Severity.WARNING)]
+)
+def test_chat_templates_that_write_two_or_none_are_found(
+    tmp_path: Path, template: str, severity: Severity
+) -> None:
+    target = target_of(with_roles(BOS), tmp_path, beside=config(chat_template=template))
+    [finding] = findings_of("bos-count", target)
+    assert finding.severity is severity
+
+
+def test_a_turn_that_generation_does_not_end_is_found(tmp_path: Path) -> None:
+    beside = config(chat_template=TEMPLATE) | {"generation_config.json": {"eos_token_id": 257}}
+    [finding] = findings_of("turn-end-not-eos", target_of(with_roles(), tmp_path, beside=beside))
+    assert finding.token_ids == (259,)
+    assert "as generation_config.json says" in finding.evidence
+
+
+def test_an_ending_that_is_no_token_is_found(tmp_path: Path) -> None:
+    template = "{{ messages[0].content }}<|eot_id|>"
+    target = target_of(with_roles(), tmp_path, beside=config(chat_template=template))
+    [finding] = findings_of("turn-end-not-eos", target)
+    assert finding.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize("make", [model_folders.llama3, model_folders.qwen])
+def test_well_known_folders_end_their_turns(tmp_path: Path, make: Any) -> None:
+    assert findings_of("turn-end-not-eos", target_of(make(tmp_path / "model"), tmp_path)) == ()

@@ -1,0 +1,252 @@
+"""Rules about the texts of added and special tokens: what they take from a text, and what text makes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import TokbenchError
+from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
+from tokbench.lint.added_tokens import added_tokens, changes_around, overlaps
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.target import spelled_bytes
+from tokbench.opening.native_bpe import merge_pairs
+from tokbench.opening.recognition import Format, Source
+from tokbench.opening.request import OpenRequest
+from tokbench.opening.tokenizer_json import open_tokenizer_json
+from tokbench.opening.vocab_txt import dumped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.lint.added_tokens import Added, Overlap
+    from tokbench.lint.target import LintTarget
+
+_GROUP = "special-tokens"
+_SHOWN = 6
+_MOST_TRIED = 512
+"""Added tokens whose surroundings are tried: thousands of alike ones show nothing more."""
+
+
+def _tokens(target: LintTarget) -> tuple[Added, ...]:
+    tokens = target.derived(added_tokens)
+    if not tokens:
+        raise DoesNotApplyError("it has no added tokens")
+    return tokens
+
+
+def _overlapping(target: LintTarget) -> Iterator[Found]:
+    alike: dict[tuple[str, str], list[Overlap]] = {}
+    for overlap in overlaps(_tokens(target)):
+        alike.setdefault((overlap.shared, overlap.second.text), []).append(overlap)
+    for (shared, behind), group in alike.items():
+        overlap = group[0]
+        contained = overlap.text == behind
+        ids = target.tokenizer.encode(overlap.text, special=SpecialPolicy.ENCODE)
+        if contained and ids == [overlap.second.id]:
+            continue  # the longer one is found, as is usual
+        more = f" and {len(group) - 1} more like it" if len(group) > 1 else ""
+        taken = ", ".join(map(target.named, ids[:_SHOWN]))
+        yield Found(
+            subject=f"{target.named(overlap.first.id)}{more} before {target.named(overlap.second.id)}",
+            evidence=f"both want {_quoted(shared)}: {_quoted(overlap.text)} becomes {taken}",
+            token_ids=(*(each.first.id for each in group), overlap.second.id),
+            severity=Severity.ERROR if contained else Severity.NOTE if len(shared) == 1 else None,
+            details={"text": overlap.text, "ids": ids},
+        )
+
+
+def _eats_space(target: LintTarget) -> Iterator[Found]:
+    tokens = [
+        token for token in _tokens(target) if token.has("normalized", "lstrip", "rstrip", "single_word")
+    ]
+    if not tokens:
+        raise DoesNotApplyError("no added token is normalized, stripped or a single word")
+    alike: dict[tuple[str, ...], list[Added]] = {}
+    for token in tokens[:_MOST_TRIED]:
+        changes = changes_around(target, token)
+        if changes:
+            shown = tuple(f"it {wrong} in {text.replace(token.text, 'X')!a}" for text, wrong in changes)
+            alike.setdefault((str(_meant(token)), *shown), []).append(token)
+    for key, group in alike.items():
+        changed = "; ".join(key[1:])
+        more = f" and {len(group) - 1} more like it" if len(group) > 1 else ""
+        flags = [name for name, is_set in group[0].flags.items() if is_set and name != "special"]
+        yield Found(
+            subject=target.named(group[0].id) + more,
+            evidence=f"with {', '.join(flags)}, {changed}",
+            token_ids=tuple(token.id for token in group),
+            severity=Severity.NOTE if _meant(group[0]) else None,
+        )
+
+
+def _meant(token: Added) -> bool:
+    """Whether a flag asks for what is found: RoBERTa's mask takes the space before it."""
+    return token.has("lstrip", "rstrip", "single_word")
+
+
+def _made_by_text(target: LintTarget) -> Iterator[Found]:
+    special = target.tokenizer.info.special_tokens
+    if not special:
+        raise DoesNotApplyError("it has no special tokens")
+    merged = _merged_pieces(target)
+    texts = [text for text in special if text in merged or to_byte_level(text.encode()) in merged]
+    if not texts:
+        return
+    alone = _without_special_tokens(target)
+    for text in texts:
+        for context in (text, f" {text}", f"a{text}b"):
+            if special[text] in alone.encode(context):
+                yield Found(
+                    subject=f"special token {special[text]} {_quoted(text)}",
+                    evidence=f"the model's own merges make it of {_quoted(context)}",
+                    token_ids=(special[text],),
+                    details={"text": context},
+                )
+                break
+
+
+def _merged_pieces(target: LintTarget) -> set[str]:
+    """What the merges of a tokenizer.json make, as it spells it."""
+    model = (target.document or {}).get("model")
+    if not isinstance(model, dict) or "merges" not in model:
+        raise DoesNotApplyError("it was not read from a tokenizer.json with merges")
+    return {left + right for left, right in merge_pairs(model, path=target.opened.source.path)}
+
+
+def _without_special_tokens(target: LintTarget) -> Tokenizer:
+    """The tokenizer as one that reads special tokens as text sees it: by its model alone."""
+    path = target.opened.source.path
+    document = {**(target.document or {}), "added_tokens": [], "post_processor": None}
+    source = Source(Format.TOKENIZER_JSON, path, (path,))
+    try:
+        return open_tokenizer_json(dumped(document), source=source, request=OpenRequest()).tokenizer
+    except TokbenchError:
+        raise DoesNotApplyError("its model cannot be run without the special tokens") from None
+
+
+def _plain_words(target: LintTarget) -> Iterator[Found]:
+    for token in _tokens(target):
+        words = token.text.strip()
+        if words and words.replace(" ", "").isalnum() and token.special:
+            yield Found(
+                subject=f"special token {token.id} {_quoted(token.text)}",
+                evidence="it is an ordinary word: libraries that look for special tokens find it in any text",
+                token_ids=(token.id,),
+            )
+        elif token.text in _MARKUP:
+            yield Found(
+                subject=target.named(token.id),
+                evidence="it is also a tag of HTML, which web pages have",
+                token_ids=(token.id,),
+                severity=Severity.NOTE,
+            )
+
+
+_MARKUP = frozenset(
+    f"{opening}{name}>"
+    for opening in ("<", "</")
+    for name in (
+        "s",
+        "b",
+        "i",
+        "u",
+        "p",
+        "q",
+        "a",
+        "br",
+        "hr",
+        "em",
+        "code",
+        "pre",
+        "mark",
+        "summary",
+        "title",
+    )
+)
+
+
+def _byte_characters(target: LintTarget) -> Iterator[Found]:
+    if target.bpe is None and not _is_byte_level(target):
+        raise DoesNotApplyError("its pieces are not written in byte-level characters")
+    signs = set(map(to_byte_level, (b" ", b"\n")))  # the others are letters of Czech, Latvian and Turkish
+    for token in _tokens(target):
+        if not signs & set(token.text):
+            continue
+        try:
+            meant = from_byte_level(token.text)
+        except (ValueError, KeyError):
+            continue
+        yield Found(
+            subject=f"added token {token.id} {_quoted(token.text)}",
+            evidence=f"it holds characters that stand for bytes in vocabularies: {spelled_bytes(meant)} is meant, "
+            "and is not found",
+            token_ids=(token.id,),
+            details={"meant": meant.decode(errors="replace")},
+        )
+
+
+def _is_byte_level(target: LintTarget) -> bool:
+    document = target.document or {}
+    return '"ByteLevel"' in _dumped(document.get("pre_tokenizer")) + _dumped(document.get("decoder"))
+
+
+def _dumped(value: object) -> str:
+    import json
+
+    return json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    return spelled_bytes(text.encode())
+
+
+RULES = (
+    Rule(
+        name="overlapping-added-token",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Where two added tokens want the same characters, what comes first in a text decides which is found.",
+        found="The texts are compared, and a text with both is encoded; runs of one character are left out.",
+        remedy="Rename one of them so that none ends as the other begins.",
+        check=_overlapping,
+    ),
+    Rule(
+        name="added-token-takes-space",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="An added token takes a space or is missed, depending on what is beside it: prompts get other ids.",
+        found="Those with flags are encoded in four contexts, with and without spaces on both sides.",
+        remedy="Write the token with normalized=false, and without lstrip, rstrip and single_word.",
+        check=_eats_space,
+    ),
+    Rule(
+        name="special-token-from-text",
+        group=_GROUP,
+        severity=Severity.ERROR,
+        breaks="A user's text gives the id of a special token in libraries that leave it to the model's merges.",
+        found="Special tokens that merges make are encoded without added tokens: alone, after a space, in a word.",
+        remedy="Take the merges that make it out of the model, and write them out of the training text.",
+        check=_made_by_text,
+    ),
+    Rule(
+        name="plain-special-token",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Ordinary text holds the special token, which then cuts it or ends a turn.",
+        found="Special tokens of letters, digits and spaces alone are named, and tokens that are tags of HTML.",
+        remedy="Give special tokens a spelling that no text has, as <|name|>; escape it in data.",
+        check=_plain_words,
+    ),
+    Rule(
+        name="byte-characters-in-added-token",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="An added token is looked for as it is written: one with Ġ for a space is never found in a text.",
+        found="Added tokens of byte-level vocabularies are searched for Ġ and Ċ, which stand for spaces and line ends.",
+        remedy="Write the added token as it stands in texts, with a space where Ġ is.",
+        check=_byte_characters,
+    ),
+)

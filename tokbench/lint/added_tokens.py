@@ -1,0 +1,130 @@
+"""The added tokens of a tokenizer with their flags, and what they do to the text around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.formats.tokenizer_config.fields import ADDED_TOKEN_FLAGS, is_id, is_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tokbench.lint.target import LintTarget
+
+_LONGEST = 256
+"""Characters of an added token that is compared with others; longer ones are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """An added token.
+
+    Attributes:
+        id: its id.
+        text: its text.
+        special: whether decoding may leave it out.
+        flags: how it is found, by the names of a tokenizer.json; empty where no file says it.
+    """
+
+    id: int
+    text: str
+    special: bool
+    flags: Mapping[str, bool]
+
+    def has(self, *names: str) -> bool:
+        """Whether one of some flags is set."""
+        return any(self.flags.get(name, False) for name in names)
+
+
+def added_tokens(target: LintTarget) -> tuple[Added, ...]:
+    """Special and other added tokens, by ascending id."""
+    flags = {text: flags for text, _, flags in _listed(target.document)}
+    special = target.tokenizer.info.special_tokens
+    return tuple(
+        Added(id, text, text in special, flags.get(text, {}))
+        for text, id in sorted({**target.opened.added_tokens, **special}.items(), key=lambda item: item[1])
+        if text
+    )
+
+
+def _listed(document: Mapping[str, Any] | None) -> Iterator[tuple[str, int, Mapping[str, bool]]]:
+    listed = (document or {}).get("added_tokens")
+    for token in listed if isinstance(listed, list) else []:
+        if isinstance(token, dict) and is_text(token.get("content")) and is_id(token.get("id")):
+            flags = {name: token[name] for name in ADDED_TOKEN_FLAGS if isinstance(token.get(name), bool)}
+            yield token["content"], token["id"], flags
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two added tokens that want the same characters.
+
+    Attributes:
+        first: the one that begins first.
+        second: the other.
+        shared: the characters that both want.
+        text: the shortest text in which both could be found.
+    """
+
+    first: Added
+    second: Added
+    shared: str
+    text: str
+
+
+def overlaps(tokens: tuple[Added, ...]) -> Iterator[Overlap]:
+    """Pairs of which one begins inside the other and ends behind it, and pairs of which one begins the other.
+
+    Runs of one character, as tokens for 2, 3 and 4 spaces, are left out: the longest is meant.
+    """
+    short = [token for token in tokens if len(token.text) <= _LONGEST]
+    by_prefix: dict[str, list[Added]] = {}
+    for token in short:
+        for size in range(1, len(token.text)):
+            by_prefix.setdefault(token.text[:size], []).append(token)
+    for first in short:
+        for start in range(len(first.text)):
+            for second in by_prefix.get(first.text[start:], ()):
+                text = first.text[:start] + second.text
+                if first is not second and len(set(text)) > 1:
+                    yield Overlap(first, second, first.text[start:], text)
+
+
+CONTEXTS = (("a", "b"), ("a ", "b"), ("a", " b"), ("a ", " b"))
+"""What is tried before and behind an added token."""
+
+
+def changes_around(target: LintTarget, token: Added) -> list[tuple[str, str]]:
+    """The contexts in which a token is not found, or the text beside it is not what it is alone.
+
+    Returns:
+        The text, and what is wrong: "is not found", "takes the space before it" …; empty where all is well.
+    """
+    found = []
+    for before, behind in CONTEXTS:
+        text = before + token.text + behind
+        wrong = _wrong_with(target, token, before=before, behind=behind)
+        if wrong is not None:
+            found.append((text, wrong))
+    return found
+
+
+def _wrong_with(target: LintTarget, token: Added, *, before: str, behind: str) -> str | None:
+    ids = target.tokenizer.encode(before + token.text + behind, special=SpecialPolicy.ENCODE)
+    if token.id not in ids:
+        return "is not found"
+    place = ids.index(token.id)
+    for name, text, part in (("before", before, ids[:place]), ("behind", behind, ids[place + 1 :])):
+        alone = _decoded(target, target.tokenizer.encode(text))
+        kept = _decoded(target, part)
+        if text.strip() != text and alone != kept and alone.split() == kept.split():
+            return f"takes the space {name} it"
+        if alone.split() != kept.split():
+            return f"changes the text {name} it"
+    return None
+
+
+def _decoded(target: LintTarget, ids: list[int]) -> str:
+    return target.tokenizer.decode(ids)

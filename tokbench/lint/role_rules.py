@@ -1,0 +1,274 @@
+"""Rules about what tokens are to a model: roles, ids, templates, what ends a turn."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.capabilities import SupportsTemplate
+from tokbench.core.post_processing import input_of
+from tokbench.errors import ModelFormatError
+from tokbench.formats.tokenizer_config.fields import is_id, token_id
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.rules import DoesNotApplyError, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+    from tokbench.lint.target import LintTarget
+
+_GROUP = "roles"
+_SHOWN = 6
+_TURN_ENDS = re.compile(
+    r"<\|(?:im_end|eot_id|eot|eom_id|end|end_of_turn|END_OF_TURN_TOKEN|turn_end|assistant_end)\|>"
+    r"|<end_of_turn>|<turn\|>|<\uff5cend\u2581of\u2581sentence\uff5c>|<\|return\|>"
+)
+
+
+def _config(target: LintTarget) -> TokenizerConfig:
+    config = target.opened.source.config
+    if not config.roles and not config.chat_templates and not config.generation_ids:
+        raise DoesNotApplyError("no file says what its tokens are to a model")
+    return config
+
+
+def _declared_sizes(target: LintTarget) -> Iterator[tuple[str, int]]:
+    """What says how many rows a model's embedding has."""
+    if target.model_vocab_size is not None:
+        yield "--model-vocab-size", target.model_vocab_size
+    try:
+        model = target.beside("config.json")
+    except ModelFormatError:
+        return
+    parts: list[tuple[str, Any]] = [("config.json", model)]
+    if isinstance(model, dict):
+        parts.append(("text_config of config.json", model.get("text_config")))
+    for name, part in parts:
+        size = part.get("vocab_size") if isinstance(part, dict) else None
+        if is_id(size) and size:
+            yield name, size
+
+
+def _beyond(target: LintTarget) -> Iterator[Found]:
+    sizes = list(_declared_sizes(target))
+    generation = target.opened.source.config.generation_ids
+    if not sizes and not generation:
+        raise DoesNotApplyError("no config.json or --model-vocab-size says how many rows the model has")
+    pieces = target.vocabulary.pieces
+    for name, size in sizes:
+        ids = [id for id in range(size, len(pieces)) if pieces[id] is not None]
+        if ids:
+            yield Found(
+                subject=f"{len(ids):,} tokens from id {ids[0]:,} on",
+                evidence=f"{name} says {size:,} rows: {', '.join(map(target.named, ids[:_SHOWN]))}",
+                token_ids=tuple(ids),
+                details={"rows": size},
+            )
+    rows = max([len(pieces), *(size for _, size in sizes)])
+    for role, listed in generation.items():
+        for id in listed:
+            if id >= rows:
+                yield Found(
+                    subject=f"{role}_token_id {id}",
+                    evidence=f"generation_config.json names it, and there are {rows:,} ids",
+                )
+
+
+def _gaps(target: LintTarget) -> Iterator[Found]:
+    missing = [id for id, piece in enumerate(target.vocabulary.pieces) if piece is None]
+    runs = [[id for _, id in run] for _, run in groupby(enumerate(missing), lambda each: each[1] - each[0])]
+    if runs:
+        shown = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs[:_SHOWN])
+        yield Found(
+            subject=f"{len(missing):,} ids without a token",
+            evidence=f"{shown}{' …' if len(runs) > _SHOWN else ''}, and the highest id is "
+            f"{len(target.vocabulary.pieces) - 1:,}",
+            details={"ids": missing[:1000]},
+        )
+
+
+def _pad_is_eos(target: LintTarget) -> Iterator[Found]:
+    config = _config(target)
+    pad, eos = config.roles.get("pad"), config.roles.get("eos")
+    if pad is not None and pad == eos:
+        yield Found(
+            subject=f"the roles pad and eos, both {pad}",
+            evidence="a batch is filled up with the token that ends a text",
+        )
+        return
+    pads, ends = config.generation_ids.get("pad", ()), config.generation_ids.get("eos", ())
+    if set(pads) & set(ends):
+        yield Found(
+            subject=f"pad_token_id {pads[0]} of generation_config.json",
+            evidence="it is among its eos_token_id",
+            token_ids=pads,
+            severity=Severity.NOTE,
+        )
+
+
+def _missing_roles(target: LintTarget) -> Iterator[Found]:
+    roles = _config(target).roles
+    for role, text in roles.items():
+        if token_id(target.tokenizer, text) is None:
+            yield Found(
+                subject=f"the role {role}, {text!a}",
+                evidence="the vocabulary has no such token: a library adds it with an id that the model has no row for",
+                severity=Severity.ERROR,
+            )
+    for role in ("eos", "pad"):
+        if role not in roles and not (role == "eos" and "sep" in roles):
+            yield Found(
+                subject=f"the role {role}",
+                evidence="no file names a token for it",
+                severity=Severity.WARNING if role == "eos" else Severity.NOTE,
+            )
+
+
+def _bos(target: LintTarget) -> Iterator[Found]:
+    config = _config(target)
+    bos = config.roles.get("bos")
+    if bos is None:
+        raise DoesNotApplyError("no file names a token for the role bos")
+    id = token_id(target.tokenizer, bos)
+    written = _written_before_text(target, id)
+    if written > 1:
+        yield Found(
+            subject=f"{bos} before a text",
+            evidence=f"the template for one text writes it {written} times",
+            severity=Severity.ERROR,
+        )
+    said = config.add_bos_token
+    if said is not None and id is not None and _has_template(target) and said != (written > 0):
+        yield Found(
+            subject=f"{bos} before a text",
+            evidence=f"tokenizer_config.json says add_bos_token={str(said).lower()}, and the template of "
+            f"tokenizer.json {'writes it' if written else 'does not'}",
+        )
+    for name, template in config.chat_templates.items():
+        writes = "bos_token" in template or bos in template
+        if writes and written:
+            yield Found(
+                subject=f"the chat template {name}",
+                evidence=f"it writes {bos}, and so does encoding: a prompt that is rendered and then encoded "
+                "with special tokens has two",
+                severity=Severity.NOTE,
+            )
+        elif not writes and written:
+            yield Found(
+                subject=f"the chat template {name}",
+                evidence=f"it does not name {bos}, which encoding writes: a prompt that is rendered and encoded "
+                "without special tokens, as apply_chat_template does it, has none",
+            )
+
+
+def _has_template(target: LintTarget) -> bool:
+    return target.document is not None and isinstance(target.tokenizer, SupportsTemplate)
+
+
+def _written_before_text(target: LintTarget, bos: int | None) -> int:
+    """How often a token stands before what encoding alone gives of a text."""
+    if bos is None:
+        return 0
+    plain = target.tokenizer.encode("a")
+    ids = list(input_of(target.tokenizer, "a", limits=False).ids)
+    before = ids[: len(ids) - len(plain)]
+    for start in range(len(ids) - len(plain) + 1):
+        if ids[start : start + len(plain)] == plain:
+            before = ids[:start]
+            break
+    return before.count(bos)
+
+
+def _turn_end(target: LintTarget) -> Iterator[Found]:
+    config = _config(target)
+    if not config.chat_templates:
+        raise DoesNotApplyError("it has no chat template")
+    ends = set(config.generation_ids.get("eos", ()))
+    said_by = "generation_config.json"
+    eos = config.roles.get("eos")
+    if not ends:
+        eos_id = None if eos is None else token_id(target.tokenizer, eos)
+        if eos_id is None:
+            raise DoesNotApplyError("neither generation_config.json nor a role says which ids end a text")
+        ends, said_by = {eos_id}, "the role eos"
+    for name, template in config.chat_templates.items():
+        texts = {
+            *_TURN_ENDS.findall(template),
+            *([eos] if eos is not None and "eos_token" in template else []),
+        }
+        ids = {text: token_id(target.tokenizer, text) for text in sorted(texts)}
+        known = {text: id for text, id in ids.items() if id is not None}
+        if known and not ends & set(known.values()):
+            shown = ", ".join(target.named(id) for id in sorted(ends)[:_SHOWN])
+            yield Found(
+                subject=f"the chat template {name}",
+                evidence=f"it ends turns with {', '.join(known)}, and generation ends at {shown} alone, "
+                f"as {said_by} says",
+                token_ids=tuple(known.values()),
+            )
+        for text in sorted(set(ids) - set(known)):
+            yield Found(
+                subject=f"the chat template {name}",
+                evidence=f"it writes {text}, which is no token: it becomes several, and nothing ends a turn",
+                severity=Severity.ERROR,
+            )
+
+
+RULES = (
+    Rule(
+        name="id-beyond-model",
+        group=_GROUP,
+        severity=Severity.ERROR,
+        breaks="A token whose id has no row in the embedding stops the model with an index error, or reads garbage.",
+        found="Ids are compared with vocab_size of config.json, --model-vocab-size, and generation_config.json.",
+        remedy="Resize the embedding to the highest id plus one, or take the tokens out.",
+        check=_beyond,
+    ),
+    Rule(
+        name="id-gap",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Tools that give new tokens the next free number, or count tokens for rows, take an id that is used.",
+        found="Every id below the highest one is looked up.",
+        remedy="Fill the gaps with reserved tokens, and count rows from the highest id.",
+        check=_gaps,
+    ),
+    Rule(
+        name="pad-is-eos",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Training that masks padding masks the end of texts too, and the model does not learn to stop.",
+        found="The tokens of the two roles are compared, and the ids of generation_config.json.",
+        remedy="Give padding a token of its own, or mask by the attention mask and not by the id.",
+        check=_pad_is_eos,
+    ),
+    Rule(
+        name="missing-role",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Without a token for a role libraries refuse to pad or to stop, or add one that no row is for.",
+        found="The roles that the files name are looked up; those of eos and pad must be there.",
+        remedy="Name a token of the vocabulary for the role in tokenizer_config.json.",
+        check=_missing_roles,
+    ),
+    Rule(
+        name="bos-count",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="A prompt with two tokens of beginning, or none, is unlike what the model was trained on.",
+        found="A text is encoded with the template; chat templates are searched for bos_token, and not rendered.",
+        remedy="Let either the chat template or the encoding write it, and encode rendered prompts accordingly.",
+        check=_bos,
+    ),
+    Rule(
+        name="turn-end-not-eos",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Generation does not stop at the end of a turn: the model goes on with the user's part.",
+        found="Chat templates are searched for well-known endings and eos_token, and not rendered.",
+        remedy="Add the id of the ending to eos_token_id of generation_config.json.",
+        check=_turn_end,
+    ),
+)
