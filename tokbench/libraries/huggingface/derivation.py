@@ -300,12 +300,17 @@ class DocumentExplainer:
 
     @cached_property
     def _merges(self) -> ListedMerges:
-        vocab, prefix = self._vocab, self._model.get("continuing_subword_prefix") or ""
-        found: dict[tuple[int, int], tuple[int, int]] = {}
-        for rank, merge in enumerate(self._model["merges"]):
-            left, right = merge.split(" ") if isinstance(merge, str) else merge
-            found[vocab[left], vocab[right]] = rank, vocab[left + right[len(prefix) :]]
+        found = {
+            (left, right): (rank, made) for rank, (left, right, made) in enumerate(self._listed_merges())
+        }
         return ListedMerges(found)
+
+    def _listed_merges(self) -> Iterator[tuple[int, int, int]]:
+        """The left, right and made id of each merge, in the order of their ranks."""
+        vocab, prefix = self._vocab, self._model.get("continuing_subword_prefix") or ""
+        for merge in self._model["merges"]:
+            left, right = merge.split(" ") if isinstance(merge, str) else merge
+            yield vocab[left], vocab[right], vocab[left + right[len(prefix) :]]
 
     @property
     def num_merges(self) -> int:
@@ -314,10 +319,7 @@ class DocumentExplainer:
 
     def record(self, rank: int) -> MergeRecord:
         """A merge by its rank."""
-        found = sorted(
-            (its_rank, left, right, made) for (left, right), (its_rank, made) in self._merges.merges.items()
-        )
-        return record_of([each[1:] for each in found], rank, symbol=self._symbol)
+        return record_of(list(self._listed_merges()), rank, symbol=self._symbol)
 
     def _symbols(self, split: str) -> list[int]:
         """What a pre-token begins as: characters, or bytes and unknown ones where there is no piece for them."""
