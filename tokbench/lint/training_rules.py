@@ -9,12 +9,11 @@ from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
 from tokbench.lint.target import spelled_bytes
 from tokbench.lint.training.replay import replay
-from tokbench.lint.training.words import learned_merges, longest_token, sizes, training_words
+from tokbench.lint.training.words import trained_bpe, training_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.lint.target import LintTarget
     from tokbench.lint.training.replay import Turn
 
@@ -42,13 +41,13 @@ class _Audit:
 
 def _audit(target: LintTarget) -> _Audit:
     words = training_words(target)
-    bpe = _bpe(target)
-    merges = learned_merges(bpe)
+    bpe = target.derived(trained_bpe)
+    merges = bpe.merges
     if not merges:
         raise DoesNotApplyError("it has no merges")
     kept: list[Turn] = []
     wrong = 0
-    for turn in replay(words, merges, sizes=sizes(bpe), longest=longest_token(bpe)):
+    for turn in replay(words, merges, sizes=bpe.sizes, longest=bpe.longest):
         wrong += not turn.is_best
         if not turn.is_best or turn.count > _COUNTER_LIMIT:
             kept.append(turn)
@@ -56,11 +55,6 @@ def _audit(target: LintTarget) -> _Audit:
             return _Audit(tuple(kept), turn.rank + 1, is_training_text=False)
     few = len(merges) < _TRIED
     return _Audit(tuple(kept), len(merges), is_training_text=few or wrong <= _MOST_WRONG * len(merges))
-
-
-def _bpe(target: LintTarget) -> ByteLevelBpe:
-    assert target.bpe is not None  # training_words has refused what is none
-    return target.bpe
 
 
 def _trained(target: LintTarget) -> _Audit:
@@ -110,8 +104,8 @@ def _found(target: LintTarget, turn: Turn, evidence: str) -> Found:
 
 
 def _pair(target: LintTarget, pair: tuple[int, int]) -> str:
-    tokens = _bpe(target).tokens
-    return " + ".join(spelled_bytes(tokens[id] or b"") for id in pair)
+    spellings = (target.derived(trained_bpe).spellings[id] for id in pair)
+    return " + ".join(spelled_bytes(one.encode() if isinstance(one, str) else one) for one in spellings)
 
 
 def _figures(target: LintTarget) -> Mapping[str, Any]:

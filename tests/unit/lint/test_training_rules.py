@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import huggingface
 from support.lint import byte_level, findings_of, outcome_of, target_of
+from support.texts import bundled_texts
 
 from tokbench.backends.bpe.reference import count_pairs, merge_pair, train
 from tokbench.errors import ConfigError
@@ -17,7 +19,7 @@ from tokbench.lint.training.replay import Turn, replay
 from tokbench.workbench.lint import read_word_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 TEXT = "the cat and the hat sat on that mat, and the cat ate the fat rat " * 3
@@ -27,11 +29,16 @@ def by_the_textbook(
     words: Mapping[tuple[int, ...], int], merges: Sequence[tuple[int, int, int]]
 ) -> list[Turn]:
     turns = []
+    passed_over: set[tuple[int, int]] = set()
     now = Counter(words)
     for rank, merge in enumerate(merges):
         counts = {pair: count for pair, count in count_pairs(now).items() if count}
-        best = min(counts, key=lambda pair: (-counts[pair], pair), default=None)
+        left = counts.keys() - passed_over
+        best = min(left, key=lambda pair: (-counts[pair], pair), default=None)
         turns.append(Turn(rank, merge, counts.get(merge[:2], 0), best, counts[best] if best else 0))
+        if best and not turns[-1].is_best:
+            passed_over.add(best)
+        passed_over.discard(merge[:2])
         following: Counter[tuple[int, ...]] = Counter()
         for word, count in now.items():
             following[merge_pair(word, merge[:2], merge[2])] += count
@@ -94,10 +101,10 @@ def test_a_merge_in_the_wrong_place_is_not_the_best(tmp_path: Path) -> None:
         rank for rank in range(1, 12) if {*b"".join(merges[rank])} and len(b"".join(merges[rank])) == 2
     )
     merges.insert(0, merges.pop(late))
-    found = findings_of("merge-not-best", target_of(byte_level(*merges), tmp_path, corpus=[TEXT]))
-    assert found[0].details["rank"] == 0
-    assert found[0].details["count"] < found[0].details["best_count"]
-    assert found[0].token_ids == (256,)
+    [finding] = findings_of("merge-not-best", target_of(byte_level(*merges), tmp_path, corpus=[TEXT]))
+    assert finding.details["rank"] == 0
+    assert finding.details["count"] < finding.details["best_count"]
+    assert finding.token_ids == (256,)
 
 
 def test_a_merge_that_the_text_never_had_is_an_error(tmp_path: Path) -> None:
@@ -137,3 +144,22 @@ def test_damaged_word_counts_are_refused(content: str, tmp_path: Path) -> None:
         read_word_counts(path)
     path.write_text(json.dumps({" the": 2}))
     assert read_word_counts(path) == {" the": 2}
+
+
+@pytest.mark.parametrize("made", [huggingface.with_suffix, huggingface.byte_level])
+def test_what_the_library_trained_is_replayed_too(made: Callable[[], bytes], tmp_path: Path) -> None:
+    texts = [bundled_texts()[name] for name in ("parallel/en.txt", "parallel/de.txt", "code/python.py")]
+    target = target_of(made(), tmp_path, corpus=texts)
+    assert findings_of("merge-without-count", target) == ()
+    assert outcome_of("merge-not-best", target).figures["not_the_best"] == 0
+    document = json.loads(made())
+    document["model"]["merges"].append(document["model"]["merges"].pop(3))
+    changed = target_of(document, tmp_path / "changed", corpus=texts)
+    found = findings_of("merge-not-best", changed)
+    assert found[0].details["rank"] == 3
+    assert len(found) < 40  # the others are those whose counts it changed
+
+
+def test_pieces_without_known_pretokens_are_not_replayed(tmp_path: Path) -> None:
+    outcome = outcome_of("merge-not-best", target_of(huggingface.byte_fallback(), tmp_path, corpus=["ab"]))
+    assert outcome.skipped == "its file does not tell the pre-tokens that it was trained on"

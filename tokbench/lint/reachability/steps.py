@@ -38,6 +38,12 @@ class DocumentSteps:
         """Whether the characters of a piece stand for bytes."""
         return any(step.get("type") == "ByteLevel" for step in (*self.normalizers, *self.pre_tokenizers))
 
+    def pretokens(self, text: str) -> list[str]:
+        """What the model is given of a text, piece by piece; there must be a pre-tokenizer."""
+        engine = self._library
+        prepared = engine.normalizer.normalize_str(text) if self.normalizers else text
+        return [part for part, _ in engine.pre_tokenizer.pre_tokenize_str(prepared)]
+
     def lost_characters(self, text: str) -> str:
         """Those characters of a text that no normalised text has; none where that cannot be told."""
         kinds = {step.get("type") for step in self.normalizers}
@@ -102,7 +108,7 @@ class DocumentSteps:
 
     @cached_property
     def _library(self) -> Any:
-        return _engine({"normalizer": self._document.get("normalizer")})
+        return _engine({part: self._document.get(part) for part in ("normalizer", "pre_tokenizer")})
 
     @cached_property
     def _image(self) -> frozenset[str]:

@@ -31,7 +31,7 @@ class Turn:
         rank: its place among the merges.
         merge: the left, right and made id.
         count: how often its pair stood together.
-        best: the pair that stood together most often; None where no pair was left.
+        best: the pair that stood together most often, of those that no turn before passed over; None for none.
         best_count: how often.
     """
 
@@ -43,8 +43,8 @@ class Turn:
 
     @property
     def is_best(self) -> bool:
-        """Whether no pair stood together more often."""
-        return self.count >= self.best_count
+        """Whether it stood together, and no other pair more often."""
+        return self.count > 0 and self.count >= self.best_count
 
 
 def replay(
@@ -56,6 +56,9 @@ def replay(
     progress: Progress = no_progress,
 ) -> Iterator[Turn]:
     """Each merge at its turn; the next is applied when it is asked for.
+
+    A pair that should have been merged and was not is held against one merge alone: from then on it is left out, until
+    it is merged. So a merge that was moved is one fault, and not one of every merge behind it.
 
     Args:
         words: pre-tokens as ids, and their counts.
@@ -71,7 +74,10 @@ def replay(
     for rank, merge in enumerate(merges):
         count = state.counts.get(merge[:2], 0)
         best, best_count = state.best()
-        yield Turn(rank, merge, count, best, best_count)
+        turn = Turn(rank, merge, count, best, best_count)
+        yield turn
+        if best is not None and not turn.is_best:
+            state.passed_over.add(best)
         state.apply(*merge)
         if rank % 512 == 0:
             progress("replaying", rank, len(merges), "merges")
@@ -86,6 +92,7 @@ class _State:
         self._times = [count for word, count in words.items() if len(word) > 1]
         self._sizes = dict(sizes)
         self._longest = longest
+        self.passed_over: set[Pair] = set()
         self.counts: dict[Pair, int] = {}
         self._places: dict[Pair, set[int]] = {}
         for number, word in enumerate(self._words):
@@ -101,7 +108,7 @@ class _State:
         heap = self._heap
         while heap:
             count, pair = heap[0]
-            now = self.counts.get(pair, 0)
+            now = 0 if pair in self.passed_over else self.counts.get(pair, 0)
             if now == -count:
                 return pair, now
             if now and now < -count:
@@ -113,6 +120,7 @@ class _State:
     def apply(self, left: int, right: int, made: int) -> None:
         """Merge a pair wherever it stands, from left to right."""
         pair = (left, right)
+        self.passed_over.discard(pair)
         self._sizes[made] = self._sizes.get(left, 1) + self._sizes.get(right, 1)
         changes: dict[Pair, int] = {}
         for number in self._places.pop(pair, ()):

@@ -1,21 +1,24 @@
-"""The words that a BPE is trained on: the pre-tokens of a corpus as symbols, with their counts."""
+"""What a BPE is trained on and what it learned: pre-tokens as symbols with their counts, and merges in their order."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.rules import DoesNotApplyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tokbench.core.descriptions import ByteLevelBpe
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.lint.target import LintTarget
 
 Word = tuple[int, ...]
-"""A pre-token as the ids of its bytes."""
+"""A pre-token as the ids of its symbols."""
 
 
 @runtime_checkable
@@ -23,41 +26,107 @@ class _Pretokenizes(Protocol):
     def pretokens(self, text: str) -> list[str]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class TrainedBpe:
+    """A BPE as its trainer saw it.
+
+    Attributes:
+        merges: (left id, right id, made id) in the order in which they were learned.
+        spellings: id → bytes, or the piece.
+        pretokens: texts → their pre-tokens.
+        word: a pre-token → its symbols.
+    """
+
+    merges: Sequence[tuple[int, int, int]]
+    spellings: Mapping[int, bytes | str]
+    pretokens: Callable[[Iterable[str]], Iterator[str]]
+    word: Callable[[str], Word]
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """How long each token is, in bytes or characters."""
+        return {id: len(spelling) for id, spelling in self.spellings.items()}
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest token: a training may have been told to make none that is longer."""
+        return max(self.sizes.values())
+
+    def words(self, counted: Mapping[str, int]) -> Counter[Word]:
+        """Counted pre-tokens as words."""
+        words: Counter[Word] = Counter()
+        for pretoken, count in counted.items():
+            words[self.word(pretoken)] += count
+        return words
+
+
+def trained_bpe(target: LintTarget) -> TrainedBpe:
+    """The BPE of a target.
+
+    Raises:
+        DoesNotApplyError: it is none, or was trained on pre-tokens that its files do not tell.
+    """
+    if target.bpe is not None:
+        return _byte_level(target.bpe, target.tokenizer)
+    if target.document is None or "merges" not in target.document["model"]:
+        raise DoesNotApplyError("it is no BPE with a list of merges")
+    steps = DocumentSteps(target.document)
+    if not steps.pre_tokenizers:
+        raise DoesNotApplyError("its file does not tell the pre-tokens that it was trained on")
+    return _of_document(target.document["model"], steps)
+
+
 def training_words(target: LintTarget) -> Counter[Word]:
     """The words of a target's word counts, or else of its corpus.
 
     Raises:
-        DoesNotApplyError: there is neither; or it is no byte-level BPE, so that its pre-tokens are not known.
+        DoesNotApplyError: there is neither; or as `trained_bpe`.
     """
     if target.corpus is None and target.word_counts is None:
         raise DoesNotApplyError("it needs the training corpus, or --word-counts")
-    bpe = target.bpe
-    if bpe is None:
-        raise DoesNotApplyError("it is no byte-level BPE with a known pattern")
+    bpe = target.derived(trained_bpe)
     counted = target.word_counts
-    if counted is None:
-        counted = Counter(_pretokens(target, bpe, target.corpus or ()))
-    ids = {token: id for id, token in enumerate(bpe.tokens) if token is not None and len(token) == 1}
-    words: Counter[Word] = Counter()
-    for pretoken, count in counted.items():
-        try:
-            words[tuple(ids[bytes([byte])] for byte in pretoken.encode())] += count
-        except KeyError:
-            raise DoesNotApplyError("not every byte has a token") from None
-    return words
+    return bpe.words(Counter(bpe.pretokens(target.corpus or ())) if counted is None else counted)
 
 
-def _pretokens(target: LintTarget, bpe: ByteLevelBpe, texts: Iterable[str]) -> Iterator[str]:
-    tokenizer = target.tokenizer
-    if isinstance(tokenizer, _Pretokenizes):
+def _byte_level(bpe: ByteLevelBpe, tokenizer: Tokenizer) -> TrainedBpe:
+    spellings = {id: token for id, token in enumerate(bpe.tokens) if token is not None}
+    bytes_of = {token[0]: id for id, token in spellings.items() if len(token) == 1}
+
+    def pretokens(texts: Iterable[str]) -> Iterator[str]:
+        if not isinstance(tokenizer, _Pretokenizes):
+            yield from _matches(bpe, texts)
+            return
         for text in texts:
             yield from tokenizer.pretokens(text)
-        return
-    yield from _matches(bpe, texts)
+
+    def word(pretoken: str) -> Word:
+        return tuple(bytes_of[byte] for byte in pretoken.encode())
+
+    return TrainedBpe(learned_merges(bpe), spellings, pretokens, word)
+
+
+def _of_document(model: Mapping[str, Any], steps: DocumentSteps) -> TrainedBpe:
+    from tokbench.opening.native_bpe import merge_pairs
+
+    vocab, suffix = model["vocab"], model.get("end_of_word_suffix") or ""
+    if model.get("continuing_subword_prefix"):
+        raise DoesNotApplyError("its pieces inside words have a prefix")
+
+    def pretokens(texts: Iterable[str]) -> Iterator[str]:
+        for text in texts:
+            yield from steps.pretokens(text)
+
+    def word(pretoken: str) -> Word:
+        symbols = [*pretoken[:-1], pretoken[-1:] + suffix]
+        return tuple(vocab[symbol] for symbol in symbols if symbol in vocab)  # trainers drop the others
+
+    merges = [(vocab[left], vocab[right], vocab[left + right]) for left, right in merge_pairs(model, path="")]
+    return TrainedBpe(merges, {id: piece for piece, id in vocab.items()}, pretokens, word)
 
 
 def _matches(bpe: ByteLevelBpe, texts: Iterable[str]) -> Iterator[str]:
-    """The same by the `regex` package, for a tokenizer that runs on a library."""
+    """The pre-tokens by the `regex` package, for a tokenizer that runs on a library."""
     import regex
 
     from tokbench.formats.set_operations import without_set_operations
@@ -92,13 +161,3 @@ def learned_merges(bpe: ByteLevelBpe) -> list[tuple[int, int, int]]:
             if parts == [token]:
                 found.append((ids[steps[-1].left], ids[steps[-1].right], id))
     return sorted(found, key=lambda merge: merge[2])
-
-
-def longest_token(bpe: ByteLevelBpe) -> int:
-    """The bytes of the longest token: a training may have been told to make none that is longer."""
-    return max(len(token) for token in bpe.tokens if token is not None)
-
-
-def sizes(bpe: ByteLevelBpe) -> Mapping[int, int]:
-    """How many bytes each token has."""
-    return {id: len(token) for id, token in enumerate(bpe.tokens) if token is not None}
