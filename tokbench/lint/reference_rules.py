@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING
 
+from tokbench.inspection.differences import compare_merges, compare_tokens
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
 from tokbench.lint.target import spelled_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from tokbench.inspection.differences import Merge, TokenDifferences
     from tokbench.lint.target import LintTarget
 
 _GROUP = "reference"
@@ -30,22 +31,23 @@ def _other(target: LintTarget) -> LintTarget:
     return target.reference
 
 
+def _token_differences(target: LintTarget) -> TokenDifferences:
+    return compare_tokens(_pieces(target), _pieces(_other(target)))
+
+
 def _swapped(target: LintTarget) -> Iterator[Found]:
     """Tokens of both that have other ids."""
-    ours, theirs = _pieces(target), _pieces(_other(target))
-    places: dict[bytes, set[int]] = {}
-    for id, piece in theirs.items():
-        places.setdefault(piece, set()).add(id)
-    moved = [id for id, piece in ours.items() if theirs.get(id) != piece and piece in places]
+    moved = target.derived(_token_differences).moved
     if len(moved) > _MOST:
         yield Found(
             subject=f"{len(moved):,} tokens",
-            evidence=f"they have other ids in the reference, as {', '.join(map(target.named, moved[:_SHOWN]))}",
+            evidence="they have other ids in the reference, as "
+            + ", ".join(map(target.named, islice(moved, _SHOWN))),
             token_ids=tuple(moved),
         )
         return
-    for id in moved:
-        there = sorted(places[ours[id]])
+    theirs = _pieces(_other(target))
+    for id, there in moved.items():
         instead = theirs.get(id)
         yield Found(
             subject=target.named(id),
@@ -57,67 +59,44 @@ def _swapped(target: LintTarget) -> Iterator[Found]:
 
 def _other_tokens(target: LintTarget) -> Iterator[Found]:
     """Tokens that only one of the two has."""
-    ours, theirs = _pieces(target), _pieces(_other(target))
-    ours_alone = set(ours.values()) - set(theirs.values())
-    theirs_alone = set(theirs.values()) - set(ours.values())
-    added = [id for id, piece in ours.items() if piece in ours_alone]
-    if added:
+    found = target.derived(_token_differences)
+    if added := found.only_first:
         yield Found(
             subject=f"{len(added):,} tokens",
             evidence=f"the reference does not have them: {', '.join(map(target.named, added[:_SHOWN]))}",
-            token_ids=tuple(added),
+            token_ids=added,
         )
-    if theirs_alone:
-        shown = ", ".join(map(spelled_bytes, sorted(theirs_alone)[:_SHOWN]))
+    if found.only_second:
+        theirs = _pieces(_other(target))
+        missing = sorted({theirs[id] for id in found.only_second})
         yield Found(
-            subject=f"{len(theirs_alone):,} tokens of the reference",
-            evidence=f"they are not here: {shown}",
+            subject=f"{len(missing):,} tokens of the reference",
+            evidence=f"they are not here: {', '.join(map(spelled_bytes, missing[:_SHOWN]))}",
         )
 
 
 def _changed_merges(target: LintTarget) -> Iterator[Found]:
     """Merges that are missing, added or elsewhere; the first place where the lists part."""
     ours, theirs = _merges(target), _merges(_other(target))
-    if ours == theirs:
+    if (found := compare_merges(ours, theirs)) is None:
         return
-    rank = next(rank for rank, pair in enumerate(zip_longest(ours, theirs)) if pair[0] != pair[1])
-    added, missing = set(ours) - set(theirs), set(theirs) - set(ours)
-    moved = _moved(ours, theirs)
+    rank, added, missing = found.rank, len(found.only_first), len(found.only_second)
     yield Found(
         subject=f"merges from rank {rank:,} on",
-        evidence=f"there is {_shown(ours, rank)}, and in the reference {_shown(theirs, rank)}; {len(added):,} "
-        f"merges are added, {len(missing):,} missing, {moved:,} others moved",
-        details={"rank": rank, "added": len(added), "missing": len(missing), "moved": moved},
+        evidence=f"there is {_shown(ours, rank)}, and in the reference {_shown(theirs, rank)}; {added:,} "
+        f"merges are added, {missing:,} missing, {found.moved:,} others moved",
+        details={"rank": rank, "added": added, "missing": missing, "moved": found.moved},
     )
 
 
-_Merge = tuple[Any, Any]
-
-
-def _merges(target: LintTarget) -> Sequence[_Merge]:
-    bpe = target.bpe
-    if bpe is not None and bpe.merges is not None:
-        return [(bpe.tokens[left], bpe.tokens[right]) for left, right, _ in bpe.merges]
-    model: Mapping[str, Any] = {} if target.document is None else target.document["model"]
-    if "merges" not in model:
+def _merges(target: LintTarget) -> Sequence[Merge]:
+    merges = target.merges
+    if merges is None:
         raise DoesNotApplyError("one of the two has no list of merges")
-    from tokbench.opening.native_bpe import merge_pairs
-
-    return merge_pairs(model, path=target.opened.source.path)
+    return merges
 
 
-def _moved(ours: Sequence[_Merge], theirs: Sequence[_Merge]) -> int:
-    """The fewest merges of both that have to change their places for the order to be the same."""
-    places = {merge: place for place, merge in enumerate(theirs)}
-    kept: list[int] = []  # of rising places so far, the smallest last one of each length
-    common = [places[merge] for merge in ours if merge in places]
-    for place in common:
-        at = bisect_left(kept, place)
-        kept[at : at + 1] = [place]
-    return len(common) - len(kept)
-
-
-def _shown(merges: Sequence[_Merge], rank: int) -> str:
+def _shown(merges: Sequence[Merge], rank: int) -> str:
     if rank >= len(merges):
         return "no merge"
     parts = (part.encode() if isinstance(part, str) else part or b"" for part in merges[rank])

@@ -5,25 +5,22 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, HuggingFaceModel
-from tokbench.errors import ConversionError, ModelFormatError, StoreError
+from tokbench.errors import StoreError
+from tokbench.inspection.contents import TokenizerContents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from tokbench.core.descriptions import Description
-    from tokbench.core.interfaces import Tokenizer
     from tokbench.corpus import Corpus
     from tokbench.lint.corpus_counts import CorpusCounts
-    from tokbench.metrics.vocabulary import Vocabulary
     from tokbench.opening.request import Opened
 
 _T = TypeVar("_T")
 _MAX_JSON_BYTES = 64 << 20
 
 
-class LintTarget:
+class LintTarget(TokenizerContents):
     """A tokenizer under lint; what several rules need is worked out once, when the first asks.
 
     Attributes:
@@ -45,18 +42,13 @@ class LintTarget:
         threads: int | None = None,
         model_vocab_size: int | None = None,
     ) -> None:
-        self.opened = opened
+        super().__init__(opened)
         self.corpus = corpus
         self.word_counts = word_counts
         self.reference = reference
         self.threads = threads
         self.model_vocab_size = model_vocab_size
         self._derived: dict[Callable[..., Any], Any] = {}
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer, ready for use."""
-        return self.opened.tokenizer
 
     def derived(self, make: Callable[[LintTarget], _T]) -> _T:
         """What a function makes of the target; called once, however many rules ask.
@@ -75,72 +67,11 @@ class LintTarget:
         made: _T | None = self._derived.get(make)
         return made
 
-    # --- the vocabulary -----------------------------------------------------------------------
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The bytes of each id (None for a gap), which are special, which are no whole characters."""
-        from tokbench.metrics.vocabulary import vocabulary_of
-
-        return vocabulary_of(self.tokenizer)
-
-    @cached_property
-    def added_ids(self) -> frozenset[int]:
-        """The ids of special tokens and of other added tokens: found in a text before the model runs."""
-        return frozenset({*self.tokenizer.info.special_tokens.values(), *self.opened.added_tokens.values()})
-
-    @cached_property
-    def ordinary(self) -> Mapping[int, bytes]:
-        """The tokens that the model itself makes: id → bytes, in the order of ids."""
-        return {
-            id: piece
-            for id, piece in enumerate(self.vocabulary.pieces)
-            if piece is not None and id not in self.added_ids
-        }
-
     def named(self, id: int) -> str:
         """A token as findings name it: `token 262 " the"`."""
         pieces = self.vocabulary.pieces
         piece = pieces[id] if 0 <= id < len(pieces) else None
         return f"token {id} {spelled_bytes(piece or b'')}"
-
-    # --- what it is made of -------------------------------------------------------------------
-
-    @cached_property
-    def description(self) -> Description | None:
-        """What the tokenizer says that it is made of, or None."""
-        if not isinstance(self.tokenizer, DescribesItself):
-            return None
-        try:
-            return self.tokenizer.description()
-        except ConversionError:
-            return None
-
-    @cached_property
-    def document(self) -> Mapping[str, Any] | None:
-        """The tokenizer.json that it was read from, parsed; None where it is no such file."""
-        from tokbench.opening.files import parse_json, read_file
-        from tokbench.opening.recognition import Format
-
-        if isinstance(self.description, HuggingFaceModel):
-            return parse_json(self.description.document, path=self.opened.source.path)
-        if self.opened.source.format is Format.TOKENIZER_JSON:
-            return parse_json(read_file(self.opened.source.files[0]), path=self.opened.source.files[0])
-        return None
-
-    @cached_property
-    def bpe(self) -> ByteLevelBpe | None:
-        """It as a byte-level BPE, on whatever engine it runs; None where it is none."""
-        from tokbench.opening.native_bpe import NotNativeError, parse_byte_level_bpe
-
-        if isinstance(self.description, ByteLevelBpe):
-            return self.description
-        if self.document is None or self.opened.added_tokens:
-            return None
-        try:
-            return parse_byte_level_bpe(self.document, path=self.opened.source.path).bpe
-        except (NotNativeError, ModelFormatError, KeyError):
-            return None
 
     # --- the files beside it ------------------------------------------------------------------
 

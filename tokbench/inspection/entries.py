@@ -1,0 +1,180 @@
+r"""The entries of a vocabulary: the bytes of each token, and what its file says of it.
+
+A token is bytes. Its text is what they are in UTF-8; bytes that are no whole characters have none, and are written
+with `\xNN` for each byte that belongs to no character.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokbench.inspection.token_merges import NoTokenMerges, token_merges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tokbench.inspection.contents import TokenizerContents
+    from tokbench.inspection.token_merges import TokenMerges
+
+_BYTE_PIECE = re.compile(r"<0x[0-9A-F]{2}>")
+
+
+class EntryKind(StrEnum):
+    """What a token of a vocabulary is."""
+
+    NORMAL = "normal"
+    BYTE = "byte"
+    """One byte of a character that the vocabulary has no token for (byte fallback)."""
+    ADDED = "added"
+    """Found in every text before the model runs."""
+    SPECIAL = "special"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    r"""A token of a vocabulary.
+
+    Attributes:
+        id: its id.
+        data: its bytes.
+        kind: what it is.
+        spelling: how its file spells it, where that may differ from its text (`▁the`, `##ing`); else None.
+        score: its score, where the algorithm has scores.
+        rank: the rank at which merging makes it, where the algorithm merges.
+
+    >>> Entry(0, "é".encode()).text, Entry(1, b"\xc3").text
+    ('é', None)
+    """
+
+    id: int
+    data: bytes
+    kind: EntryKind = EntryKind.NORMAL
+    spelling: str | None = None
+    score: float | None = None
+    rank: float | None = None
+
+    @property
+    def text(self) -> str | None:
+        """Its text; None where its bytes are no whole characters."""
+        return text_of_bytes(self.data)
+
+
+class Entries:
+    """The entries of a tokenizer, made as they are asked for.
+
+    Args:
+        contents: what it is made of.
+    """
+
+    def __init__(self, contents: TokenizerContents) -> None:
+        self.contents = contents
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (self[id] for id in self.tokens)
+
+    def __getitem__(self, id: int) -> Entry:
+        """The entry of an id. Raises `KeyError` where no token has it."""
+        rank = self.ranks.get(id)
+        return Entry(
+            id=id,
+            data=self.tokens[id],
+            kind=self._kind(id),
+            spelling=self.spellings.get(id),
+            score=self.scores.get(id),
+            rank=int(rank) if rank is not None and rank == int(rank) else rank,
+        )
+
+    @cached_property
+    def tokens(self) -> Mapping[int, bytes]:
+        """The bytes of each id that has a token, in the order of ids."""
+        return self.contents.tokens
+
+    @cached_property
+    def merges(self) -> TokenMerges | NoTokenMerges:
+        """How the tokens are merged, or why none is."""
+        try:
+            return token_merges(self.contents)
+        except NoTokenMerges as none:
+            return none
+
+    @cached_property
+    def ranks(self) -> Mapping[int, float]:
+        """The rank at which each token is made; empty where nothing is merged."""
+        return {} if isinstance(self.merges, NoTokenMerges) else self.merges.ranks
+
+    @cached_property
+    def spellings(self) -> Mapping[int, str]:
+        """How the pieces of a SentencePiece model, or of a `tokenizer.json` without byte map, are spelled."""
+        contents = self.contents
+        if contents.bpe is not None:
+            return {}
+        if contents.sentencepiece is not None:
+            return {id: piece.text for id, piece in enumerate(contents.sentencepiece.pieces)}
+        if contents.document is None:
+            return {}
+        vocab = contents.document["model"]["vocab"]
+        if isinstance(vocab, list):
+            return {id: piece for id, (piece, _) in enumerate(vocab)}
+        return {id: piece for piece, id in vocab.items()}
+
+    @cached_property
+    def scores(self) -> Mapping[int, float]:
+        """The scores of SentencePiece and Unigram pieces; empty for other algorithms."""
+        contents = self.contents
+        if contents.sentencepiece is not None:
+            return {id: piece.score for id, piece in enumerate(contents.sentencepiece.pieces)}
+        document = None if contents.bpe is not None else contents.document
+        vocab = None if document is None else document["model"]["vocab"]
+        return {id: float(score) for id, (_, score) in enumerate(vocab)} if isinstance(vocab, list) else {}
+
+    def _kind(self, id: int) -> EntryKind:
+        if id in self._special_ids:
+            return EntryKind.SPECIAL
+        if id in self.contents.added_ids:
+            return EntryKind.ADDED
+        is_byte = len(self.tokens[id]) == 1 and _BYTE_PIECE.fullmatch(self.spellings.get(id, ""))
+        return EntryKind.BYTE if is_byte else EntryKind.NORMAL
+
+    @cached_property
+    def _special_ids(self) -> frozenset[int]:
+        return frozenset(self.contents.tokenizer.info.special_tokens.values())
+
+
+def text_of_bytes(data: bytes) -> str | None:
+    r"""The text of bytes; None where they are no whole characters.
+
+    >>> text_of_bytes(b"a"), text_of_bytes(b"\xe2\x82")
+    ('a', None)
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def escaped(data: bytes) -> str:
+    r"""Bytes as one line of text from which they can be told again, whatever they are.
+
+    A backslash is doubled. What cannot be seen is `\t`, `\n`, `\r` or `\u{HEX}`, the number of a character; a byte
+    that belongs to no character is `\xNN`.
+
+    >>> print(escaped(b"a\tb\\n"), escaped("\u200b".encode()), escaped(b"\xe2\x82!"))
+    a\tb\\n \u{200b} \xe2\x82!
+    """
+    return "".join(map(_escaped, data.decode(errors="surrogateescape")))
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if character in _NAMED:
+        return _NAMED[character]
+    return character if character.isprintable() else f"\\u{{{code:x}}}"
+
+
+_NAMED = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}

@@ -1,0 +1,225 @@
+"""How the tokens of a BPE are made of one another, whichever form its file gives the merges in."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from tokbench.errors import ModelFormatError
+from tokbench.explain.bpe import ListedMerges, RankedTokens, trace_merges
+from tokbench.explain.model import MergeRule, MergeTrace, Symbol
+from tokbench.formats.ranked_merges import last_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tokbench.inspection.contents import TokenizerContents
+
+Key = TypeVar("Key", str, bytes)
+_MOST_EXPANSIONS = 1 << 16
+"""A damaged file may have tokens that make one another."""
+
+
+class TokenMerges(Protocol):
+    """The merges of a vocabulary, asked for by token."""
+
+    @property
+    def ranks(self) -> Mapping[int, float]:
+        """Id → the rank at which merging makes it; a SentencePiece model has the negative score."""
+
+    def derivation(self, id: int) -> MergeTrace:
+        """How what a token consists of is merged, alone: ends in the token, or in those that stand for it."""
+
+    def uses(self, id: int) -> tuple[MergeRule, ...]:
+        """The merges that take a token, in the order of their ranks."""
+
+
+class NoTokenMerges(Exception):  # noqa: N818 -- an answer, not a mistake of the user
+    """A tokenizer that has no merges; the message says why."""
+
+
+def token_merges(contents: TokenizerContents) -> TokenMerges:
+    """The merges of a tokenizer.
+
+    Raises:
+        NoTokenMerges: its algorithm merges nothing, or does not tell.
+    """
+    if (bpe := contents.bpe) is not None:
+        if bpe.merges is not None:
+            return MergesOfList(bpe.merges, symbol=contents.symbol)
+        ids = {token: id for id, token in enumerate(bpe.tokens) if token is not None}
+        return MergesOfRanks(ids, ids, symbol=contents.symbol)
+    if contents.sentencepiece is not None:
+        return _by_scores(contents)
+    if contents.document is not None:
+        return _of_document(contents)
+    backend = contents.tokenizer.info.backend
+    raise NoTokenMerges(f"{backend} has no merges: no token is made of others")
+
+
+def _by_scores(contents: TokenizerContents) -> TokenMerges:
+    from tokbench.formats.sentencepiece.model import ModelType, PieceType
+
+    model = contents.sentencepiece
+    assert model is not None
+    if model.model_type is not ModelType.BPE:
+        name = model.model_type.name.capitalize()
+        raise NoTokenMerges(f"{name} has no merges: it chooses among pieces, and makes none of others")
+    merged = {
+        piece.text: (id, -piece.score)
+        for id, piece in enumerate(model.pieces)
+        if piece.type in (PieceType.NORMAL, PieceType.UNUSED)
+    }
+    ids = {text: id for text, (id, _) in merged.items()}
+    ranks = {text: rank for text, (_, rank) in merged.items()}
+    return MergesOfRanks(ids, ranks, symbol=contents.symbol, by_score=True)
+
+
+def _of_document(contents: TokenizerContents) -> TokenMerges:
+    from tokbench.opening.native_bpe import merge_pairs
+
+    document = contents.document
+    assert document is not None
+    model = document["model"]
+    if "merges" not in model:
+        raise NoTokenMerges(f"{contents.opened.model} has no merges: no token is made of others")
+    path, vocab = contents.opened.source.path, model["vocab"]
+    prefix = model.get("continuing_subword_prefix") or ""
+    try:
+        merges = [
+            (vocab[left], vocab[right], vocab[left + right[len(prefix) :]])
+            for left, right in merge_pairs(model, path=path)
+        ]
+    except KeyError as missing:
+        raise ModelFormatError(
+            path, "merges of its vocabulary's pieces", f"{missing.args[0]!a:.40}"
+        ) from None
+    return MergesOfList(merges, symbol=contents.symbol)
+
+
+class MergesOfList:
+    """Merges that are listed.
+
+    Args:
+        merges: left, right and made id of each, in the order of their ranks; of a pair that is listed twice the
+            last rank counts.
+        symbol: the token of an id.
+
+    >>> tokens = [b"a", b"b", b"ab", b"abab"]
+    >>> merges = MergesOfList([(0, 1, 2), (2, 2, 3)], symbol=lambda id: Symbol(id, tokens[id]))
+    >>> [step.rule.rank for step in merges.derivation(3).steps], [rule.made.id for rule in merges.uses(2)]
+    ([0, 0, 1], [3])
+    """
+
+    def __init__(self, merges: Sequence[tuple[int, int, int]], *, symbol: Callable[[int], Symbol]) -> None:
+        self._listed = {(left, right): (rank, made) for rank, (left, right, made) in enumerate(merges)}
+        self._symbol = symbol
+
+    @cached_property
+    def ranks(self) -> Mapping[int, float]:
+        """Id → the lowest rank of a merge that makes it."""
+        ranks: dict[int, float] = {}
+        for rank, made in sorted(self._listed.values()):
+            ranks.setdefault(made, rank)
+        return ranks
+
+    @cached_property
+    def _makers(self) -> Mapping[int, tuple[int, int]]:
+        return {made: pair for pair, (rank, made) in self._listed.items() if self.ranks[made] == rank}
+
+    def derivation(self, id: int) -> MergeTrace:
+        """How what a token consists of is merged, alone."""
+        return trace_merges(list(self._leaves(id)), ListedMerges(self._listed), show=self._symbol)
+
+    def _leaves(self, id: int) -> Iterator[int]:
+        """What a token consists of: what no merge makes, from left to right."""
+        waiting, expansions = [id], 0
+        while waiting:
+            one = waiting.pop()
+            pair = self._makers.get(one)
+            if pair is None or one in pair or expansions >= _MOST_EXPANSIONS:
+                yield one
+                continue
+            expansions += 1
+            waiting += reversed(pair)
+
+    def uses(self, id: int) -> tuple[MergeRule, ...]:
+        """The merges that take a token, in the order of their ranks."""
+        found = sorted((rank, pair, made) for pair, (rank, made) in self._listed.items() if id in pair)
+        return tuple(
+            MergeRule(rank, self._symbol(left), self._symbol(right), self._symbol(made))
+            for rank, (left, right), made in found
+        )
+
+
+class MergesOfRanks(Generic[Key]):
+    """Merges by the ranks of tokens: two neighbours merge where they are a token together.
+
+    Args:
+        ids: token → id.
+        ranks: token → its rank.
+        symbol: the token of an id.
+        by_score: whether ranks are negative scores.
+
+    >>> ids = {b"a": 0, b"b": 1, b"ab": 2, b"bb": 3, b"abb": 4}
+    >>> names = {id: token for token, id in ids.items()}
+    >>> merges = MergesOfRanks(ids, ids, symbol=lambda id: Symbol(id, names[id]))
+    >>> [rule.made.data for rule in merges.uses(1)], [rule.made.data for rule in merges.uses(3)]
+    ([b'ab', b'bb', b'abb'], [])
+    """
+
+    def __init__(
+        self,
+        ids: Mapping[Key, int],
+        ranks: Mapping[Key, float],
+        *,
+        symbol: Callable[[int], Symbol],
+        by_score: bool = False,
+    ) -> None:
+        self._ids = ids
+        self._ranks = ranks
+        self._symbol = symbol
+        self._by_score = by_score
+
+    @cached_property
+    def ranks(self) -> Mapping[int, float]:
+        """Id → the rank of the token, where merging makes it: it is no single byte or character."""
+        return {id: self._ranks[token] for token, id in self._ids.items() if len(token) > 1}
+
+    @cached_property
+    def _tokens(self) -> Mapping[int, Key]:
+        return {id: token for token, id in self._ids.items()}
+
+    def derivation(self, id: int) -> MergeTrace:
+        """How the bytes or characters of a token are merged, alone."""
+        token = self._tokens[id]
+        singles = [token[place : place + 1] for place in range(len(token))]
+        return trace_merges(singles, RankedTokens(self._ranks.get), show=self._shown, by_score=self._by_score)
+
+    def uses(self, id: int) -> tuple[MergeRule, ...]:
+        """The merges that take a token, in the order of their ranks: one makes each token, its last."""
+        if id not in self._tokens:
+            return ()
+        part = self._tokens[id]
+        size = len(part)
+        found: list[tuple[float, tuple[Key, Key]]] = []
+        for token, rank in self._ranks.items():
+            if len(token) <= size:
+                continue
+            is_left = token.startswith(part) and token[size:] in self._ids
+            is_right = token.endswith(part) and token[:-size] in self._ids
+            if not is_left and not is_right:
+                continue
+            pair = last_pair(token, self._ranks)  # type: ignore[arg-type]  # -score is no int
+            if pair is not None and part in pair and pair[0] + pair[1] == token:
+                found.append((rank, pair))
+        return tuple(
+            MergeRule(rank, self._shown(left), self._shown(right), self._shown(left + right), self._by_score)
+            for rank, (left, right) in sorted(found)
+        )
+
+    def _shown(self, token: Key) -> Symbol:
+        id = self._ids.get(token)
+        if id is not None:
+            return self._symbol(id)
+        return Symbol(None, token.encode() if isinstance(token, str) else token)
