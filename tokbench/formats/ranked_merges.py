@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Text = TypeVar("Text", str, bytes)
 
 
-def last_pair(piece: Text, ranks: Mapping[Text, int]) -> tuple[Text, Text] | None:
+def last_pair(piece: Text, ranks: Mapping[Text, float]) -> tuple[Text, Text] | None:
     """The pair whose merge makes a piece, or None where none does.
 
     Args:

@@ -176,8 +176,8 @@ class MergesOfRanks(Generic[Key]):
         symbol: Callable[[int], Symbol],
         by_score: bool = False,
     ) -> None:
-        self._ids = ids
-        self._ranks = ranks
+        self._ids: Mapping[Key, int] = ids
+        self._ranks: Mapping[Key, float] = ranks
         self._symbol = symbol
         self._by_score = by_score
 
@@ -210,7 +210,7 @@ class MergesOfRanks(Generic[Key]):
             is_right = token.endswith(part) and token[:-size] in self._ids
             if not is_left and not is_right:
                 continue
-            pair = last_pair(token, self._ranks)  # type: ignore[arg-type]  # -score is no int
+            pair = last_pair(token, self._ranks)
             if pair is not None and part in pair and pair[0] + pair[1] == token:
                 found.append((rank, pair))
         return tuple(
