@@ -13,6 +13,7 @@ from support import huggingface
 from support.descriptions import running
 from support.lint import GPT2_SPLIT, NO_SPLIT, byte_level, findings_of, outcome_of, target_of
 
+from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.lint.reachability.analysis import analyse
 from tokbench.lint.reachability.merging import blame, merge_trail, rules_from_merges
@@ -45,7 +46,8 @@ def described(pairs: list[tuple[bytes, bytes]], pattern: str, **options: Any) ->
         merges = [
             tuple(map(tokens.index, (left, right, left + right))) for left, right in dict.fromkeys(pairs)
         ]
-    return ByteLevelBpe(tokens, merges, PATTERNS[pattern], pattern, **options)
+    regex = PATTERNS[pattern] if pattern in PATTERNS else resolve_pattern(pattern).regex
+    return ByteLevelBpe(tokens, merges, regex, pattern, **options)
 
 
 def target_of_bpe(bpe: ByteLevelBpe) -> LintTarget:
@@ -53,15 +55,15 @@ def target_of_bpe(bpe: ByteLevelBpe) -> LintTarget:
     return LintTarget(Opened(running(bpe), source, model="BPE", engine="native", reason="made"))
 
 
-def seen(target: LintTarget) -> set[int]:
+def seen(target: LintTarget, texts: list[str] = TEXTS) -> set[int]:
     """Every id that a short text gives."""
-    return set(target.tokenizer.encode_batch(TEXTS).ids.tolist())
+    return set(target.tokenizer.encode_batch(texts).ids.tolist())
 
 
-def check(target: LintTarget) -> Reachability:
+def check(target: LintTarget, texts: list[str] = TEXTS) -> Reachability:
     """The verdicts, none of which a short text contradicts."""
     found = analyse(target)
-    short = seen(target) & target.ordinary.keys()
+    short = seen(target, texts) & target.ordinary.keys()
     assert short <= {*found.witnesses, *found.undecided}
     assert not short & found.unreachable.keys()
     for id, text in found.witnesses.items():
@@ -89,6 +91,22 @@ def test_verdicts_agree_with_all_short_texts(pairs: list[tuple[bytes, bytes]], p
 def test_so_they_do_for_ranks(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
     found = check(target_of_bpe(described(pairs, pattern, whole_tokens_first=True)))
     assert pattern == "custom" or found.undecided == ()
+
+
+PROSE = ["".join(text) for size in range(1, 5) for text in product("as' \n1A/", repeat=size)]
+PROSE_PARTS = st.sampled_from(sorted({text.encode() for text in PROSE if len(text) <= 2}))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(PROSE_PARTS, PROSE_PARTS), min_size=1, max_size=10),
+    st.sampled_from(sorted({*PATTERN_NAMES} - {"none", "qwen2"})),
+    st.booleans(),
+)
+def test_no_text_contradicts_a_verdict_on_any_named_pattern(
+    pairs: list[tuple[bytes, bytes]], pattern: str, ranked: bool
+) -> None:
+    check(target_of_bpe(described(pairs, pattern, whole_tokens_first=ranked)), PROSE)
 
 
 SCORES = st.dictionaries(
