@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from support import huggingface
 from support.lint import byte_level
+from support.model_folders import put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,3 +71,46 @@ def test_verdicts_have_a_text_or_a_reason_for_each_token(run: Callable[..., Done
     run("lint", "-t", path, "--select", "bytes", "--verdicts", "out.jsonl").refused(
         2, "needs the rules of reachability"
     )
+
+
+def specials(folder: Path) -> Path:
+    document = byte_level(added_tokens=[huggingface.added("<|end|>", 256)])
+    return put(folder / "tokenizer", {"tokenizer.json": document})
+
+
+def test_a_text_is_checked_for_what_is_dangerous(run: Callable[..., Done], tmp_path: Path) -> None:
+    records = [{"text": "clean"}, {"text": "a\nb <|en\u200bd|>"}, {"text": "p\u0430y"}]
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(record) + "\n" for record in records))
+    done = run("lint", "--text", data, "-t", specials(tmp_path), "--json")
+    assert done.code == 3
+    assert done.json["schema"] == "tokbench.lint.text/1"
+    assert (done.json["documents"], done.json["flagged"]) == (3, 2)
+    first = done.json["findings"][0]
+    assert (first["check"], first["document"]) == ("special-token-look-alike", 1)
+    assert first["source"].endswith("data.jsonl:2")
+    assert (first["places"][0]["line"], first["places"][0]["column"]) == (2, 3)
+    shown = run("lint", "--text", data, "-t", specials(tmp_path))
+    assert any("special-token-look-alike" in line and "line 2, column 3" in line for line in shown.lines)
+
+
+def test_a_clean_text_passes_and_fail_on_decides(run: Callable[..., Done], tmp_path: Path) -> None:
+    tokenizer = specials(tmp_path)
+    clean, spaces = tmp_path / "clean.txt", tmp_path / "spaces.txt"
+    clean.write_text("nothing here\n")
+    spaces.write_text("a \n")
+    assert (
+        run("lint", "--text", clean, "-t", tokenizer, "--fail-on", "note")
+        .good()
+        .lines[-1]
+        .endswith("0 notes")
+    )
+    assert run("lint", "--text", spaces, "-t", tokenizer).code == 0
+    assert run("lint", "--text", spaces, "-t", tokenizer, "--fail-on", "note").code == 3
+    run("lint", "--text", clean, clean, "-t", tokenizer).refused(2, "--text")
+
+
+def test_ids_beyond_the_model_are_found(run: Callable[..., Done], tmp_path: Path) -> None:
+    done = run("lint", "-t", specials(tmp_path), "--select", "id-beyond", "--model-vocab-size", 256)
+    assert done.code == 3
+    assert any("--model-vocab-size says 256 rows" in line for line in done.lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.option_groups import taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
+from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
 from tokbench.render.console import ColorChoice, make_console, print_json
 from tokbench.render.progress import showing_progress
@@ -53,6 +55,13 @@ def lint(
     model_vocab_size: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="The rows of the model's embedding: finds ids beyond them."),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Check this text instead, for what is dangerous to the tokenizer: files or folders; several times.",
+        ),
     ] = None,
     select: Annotated[
         list[str] | None,
@@ -103,6 +112,11 @@ def lint(
     if list_ or explain is not None:
         _show_rules(explain, json=json, color=color)
         return
+    if text:
+        _lint_text(
+            text, documents, tokenizer, opening, show_all=show_all, fail_on=fail_on, json=json, color=color
+        )
+        return
     corpus = documents.corpus() if documents.paths else None
     counts = None if word_counts is None else read_word_counts(word_counts)
     request = opening.request()
@@ -133,6 +147,40 @@ def lint(
         render_lint(result, console=make_console(color=color), shown=None)
     else:
         render_lint(result, console=make_console(color=color))
+    if fail_on is not FailOn.never and result.reaches(Severity(fail_on.value)):
+        raise typer.Exit(_FAILED)
+
+
+def _lint_text(
+    paths: list[str],
+    documents: DocumentChoices,
+    tokenizer: str,
+    opening: OpeningChoices,
+    *,
+    show_all: bool,
+    fail_on: FailOn,
+    json: bool,
+    color: ColorChoice,
+) -> None:
+    """What in a text is dangerous."""
+    from tokbench.lint.findings import Severity
+    from tokbench.render.lint_text import render_text_lint
+    from tokbench.workbench.lint_text import lint_text
+
+    if documents.paths:
+        raise ConfigError(
+            "--text is the text that is checked", hint="leave PATH out, or give it by --text too"
+        )
+    corpus = replace(documents, paths=paths).corpus()
+    result = lint_text(tokenizer, corpus, request=opening.request())
+    tell_problems(corpus)
+    console = make_console(color=color)
+    if json:
+        print_json(result.to_json())
+    elif show_all:
+        render_text_lint(result, console=console, shown=None)
+    else:
+        render_text_lint(result, console=console)
     if fail_on is not FailOn.never and result.reaches(Severity(fail_on.value)):
         raise typer.Exit(_FAILED)
 

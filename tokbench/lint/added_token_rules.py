@@ -40,10 +40,12 @@ def _tokens(target: LintTarget) -> tuple[Added, ...]:
 def _overlapping(target: LintTarget) -> Iterator[Found]:
     alike: dict[tuple[str, str], list[Overlap]] = {}
     for overlap in overlaps(_tokens(target)):
-        alike.setdefault((overlap.shared, overlap.second.text), []).append(overlap)
-    for (shared, behind), group in alike.items():
+        # That one character is shared, as in <a> and >>b<<, is no more than a note.
+        behind = overlap.second.text if len(overlap.shared) > 1 or overlap.is_contained else ""
+        alike.setdefault((overlap.shared, behind), []).append(overlap)
+    for (shared, _), group in alike.items():
         overlap = group[0]
-        contained = overlap.text == behind
+        contained = overlap.is_contained
         ids = target.tokenizer.encode(overlap.text, special=SpecialPolicy.ENCODE)
         if contained and ids == [overlap.second.id]:
             continue  # the longer one is found, as is usual
@@ -52,16 +54,15 @@ def _overlapping(target: LintTarget) -> Iterator[Found]:
         yield Found(
             subject=f"{target.named(overlap.first.id)}{more} before {target.named(overlap.second.id)}",
             evidence=f"both want {_quoted(shared)}: {_quoted(overlap.text)} becomes {taken}",
-            token_ids=(*(each.first.id for each in group), overlap.second.id),
+            token_ids=tuple(sorted({id for each in group for id in (each.first.id, each.second.id)})),
             severity=Severity.ERROR if contained else Severity.NOTE if len(shared) == 1 else None,
             details={"text": overlap.text, "ids": ids},
         )
 
 
 def _eats_space(target: LintTarget) -> Iterator[Found]:
-    tokens = [
-        token for token in _tokens(target) if token.has("normalized", "lstrip", "rstrip", "single_word")
-    ]
+    flagged = ("normalized", "lstrip", "rstrip", "single_word")
+    tokens = [token for token in _tokens(target) if token.text.strip() and token.has(*flagged)]
     if not tokens:
         raise DoesNotApplyError("no added token is normalized, stripped or a single word")
     alike: dict[tuple[str, ...], list[Added]] = {}

@@ -73,6 +73,11 @@ class Overlap:
     shared: str
     text: str
 
+    @property
+    def is_contained(self) -> bool:
+        """Whether the second begins with the whole first."""
+        return self.text == self.second.text
+
 
 def overlaps(tokens: tuple[Added, ...]) -> Iterator[Overlap]:
     """Pairs of which one begins inside the other and ends behind it, and pairs of which one begins the other.

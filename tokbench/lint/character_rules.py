@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING
 
 from tokbench.lint.findings import Found, Severity
+from tokbench.lint.hidden_characters import BIDI, ZERO_WIDTH, code_point, is_control
 from tokbench.lint.rules import Rule
 
 if TYPE_CHECKING:
@@ -15,18 +15,8 @@ if TYPE_CHECKING:
 
 _GROUP = "characters"
 _SHOWN = 3
-
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _STEERING = frozenset("\x1b\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Those that change how what follows them is shown."""
-_ZERO_WIDTH = frozenset(
-    "\u00ad\u034f\u115f\u1160\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\u3164\ufeff\uffa0"
-)
-_PLAIN_CONTROLS = frozenset("\t\n\r\f\v")
-
-
-def _is_control(character: str) -> bool:
-    return unicodedata.category(character) == "Cc" and character not in _PLAIN_CONTROLS
 
 
 def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool], what: str) -> Iterator[Found]:
@@ -45,28 +35,23 @@ def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool], what: str
         if hidden and len(text) > 1:
             yield Found(
                 subject=target.named(id),
-                evidence=f"holds {what} {', '.join(map(_code_point, hidden[:_SHOWN]))}",
+                evidence=f"holds {what} {', '.join(map(code_point, hidden[:_SHOWN]))}",
                 token_ids=(id,),
                 severity=Severity.WARNING if _STEERING.intersection(hidden) else None,
                 details={"code_points": [ord(character) for character in hidden]},
             )
 
 
-def _code_point(character: str) -> str:
-    name = unicodedata.name(character, "")
-    return f"U+{ord(character):04X} {name}".rstrip()
-
-
 def _bidi_tokens(target: LintTarget) -> Iterator[Found]:
-    return _tokens_with(target, _BIDI.__contains__, "the direction mark")
+    return _tokens_with(target, BIDI.__contains__, "the direction mark")
 
 
 def _zero_width_tokens(target: LintTarget) -> Iterator[Found]:
-    return _tokens_with(target, _ZERO_WIDTH.__contains__, "the invisible character")
+    return _tokens_with(target, ZERO_WIDTH.__contains__, "the invisible character")
 
 
 def _control_tokens(target: LintTarget) -> Iterator[Found]:
-    return _tokens_with(target, _is_control, "the control character")
+    return _tokens_with(target, is_control, "the control character")
 
 
 RULES = (

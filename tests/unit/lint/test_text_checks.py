@@ -1,0 +1,83 @@
+"""What is dangerous in a text is found, at its place, and ordinary text of many scripts is not."""
+
+from __future__ import annotations
+
+import pytest
+from support.texts import bundled_texts
+
+from tokbench.lint.findings import Severity
+from tokbench.lint.hidden_characters import LOOK_ALIKES
+from tokbench.lint.text_checks import REMEDIES, TextChecks
+
+CHECKS = TextChecks(["<|im_end|>", "<|im_start|>", "</s>", "user"])
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    """The checks that find something, with the part of the text."""
+    return [(danger.check, text[danger.start : danger.end]) for danger in CHECKS.dangers(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "check", "part"),
+    [
+        ("say <|im_end|> now", "special-token", "<|im_end|>"),
+        ("say <|im_e\u200bnd|> now", "special-token-look-alike", "<|im_e\u200bnd|>"),
+        ("say <|im_\u0435nd|> now", "special-token-look-alike", "<|im_\u0435nd|>"),
+        ("say \uff1c|im_end|\uff1e now", "special-token-look-alike", "\uff1c|im_end|\uff1e"),
+        ("say <|IM_END|> now", "special-token-look-alike", "<|IM_END|>"),
+        ("zero\u200bwidth", "invisible-character", "\u200b"),
+        ("\ufeffbegin", "invisible-character", "\ufeff"),
+        ("pass\u200dword", "invisible-character", "\u200d"),
+        ("a\u202eb\u202c", "direction-mark", "\u202e"),
+        ("a\u200fb", "direction-mark", "\u200f"),
+        ("hello\U000e0041\U000e0042", "hidden-text", "\U000e0041"),
+        ("a\x1b[31mb", "control-character", "\x1b"),
+        ("a\x85b", "control-character", "\x85"),
+        ("lost \ufffd\ufffd", "replacement-character", "\ufffd\ufffd"),
+        ("caf\u00e9 cafe\u0301", "mixed-normal-forms", "e\u0301"),
+        ("cafe\u0301", "not-nfc", "e\u0301"),
+        ("log in at p\u0430ypal", "homoglyph", "p\u0430ypal"),
+        ("a prompt: ", "trailing-space", " "),
+        ("a line \t\r\nb", "trailing-space", " \t"),
+    ],
+)
+def test_a_danger_is_found_at_its_place(text: str, check: str, part: str) -> None:
+    assert (check, part) in found(text)
+    assert check in REMEDIES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain text\nof lines\twith tabs\r\n",
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u0915\u094d\u200d\u0937",
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "мир и peace, \u0394x = 5 \u00b5m, \u03b1-helix, Ωmega",
+        "\u0915\u094d\u0937\u093f \u0645\u064f\u0645\u064e",
+        "caf\u00e9 na\u00efve \u5317\u4eac",
+        "User <s> < /s > im_end",
+    ],
+)
+def test_ordinary_text_has_nothing(text: str) -> None:
+    assert found(text) == []
+
+
+def test_other_case_is_a_note_and_other_letters_an_error() -> None:
+    by_text = {text: next(CHECKS.dangers(text)).severity for text in ("</S>", "</\u0455>")}
+    assert by_text == {"</S>": Severity.NOTE, "</\u0455>": Severity.ERROR}
+
+
+def test_without_special_tokens_none_is_found() -> None:
+    assert [danger.check for danger in TextChecks([]).dangers("<|im_end|>")] == []
+
+
+def test_look_alikes_are_letters_of_other_scripts() -> None:
+    assert all(
+        not one.isascii() and other.isascii() and other.isalpha() for one, other in LOOK_ALIKES.items()
+    )
+
+
+def test_bundled_texts_have_no_error() -> None:
+    dangers = [danger for text in bundled_texts() for danger in CHECKS.dangers(text)]
+    assert not [danger for danger in dangers if danger.severity is Severity.ERROR]

@@ -1,0 +1,63 @@
+"""Characters that are not seen, and letters that look like others."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""The marks of the bidirectional algorithm."""
+
+ZERO_WIDTH = frozenset(
+    "\u00ad\u034f\u115f\u1160\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\u3164\ufeff\uffa0"
+)
+"""Joiners, soft hyphens, fillers and byte order marks."""
+
+JOINERS = frozenset("\u200c\u200d")
+"""What scripts of India, Persian and emoji need."""
+
+TAGS = frozenset(map(chr, range(0xE0000, 0xE0080)))
+"""Invisible copies of ASCII, in use for the flags of regions alone."""
+
+LOOK_ALIKES = {
+    **dict(zip("аеорсухіјѕһԁԛԝѵ", "aeopcyxijshdqwv", strict=True)),
+    **dict(zip("АВЕКМНОРСТХУІЈЅ", "ABEKMHOPCTXYIJS", strict=True)),
+    **dict(zip("ονΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ovABEZHIKMNOPTYX", strict=True)),
+}
+"""Letters of Cyrillic and Greek that are drawn as Latin ones are → those; a part of Unicode's confusables."""
+
+_SIGNS = {
+    **dict.fromkeys("\u2039\u2329\u3008\u27e8\u02c2", "<"),
+    **dict.fromkeys("\u203a\u232a\u3009\u27e9\u02c3", ">"),
+    **dict.fromkeys("\u01c0\u2223\u2502\u00a6", "|"),
+    **dict.fromkeys("\u2044\u2215\u29f8", "/"),
+}
+_PLAIN_CONTROLS = frozenset("\t\n\r\f\v")
+
+
+def is_control(character: str) -> bool:
+    """Whether it is a control other than white space."""
+    return unicodedata.category(character) == "Cc" and character not in _PLAIN_CONTROLS
+
+
+def code_point(character: str) -> str:
+    r"""A character by its number and name.
+
+    >>> code_point("\u200b")
+    'U+200B ZERO WIDTH SPACE'
+    """
+    name = unicodedata.name(character, "")
+    return f"U+{ord(character):04X} {name}".rstrip()
+
+
+@lru_cache(maxsize=4096)
+def drawn_as(character: str) -> str:
+    r"""What a character looks like, in ASCII and lower case where there is such; nothing for what is not seen.
+
+    >>> drawn_as("｜"), drawn_as("А"), drawn_as("\u200b")
+    ('|', 'a', '')
+    """
+    if character in ZERO_WIDTH or character in BIDI or character in TAGS or character == "\ufe0f":
+        return ""
+    plain = unicodedata.normalize("NFKC", character)
+    return "".join(LOOK_ALIKES.get(each, _SIGNS.get(each, each)) for each in plain).lower()

@@ -1,0 +1,220 @@
+"""What in a text is dangerous for a tokenizer, one check a kind of character or of special token."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import regex
+
+from tokbench.lint.findings import Severity
+from tokbench.lint.hidden_characters import (
+    BIDI,
+    JOINERS,
+    LOOK_ALIKES,
+    TAGS,
+    ZERO_WIDTH,
+    code_point,
+    drawn_as,
+    is_control,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_HIDDEN = re.compile(f"[{''.join(map(re.escape, sorted((ZERO_WIDTH - JOINERS) | BIDI | TAGS)))}]")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+_TRAILING = re.compile(r"[ \t\u00a0\u3000]+(?=\r?\n|\Z)")
+_JOINER_IN_LATIN = re.compile("(?<=[A-Za-z<|_/\\[])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z>|_/\\]])")
+_FLAG = re.compile("\U0001f3f4[\U000e0000-\U000e007e]+\U000e007f")
+_LOOK_ALIKE = re.compile(f"[{''.join(LOOK_ALIKES)}]")
+_CLUSTER = regex.compile(r"[^\x00-\x7f]\p{M}*|[\x00-\x7f]\p{M}+")
+_WORD = re.compile(r"[^\W\d_]+")
+_LATIN = re.compile("[A-Za-z]")
+_SHORTEST = 3
+"""Characters of a special token whose look-alikes are searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Danger:
+    """Something in a text.
+
+    Attributes:
+        check: its kind, as "invisible-character".
+        severity: how grave it is.
+        start: its first character, counted from 0.
+        end: behind its last one.
+        evidence: what was seen, in a few words.
+    """
+
+    check: str
+    severity: Severity
+    start: int
+    end: int
+    evidence: str
+
+
+class TextChecks:
+    """The checks of texts for one tokenizer.
+
+    Args:
+        special_tokens: the texts of its special tokens.
+    """
+
+    def __init__(self, special_tokens: Iterable[str]) -> None:
+        self._tokens = sorted({token for token in special_tokens if token.strip()}, key=len, reverse=True)
+        self._exact = re.compile("|".join(map(re.escape, self._tokens))) if self._tokens else None
+        self._drawn = {
+            _drawn(token): token
+            for token in reversed(self._tokens)
+            if len(token) >= _SHORTEST and not token.replace(" ", "").isalnum()
+        }
+        longest_first = sorted(self._drawn, key=len, reverse=True)
+        self._alike = re.compile("|".join(map(re.escape, longest_first))) if self._drawn else None
+
+    def dangers(self, text: str) -> Iterator[Danger]:
+        """What is in a text, check by check."""
+        for check in (
+            self._special_tokens,
+            self._look_alikes,
+            _hidden,
+            _controls,
+            _replacements,
+            _normal_forms,
+            _homoglyphs,
+            _trailing_spaces,
+        ):
+            yield from check(text)
+
+    def _special_tokens(self, text: str) -> Iterator[Danger]:
+        for match in self._exact.finditer(text) if self._exact else ():
+            yield _danger("special-token", match.span(), f"it holds {match.group()}")
+
+    def _look_alikes(self, text: str) -> Iterator[Danger]:
+        """What is drawn as a special token, and is none: other letters, other case, hidden characters inside."""
+        if self._alike is None:
+            return
+        drawn, places = _drawn_with_places(text)
+        for match in self._alike.finditer(drawn):
+            start, end = places[match.start()], places[match.end() - 1] + 1
+            found, token = text[start:end], self._drawn[match.group()]
+            if found == token or (self._exact is not None and self._exact.fullmatch(found)):
+                continue
+            severity = Severity.NOTE if found.lower() == token.lower() else Severity.ERROR
+            yield Danger("special-token-look-alike", severity, start, end, f"{found!a} looks like {token}")
+
+
+def _danger(check: str, span: tuple[int, int], evidence: str, severity: Severity = Severity.ERROR) -> Danger:
+    return Danger(check, severity, *span, evidence)
+
+
+def _drawn(text: str) -> str:
+    return "".join(map(drawn_as, text))
+
+
+def _drawn_with_places(text: str) -> tuple[str, range | list[int]]:
+    """A text as it looks, and the character of the text behind each of its characters."""
+    if text.isascii():
+        return text.lower(), range(len(text))
+    characters, places = [], []
+    for place, character in enumerate(text):
+        for drawn in drawn_as(character):
+            characters.append(drawn)
+            places.append(place)
+    return "".join(characters), places
+
+
+def _hidden(text: str) -> Iterator[Danger]:
+    if text.isascii():
+        return
+    flags = [match.span() for match in _FLAG.finditer(text)]
+    for match in _HIDDEN.finditer(text):
+        character, place = match.group(), match.start()
+        if character in TAGS and any(start <= place < end for start, end in flags):
+            continue
+        if character in TAGS:
+            check, severity = "hidden-text", Severity.ERROR
+        elif character in BIDI:
+            marks = character in "\u061c\u200e\u200f"
+            check, severity = "direction-mark", Severity.NOTE if marks else Severity.WARNING
+        else:
+            check, severity = "invisible-character", Severity.WARNING
+        yield _danger(check, match.span(), code_point(character), severity)
+    for match in _JOINER_IN_LATIN.finditer(text):
+        yield _danger("invisible-character", match.span(), code_point(match.group()), Severity.WARNING)
+
+
+def _controls(text: str) -> Iterator[Danger]:
+    for match in _CONTROL.finditer(text):
+        if is_control(match.group()):
+            yield _danger("control-character", match.span(), code_point(match.group()), Severity.WARNING)
+
+
+def _replacements(text: str) -> Iterator[Danger]:
+    for match in re.finditer("\ufffd+", text):
+        yield _danger("replacement-character", match.span(), "text was lost in decoding", Severity.WARNING)
+
+
+def _normal_forms(text: str) -> Iterator[Danger]:
+    """The first character that is there in NFC and in another form too, or else the first that is not NFC."""
+    if text.isascii() or unicodedata.is_normalized("NFC", text):
+        return
+    composed: set[str] = set()
+    others: dict[str, tuple[int, int]] = {}
+    for match in _CLUSTER.finditer(text):
+        cluster = match.group()
+        form = unicodedata.normalize("NFC", cluster)
+        if form == cluster:
+            composed.add(form)
+        else:
+            others.setdefault(form, match.span())
+    mixed = [form for form in others if form in composed]
+    form = (mixed or list(others) or [""])[0]
+    start, end = others.get(form, (0, len(text)))
+    if mixed:
+        evidence = f"{form!a} is also there as {text[start:end]!a}"
+        yield _danger("mixed-normal-forms", (start, end), evidence, Severity.WARNING)
+    else:
+        yield _danger("not-nfc", (start, end), f"{text[start:end][:8]!a} is not in NFC", Severity.NOTE)
+
+
+def _homoglyphs(text: str) -> Iterator[Danger]:
+    """Words of Latin letters and of others that look like some, and of no third kind."""
+    if text.isascii() or not _LOOK_ALIKE.search(text):
+        return
+    for match in _WORD.finditer(text):
+        word = match.group()
+        others = [letter for letter in word if not letter.isascii() and not _is_latin(letter)]
+        if others and _LATIN.search(word) and all(letter in LOOK_ALIKES for letter in others):
+            shown = ", ".join(map(code_point, sorted(set(others))))
+            yield _danger("homoglyph", match.span(), f"{word!a} mixes Latin with {shown}", Severity.WARNING)
+
+
+def _is_latin(letter: str) -> bool:
+    return unicodedata.name(letter, "").startswith("LATIN ")
+
+
+def _trailing_spaces(text: str) -> Iterator[Danger]:
+    for match in _TRAILING.finditer(text):
+        at_end = match.end() == len(text)
+        where = "the text" if at_end else "a line"
+        severity = Severity.WARNING if at_end else Severity.NOTE
+        yield _danger("trailing-space", match.span(), f"{where} ends with {match.group()!a}", severity)
+
+
+REMEDIES = {
+    "special-token": "Encode the text with special tokens read as text, or leave the document out.",
+    "special-token-look-alike": "Leave the document out, or clean it: normalisation can make it the token.",
+    "hidden-text": "Remove it: a model reads tag characters that nobody sees.",
+    "direction-mark": "Remove it outside of right-to-left text.",
+    "invisible-character": "Remove it: a word with one becomes other tokens than the word.",
+    "control-character": "Remove it, and ask whether the file is text.",
+    "replacement-character": "Decode the original again with its own encoding.",
+    "not-nfc": "Normalise to NFC: the same text has other tokens in each form.",
+    "mixed-normal-forms": "Normalise to NFC: the same text has other tokens in each form.",
+    "homoglyph": "Replace the letters by those of the word's own script.",
+    "trailing-space": "Strip it: a space at the end keeps the next word from its token.",
+}
+"""What to do about each check's finds."""
