@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from tokbench.cli.lazy_commands import Entry, EntryGroup, lazy_group
+from tokbench.cli.commands import Entry, EntryGroup, lazy_group
 
 _WIDEST_HELP = 160
 

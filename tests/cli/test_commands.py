@@ -15,7 +15,7 @@ from typer.core import TyperOption
 from typer.testing import CliRunner
 
 from tokbench.cli.app import app
-from tokbench.cli.plain_values import PlainCommand, PlainGroup
+from tokbench.cli.commands import PlainCommand, PlainGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable

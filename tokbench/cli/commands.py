@@ -1,0 +1,294 @@
+"""What a command is to typer: a table entry that is imported when it is used, its help, and how its values are read.
+
+`tokbench --help` imports no command, `tokbench train` one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial, wraps
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
+
+import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+from tokbench.cli.error_messages import errors_as_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command.
+
+    Attributes:
+        module: the module that is imported for it.
+        function: the name of its function there.
+        summary: what the list of commands says of it.
+        examples: command lines, without `tokbench`.
+    """
+
+    module: str
+    function: str
+    summary: str
+    examples: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryGroup:
+    """A command that has commands of its own.
+
+    Attributes:
+        summary: what the list of commands says of it.
+        help: what its help begins with.
+        examples: command lines, without `tokbench`.
+        entries: its commands by name.
+    """
+
+    summary: str
+    help: str
+    examples: Sequence[str]
+    entries: Mapping[str, Entry]
+
+
+class PlainCommand(TyperCommand):
+    """A command that converts what needs it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its parameters, the option of help included."""
+        return _sparing(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands that converts what needs it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its parameters, the option of help included."""
+        return _sparing(super().get_params(ctx))
+
+
+class PlainFirst:
+    """Stands where typer's own conversion of a parameter does, and converts nothing where there is nothing to convert.
+
+    Newer versions of typer convert every value of a command by pydantic, those that are not given too. Importing it
+    takes longer than opening a tokenizer and encoding a short text, so a value that is already what its parameter is
+    annotated with goes around it. Versions without `get_runtime_param` convert by themselves and are left alone.
+
+    Args:
+        converting: makes the conversion of typer, which loads pydantic.
+    """
+
+    def __init__(self, converting: Callable[[], Any]) -> None:
+        self._converting = converting
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """What the command is called with."""
+        is_list = param.multiple or param.nargs == -1
+        if value is None:
+            return () if is_list else None
+        annotation = param.type_descriptor.annotation
+        if annotation == list[str] and isinstance(value, list | tuple) and {*map(type, value)} <= {str}:
+            return list(value)
+        if not is_list and _is_already(value, annotation) and _is_within(value, param.type_descriptor):
+            return value
+        try:
+            return self._converting().coerce(value, param=param, ctx=ctx)
+        except typer.BadParameter as error:
+            known = param.type_descriptor.parameter_info
+            if annotation == list[int]:
+                annotation, value = int, next((one for one in value if not _is_whole(one)), None)
+            if known.parser is None and isinstance(value, str):
+                error.message = _what_is_wrong(value, annotation, known) or error.message
+            raise
+
+
+def _is_whole(text: Any) -> bool:
+    try:
+        int(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_within(value: Any, described: Any) -> bool:
+    """Whether a value needs no look at its bounds, as a default that keeps to them."""
+    known = described.parameter_info
+    return not described.is_ranged or (
+        (known.min is None or value >= known.min) and (known.max is None or value <= known.max)
+    )
+
+
+def _what_is_wrong(value: str, annotation: Any, known: Any) -> str | None:
+    """What is wrong with the value of a parameter, in our words; None for a type that has no words here."""
+    if choices := _choices(annotation):
+        from tokbench.core.near_names import meant  # here, as only mistakes need it
+
+        nearest = meant(value, choices, otherwise="")
+        return f"{value!r} is not one of {', '.join(choices)}" + (f"; {nearest}" if nearest else "")
+    if annotation not in (int, float):
+        return None
+    bounds = [
+        f"{word} {bound:g}" for word, bound in (("from", known.min), ("to", known.max)) if bound is not None
+    ]
+    return " ".join([f"{value!r} is not a", *(["whole"] if annotation is int else []), "number", *bounds])
+
+
+def _choices(annotation: Any) -> list[str]:
+    """What may be written for a value of an Enum or a Literal; nothing for any other type."""
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [str(choice.value) for choice in annotation]
+    return [str(choice) for choice in get_args(annotation)] if get_origin(annotation) is Literal else []
+
+
+def _is_already(value: object, annotation: Any) -> bool:
+    if get_origin(annotation) is Literal:
+        return value in get_args(annotation)
+    if annotation in (str, int, float, bool):
+        return type(value) is annotation
+    return isinstance(annotation, type) and issubclass(annotation, Enum) and isinstance(value, annotation)
+
+
+def _sparing(params: list[Any]) -> list[Any]:
+    for param in params:
+        own = getattr(param, "get_runtime_param", None)
+        if own is not None and not isinstance(own, partial):
+            param.get_runtime_param = partial(PlainFirst, own)
+    return params
+
+
+class Command(PlainCommand):
+    """Refuses an option that is given twice where one value is taken: the last one would win, and nobody would know."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments by their names alone, without the Python type that typer would put behind them."""
+        arguments, options = [], []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            name, text = record
+            if parameter.param_type_name == "argument":
+                several = "…" if parameter.nargs == -1 else ""
+                arguments.append((name.partition(" <")[0].removesuffix("...") + several, text))
+            else:
+                options.append((name, text))
+        for title, rows in (("Arguments", arguments), ("Options", options)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def make_parser(self, ctx: Any) -> Any:
+        """A parser that looks for options that stand twice."""
+        parser = super().make_parser(ctx)
+        parse: Callable[..., tuple[Any, Any, list[Any]]] = parser.parse_args
+
+        def parse_once(args: list[str]) -> tuple[Any, Any, list[Any]]:
+            options, rest, order = parse(args)
+            if not ctx.resilient_parsing:
+                _refuse_repeated(ctx, order)
+            return options, rest, order
+
+        parser.parse_args = parse_once  # type: ignore[method-assign]
+        return parser
+
+
+def _refuse_repeated(context: Any, order: list[Any]) -> None:
+    """Raise wrong usage for the first option that stands twice; a flag may, unless it has an opposite."""
+    times = Counter(id(parameter) for parameter in order)
+    for parameter in order:
+        if times[id(parameter)] > 1 and parameter.param_type_name == "option" and _takes_one(parameter):
+            raise typer.BadParameter(
+                "it is given more than once, and takes one value",
+                ctx=context,
+                param_hint=[*parameter.opts, *parameter.secondary_opts],
+            )
+
+
+def _takes_one(option: Any) -> bool:
+    return not (option.multiple or (option.is_flag and not option.secondary_opts))
+
+
+def lazy_group(entries: Mapping[str, Entry | EntryGroup]) -> type[PlainGroup]:
+    """The class of a group that has these commands, for `typer.Typer(cls=…)`."""
+    return type("LazyGroup", (_LazyGroup,), {"entries": entries})
+
+
+class _LazyGroup(PlainGroup):
+    entries: ClassVar[Mapping[str, Entry | EntryGroup]] = {}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = _Commands(self.entries)  # type: ignore[assignment]
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Their names; what it overrides would import each."""
+        return list(self.entries)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Their names with their summaries, from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
+
+
+class _Commands(Mapping[str, Any]):
+    """Name → command, which is made when it is asked for."""
+
+    def __init__(self, entries: Mapping[str, Entry | EntryGroup]) -> None:
+        self._entries = entries
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            entry = self._entries[name]
+            self._made[name] = _command(name, entry) if isinstance(entry, Entry) else _group(name, entry)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def _command(name: str, entry: Entry) -> Any:
+    with errors_as_messages():  # it may be interrupted while it is imported
+        function = getattr(import_module(entry.module), entry.function)
+    made = typer.Typer(add_completion=False, rich_markup_mode=None)
+    made.command(name, cls=Command, epilog=_examples(entry))(_guarded(function))
+    return typer.main.get_command(made)
+
+
+def _group(name: str, entry: EntryGroup) -> Any:
+    made = typer.Typer(
+        name=name,
+        cls=lazy_group(entry.entries),
+        help=entry.help,
+        epilog=_examples(entry),
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    return typer.main.get_group(made)
+
+
+def _examples(entry: Entry | EntryGroup) -> str:
+    lines = "\n".join(f"  tokbench {example}" for example in entry.examples)
+    return f"\b\nExamples:\n{lines}"
+
+
+def _guarded(function: Callable[..., None]) -> Callable[..., None]:
+    """The function, whose errors become messages inside typer, which would show them in ways of its own."""
+
+    @wraps(function)
+    def guarded(*args: Any, **options: Any) -> None:
+        with errors_as_messages():
+            function(*args, **options)
+            sys.stdout.flush()
+
+    return guarded
