@@ -12,7 +12,7 @@ from tokbench.bench.results import PARTS
 from tokbench.bench.sample import sample_of
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
-from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.core.near_names import meant

@@ -15,8 +15,7 @@ from tokbench.cli.corpus_options import (
     TextFieldOption,
     tell_problems,
 )
-from tokbench.cli.numbers import parse_bytes
-from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import parse_bytes, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.render.console import make_console, print_json

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.numbers import parse_bytes
+from tokbench.cli.options import parse_bytes
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.corpus.text import DocumentUnit, ErrorPolicy
 from tokbench.errors import ConfigError

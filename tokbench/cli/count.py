@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import OpeningChoices, SpecialPolicyOption, TokenizersOption

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.id_lists import read_ids, write_as_it_comes
-from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import JsonFlag, ProgressOption
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag
 from tokbench.render.console import make_console, print_json
 from tokbench.workbench.doctor import examine

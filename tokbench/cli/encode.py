@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import JsonFlag, ProgressOption
-from tokbench.cli.sampling_options import DropoutOption, SeedOption, chosen_sampling
 from tokbench.cli.text_options import TextChoices, TextsArgument
-from tokbench.cli.tokenizer_options import SpecialPolicyOption, TokenizersOption, VocabularyChoices
+from tokbench.cli.tokenizer_options import (
+    DropoutOption,
+    SeedOption,
+    SpecialPolicyOption,
+    TokenizersOption,
+    VocabularyChoices,
+    chosen_sampling,
+)
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.render.console import print_json
 from tokbench.render.progress import ProgressChoice, showing_progress

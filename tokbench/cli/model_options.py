@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.numbers import tokens_option
+from tokbench.cli.options import tokens_option
 from tokbench.metrics.cost import Model
 
 MixOption = Annotated[

@@ -20,8 +20,7 @@ from tokbench.cli.corpus_options import (
     chosen_corpus,
     tell_problems,
 )
-from tokbench.cli.numbers import tokens_option
-from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption

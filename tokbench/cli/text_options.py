@@ -16,7 +16,7 @@ from tokbench.cli.corpus_options import (
     TextFieldOption,
     tell_problems,
 )
-from tokbench.cli.numbers import parse_bytes
+from tokbench.cli.options import parse_bytes
 from tokbench.core.progress import no_progress
 from tokbench.corpus.inputs import read_inputs
 from tokbench.render.progress import ProgressChoice, showing_progress

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
+from tokbench.core.sampling import Sampling
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.opening.request import Engine, OpenRequest
@@ -128,3 +129,20 @@ def special_tokens(given: list[str]) -> dict[str, int | None]:
             raise ConfigError(f"the id of {text!r} has {len(digits):,} digits", hint="ids are below 2^32")
         made[key] = int(digits) if has_id else None
     return made
+
+
+DropoutOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="P",
+        help="Sample a segmentation: the probability of skipping a merge (BPE), or the smoothing (Unigram).",
+    ),
+]
+SeedOption = Annotated[int | None, typer.Option(help="The random seed of --dropout; by default 0.")]
+
+
+def chosen_sampling(dropout: float | None, seed: int | None) -> Sampling | None:
+    """What --dropout and --seed ask for. Raises `ConfigError`."""
+    if dropout is None and seed is not None:
+        raise ConfigError("--seed needs --dropout", hint="add --dropout 0.1, or leave it out")
+    return None if dropout is None else Sampling(dropout=dropout, seed=seed or 0)

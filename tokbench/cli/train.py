@@ -9,8 +9,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
-from tokbench.cli.numbers import tokens_option
-from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.role_options import parsed_roles, read_template
 from tokbench.errors import ConfigError

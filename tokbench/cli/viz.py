@@ -7,11 +7,17 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli.option_groups import taking_groups
+from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
-from tokbench.cli.sampling_options import DropoutOption, SeedOption, chosen_sampling
 from tokbench.cli.text_options import TextChoices
-from tokbench.cli.tokenizer_options import OpeningChoices, SpecialPolicyOption, TokenizersOption
+from tokbench.cli.tokenizer_options import (
+    DropoutOption,
+    OpeningChoices,
+    SeedOption,
+    SpecialPolicyOption,
+    TokenizersOption,
+    chosen_sampling,
+)
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.render.console import make_console, print_json
 from tokbench.render.viz import Layout

@@ -1,11 +1,17 @@
-"""Options that commands share in groups: a command takes a dataclass, and its user sees the fields as options."""
+"""What the options of commands are made of: numbers as people write them, and groups that commands share."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from functools import wraps
 from typing import TYPE_CHECKING, Any, get_type_hints
+
+import typer
+
+from tokbench.config import whole_number
+from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,3 +68,45 @@ def _fields_of(group: Any) -> Iterator[inspect.Parameter]:
         yield inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name]
         )
+
+
+_SIZE = re.compile(r"([0-9]{1,15})(?:([KMGT])(I?)B?|B)?")
+_POWERS = {"K": 1, "M": 2, "G": 3, "T": 4}
+
+
+def num_tokens(text: str) -> int:
+    """A number of tokens, at least 1.
+
+    Raises:
+        typer.BadParameter: it is none.
+
+    >>> num_tokens("32k"), num_tokens("1_000")
+    (32000, 1000)
+    """
+    try:
+        number = whole_number(str(text))
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise typer.BadParameter(
+            f"{text!r:.40} is not a number of tokens: write at least 1, as 32000, 32_000 or 32k"
+        )
+    return number
+
+
+def tokens_option(*names: str, help: str, **options: Any) -> Any:
+    """An option that takes a number of tokens, for the annotation of a parameter."""
+    return typer.Option(*names, parser=num_tokens, metavar="N", help=help, **options)
+
+
+def parse_bytes(text: str, *, option: str) -> int:
+    """A number of bytes as people write it. Raises `ConfigError`.
+
+    >>> parse_bytes("64MB", option="--max"), parse_bytes("1KiB", option="--max"), parse_bytes("7", option="--max")
+    (64000000, 1024, 7)
+    """
+    match = _SIZE.fullmatch(text.strip().upper())
+    if match is None or not int(match[1]):
+        raise ConfigError(f"{option} {text!r} is not a size", hint="write it as 64MB, 1GiB or 1000000")
+    unit = 1024 if match[3] else 1000
+    return int(match[1]) * int(unit ** _POWERS.get(match[2], 0))
