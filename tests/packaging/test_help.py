@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,6 +37,13 @@ def test_help_tells_what_the_command_takes(name: str, command: Command) -> None:
             for flag in (*parameter.opts, *parameter.secondary_opts):
                 assert flag in text
         assert getattr(parameter, "help", None), f"{name}: {parameter.name} is not explained"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_no_python_types_or_bounds(name: str) -> None:
+    text = help_of(*name.split())
+    assert "x>=" not in text
+    assert not re.search("<(int|float|path|text|str)>", text)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

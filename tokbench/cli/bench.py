@@ -52,17 +52,19 @@ def bench(
     ] = None,
     megabytes: Annotated[
         float,
-        typer.Option(metavar="N", min=0.001, help="The maximum size of the text, from its beginning."),
+        typer.Option(metavar="N", min=0.001, help="Use the first N megabytes of the text at most."),
     ] = 4.0,
     seconds: Annotated[
         float,
         typer.Option(
-            metavar="N", min=0.0, help="The time limit of a measurement; at least one round is run."
+            metavar="N",
+            min=0.0,
+            help="The time limit of a measurement in seconds; at least one round is run.",
         ),
     ] = 5.0,
     runs: Annotated[int, typer.Option(metavar="N", min=1, help="The maximum number of rounds.")] = 5,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads of a batch. By default all.")
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads of a batch, by default all.")
     ] = None,
     documents: DocumentChoices,
     opening: OpeningChoices,

@@ -57,32 +57,34 @@ def check(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What `compare --json` printed: no figure may be worse now, on all text and of groups, premium and "
-            "gini. Its text, its way of reading and its --aggregate are taken from it.",
+            help="The output of `compare --json`: no metric, premium or gini may be worse than in it, on all text and "
+            "in each group. The text, how it is read, and --aggregate are taken from it.",
         ),
     ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METRIC",
-            help="Check only these metrics against the baseline, with commas; GROUP:METRIC for a group; repeatable.",
+            metavar="METRIC,…",
+            help="Check only these metrics against the baseline; GROUP:METRIC for a group; repeatable.",
         ),
     ] = None,
     except_: Annotated[
         list[str] | None,
         typer.Option(
-            "--except", metavar="METRIC", help="Do not check these metrics against the baseline; likewise."
+            "--except",
+            metavar="METRIC,…",
+            help="Do not check these metrics against the baseline; GROUP:METRIC for a group; repeatable.",
         ),
     ] = None,
     tolerance: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SHARE",
-            help="The tolerance against the baseline, as 1%; METRIC=SHARE for one metric; repeatable.",
+            help="The tolerance against the baseline, e.g. 1%; METRIC=SHARE for one metric; repeatable.",
         ),
     ] = None,
     other_text: Annotated[
-        bool, typer.Option("--other-text", help="Allow a baseline that was made on another text.")
+        bool, typer.Option("--other-text", help="Allow a baseline that was measured on another text.")
     ] = False,
     reference: Annotated[
         str | None, typer.Option(metavar="GROUP", help="The language that premiums are relative to.")
@@ -90,7 +92,7 @@ def check(
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
     ] = None,
     opening: OpeningChoices,
     junit: Annotated[

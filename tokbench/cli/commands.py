@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -22,6 +23,9 @@ from tokbench.cli.error_messages import errors_as_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+_BOUNDS = re.compile(r"  \[x[<>]=?[\d.]+\]$|; x[<>]=?[\d.]+(?=\]$)")
+"""The bounds of a number in its help, as `[x>=1]`: a value outside them gets a message that says them in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,7 @@ class Command(PlainCommand):
     """Refuses an option that is given twice where one value is taken: the last one would win, and nobody would know."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments by their names alone, without the Python type that typer would put behind them."""
+        """Arguments and options without the Python types and bounds that typer would put behind them."""
         arguments, options = [], []
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -178,7 +182,7 @@ class Command(PlainCommand):
                 several = "…" if parameter.nargs == -1 else ""
                 arguments.append((name.partition(" <")[0].removesuffix("...") + several, text))
             else:
-                options.append((name, text))
+                options.append((name, _BOUNDS.sub("", text)))
         for title, rows in (("Arguments", arguments), ("Options", options)):
             if rows:
                 with formatter.section(title):

@@ -44,7 +44,7 @@ def compare(
     vocab_size: Annotated[
         int | None,
         tokens_option(
-            help="The vocabulary size of trained tokenizers, as 32000 or 32k; by default fitted to the text."
+            help="The vocabulary size of trained tokenizers, e.g. 32000 or 32k; by default fitted to the text."
         ),
     ] = None,
     metrics: MetricsOption = None,
@@ -78,7 +78,7 @@ def compare(
         ),
     ] = True,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the holdout and of the resamples.")] = 0,
     opening: OpeningChoices,

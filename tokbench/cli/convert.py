@@ -30,7 +30,7 @@ def convert(
         list[str] | None,
         typer.Argument(
             autocompletion=completion.tokenizers,
-            metavar="[A B]",
+            metavar="A B",
             help="With --check, the two tokenizers to compare; --pattern and --special-token apply "
             "to files that need them.",
         ),
@@ -44,7 +44,9 @@ def convert(
             help="tiktoken, tokenizers, transformers, sentencepiece, vocab.txt, tokbin, llama2c or token_bytes.",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The file to write, or the folder (transformers).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="The file to write, or the folder (transformers).")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Compare two tokenizers instead. Exit code 3 if they differ.")
     ] = False,
@@ -62,7 +64,7 @@ def convert(
         bool,
         typer.Option(
             "--accept-rounding",
-            help="Accept a Unigram whose sums of scores are rounded differently by the two libraries.",
+            help="Accept a Unigram model whose score sums the two libraries round differently.",
         ),
     ] = False,
     special_as_text: Annotated[
@@ -72,7 +74,7 @@ def convert(
             help="For transformers: treat special tokens in a text as ordinary text, as tokbench does.",
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="The seed of the proof's generated texts.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of the proof's generated texts.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     opening: OpeningChoices,
     json: JsonFlag = False,

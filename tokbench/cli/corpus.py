@@ -29,14 +29,14 @@ def corpus(
         list[str] | None,
         typer.Argument(
             metavar="PATH",
-            help="Files, folders, patterns, or - for stdin. By default the texts that come with tokbench.",
+            help="Files, folders, patterns, or - for stdin. By default the bundled texts.",
         ),
     ] = None,
     group_by: Annotated[
         str,
         typer.Option(
             autocompletion=completion.groupings,
-            metavar="WAY",
+            metavar="HOW",
             help="How to group documents: auto, path, script, extension or field:NAME.",
         ),
     ] = "auto",

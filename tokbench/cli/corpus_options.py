@@ -41,7 +41,7 @@ MaxDocumentOption = Annotated[
     typer.Option(
         "--max-document-bytes",
         metavar="SIZE",
-        help="The maximum size of a document, as 64MB or 1GiB: a longer one is an error, or is "
+        help="The maximum size of a document, e.g. 64MB or 1GiB: a longer one is an error, or is "
         "skipped with --errors skip.",
     ),
 ]

@@ -35,7 +35,7 @@ def explain(
     ] = None,
     word: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", help="Say why this is one token, or is not; several times for several."),
+        typer.Option(metavar="TEXT", help="Explain why this word is one token, or is not; repeatable."),
     ] = None,
     merge: Annotated[
         list[int] | None,
@@ -49,13 +49,15 @@ def explain(
         str | None,
         typer.Option(
             metavar="CUT",
-            help="The most frequent words of files that are cut at a place (un|happy, |ing) or by a cause "
+            help="Show the most frequent words of files that are cut at a position (un|happy, |ing) or for a cause "
             "(earlier-merge, earlier-merge:RANK, no-merge, byte-fallback, inside-character, …).",
         ),
     ] = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Words that --find-split shows.")] = 20,
+    top: Annotated[
+        int, typer.Option(metavar="N", min=1, help="The number of words that --find-split shows.")
+    ] = 20,
     play: Annotated[
-        bool, typer.Option("--play", help="Step by step: Enter or space goes on, q ends it.")
+        bool, typer.Option("--play", help="Show one step at a time: Enter or space continues, q quits.")
     ] = False,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     reading: TextChoices,

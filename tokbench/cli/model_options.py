@@ -14,8 +14,8 @@ MixOption = Annotated[
     str | None,
     typer.Option(
         metavar="GROUP=W,…",
-        help="The mix of text that matters, as en=0.6,de=0.3,code=0.1: shares of its bytes, made to add up to 1; a "
-        "name is a group, or the folder `code` or `parallel` for all groups in it. Tells which is the cheapest.",
+        help="The expected mix of text as shares of bytes, e.g. en=0.6,de=0.3,code=0.1, normalized to 1: ranks "
+        "tokenizers by its cost. A name is a group, or the folder `code` or `parallel` for all groups in it.",
     ),
 ]
 
@@ -24,16 +24,26 @@ MixOption = Annotated[
 class ModelChoices:
     """What is known of the model; nothing is built in."""
 
-    model_dim: Annotated[int | None, typer.Option(metavar="N", min=1, help="The model's width.")] = None
-    layers: Annotated[int | None, typer.Option(metavar="N", min=1, help="Its attention layers.")] = None
-    kv_heads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Key-value heads of each.")] = None
-    head_dim: Annotated[int | None, typer.Option(metavar="N", min=1, help="The width of a head.")] = None
-    context: Annotated[int | None, tokens_option(help="Tokens of its context, as 8192 or 128k.")] = None
+    model_dim: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The model's width (hidden size).")
+    ] = None
+    layers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The number of attention layers.")
+    ] = None
+    kv_heads: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The number of key-value heads per layer.")
+    ] = None
+    head_dim: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The size of an attention head.")
+    ] = None
+    context: Annotated[int | None, tokens_option(help="The context length in tokens, e.g. 8192 or 128k.")] = (
+        None
+    )
     parameter_bytes: Annotated[
-        float, typer.Option(metavar="N", min=0.125, help="Bytes of a parameter and of a cached value.")
+        float, typer.Option(metavar="N", min=0.125, help="The bytes per parameter and per cached value.")
     ] = 2.0
     price: Annotated[
-        float | None, typer.Option(metavar="N", min=0, help="The price of a million tokens, as 2.50.")
+        float | None, typer.Option(metavar="N", min=0, help="The price of a million tokens, e.g. 2.50.")
     ] = None
 
     def model(self) -> Model:

@@ -30,7 +30,7 @@ def report(
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the resamples and of the typos.")] = 0,
     opening: OpeningChoices,

@@ -63,7 +63,7 @@ def write(
         str | None, typer.Option(metavar="TEXT", help="The special token that --append-eos appends.")
     ] = None,
     format: Annotated[
-        ShardFormat, typer.Option(help="npy for numpy.load, or bin for bare little-endian ids.")
+        ShardFormat, typer.Option(help="npy for numpy.load, or bin for raw little-endian ids.")
     ] = "npy",
     dtype: Annotated[
         DtypeChoice, typer.Option(help="The type of ids: auto is uint16 if every id is below 65,536.")
@@ -71,7 +71,7 @@ def write(
     shard_tokens: Annotated[
         int,
         tokens_option(
-            help="The maximum tokens per shard, as 100_000_000 or 100M; a longer document gets a shard of its own."
+            help="The maximum tokens per shard, e.g. 100_000_000 or 100M; a longer document gets a shard of its own."
         ),
     ] = _SHARD_TOKENS,
     threads: Annotated[
@@ -84,8 +84,8 @@ def write(
         bool,
         typer.Option(
             "--resume",
-            help="Continue an interrupted run in --out: finished shards are verified first, and the corpus must "
-            "have the same files, under any path.",
+            help="Continue an interrupted run in --out: finished shards are verified first; the corpus must "
+            "have the same files, in any folder.",
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the shards in --out.")] = False,
@@ -95,8 +95,8 @@ def write(
 ) -> None:
     """Encode files into shards of token ids that NumPy maps.
 
-    Documents stand one behind another and are never divided; an index and document offsets are written beside
-    them. An interrupted run continues with --resume, to the same bytes.
+    Documents are concatenated and never split across shards; an index and document offsets are written beside
+    them. --resume continues an interrupted run; the files are the same as those of one run.
     """
     from tokbench.render.shards import render_shards
     from tokbench.shards.writing import write_shards
@@ -169,7 +169,7 @@ def verify(
         typer.Option(metavar="N", help="Compare N evenly spaced documents instead of all."),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
     ] = None,
     json: JsonFlag = False,
     color: ColorOption = "auto",
@@ -177,7 +177,7 @@ def verify(
 ) -> None:
     """Check shards against their index: checksums, sizes, ids, offsets, end tokens. Exit code 3 on failure.
 
-    A corpus is read with the options recorded in the index. Nothing is changed.
+    A corpus is read with the options recorded in the index. Nothing is written.
     """
     from tokbench.render.shards import render_verify
     from tokbench.shards.reading import read_index
@@ -215,10 +215,10 @@ def read(
     json: JsonFlag = False,
     progress: ProgressOption = "bar",
 ) -> None:
-    """Decode the documents of shards, each on lines of its own.
+    """Decode the documents of shards, each on its own lines.
 
-    A line end is added to a document that has none. `--json` prints each exactly, as {"text": …}, which
-    `encode` and `shards write` read again.
+    A newline is added to a document that does not end with one. `--json` prints each unchanged as
+    {"text": …}, which `encode` and `shards write` can read.
     """
     from tokbench.shards.reading import open_shards
 

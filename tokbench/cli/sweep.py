@@ -22,7 +22,8 @@ def sweep(
     sizes: Annotated[
         str,
         typer.Option(
-            metavar="SIZES", help="The sizes: a range that doubles, as 1k:64k, or a list, as 1k,8k,32k."
+            metavar="SIZES",
+            help="The vocabulary sizes: a range of doublings, e.g. 1k:64k, or a list, e.g. 1k,8k,32k.",
         ),
     ] = "1k:64k",
     backend: Annotated[
@@ -50,7 +51,7 @@ def sweep(
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the holdout and of the resamples.")] = 0,
     form: OutputChoices,
@@ -59,10 +60,10 @@ def sweep(
 ) -> None:
     """Plot compression against vocabulary size on held-out text, and recommend a size.
 
-    The knee is the first size whose doubling adds less than 5 % bytes per token. Recommended is the smallest
-    size whose doubling adds less than 2 %, or with --model-dim no longer lowers what a byte takes to compute:
-    longer tokens against a larger output matrix. It is one that the text fills and that keeps the text, or
-    there is none.
+    The knee is the first size whose doubling adds less than 5 % bytes per token. The recommended size is the
+    smallest whose doubling adds less than 2 % or, with --model-dim, does not lower the compute per byte (fewer
+    tokens against a larger output matrix). None is recommended if the text is too short to fill the vocabulary
+    or does not decode to itself.
     """
     from tokbench.render.sweep import render_sweep, sweep_forms
     from tokbench.workbench.sweep import parse_sizes

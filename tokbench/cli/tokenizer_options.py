@@ -65,7 +65,9 @@ SpecialTokenOption = Annotated[
 ]
 EngineOption = Annotated[
     Engine,
-    typer.Option(help="What runs the tokenizer: auto is native if provably equal to the library."),
+    typer.Option(
+        help="What runs the tokenizer: auto is native where its ids equal the library's for every text."
+    ),
 ]
 
 
@@ -138,7 +140,9 @@ DropoutOption = Annotated[
         help="Sample a segmentation: the probability of skipping a merge (BPE), or the smoothing (Unigram).",
     ),
 ]
-SeedOption = Annotated[int | None, typer.Option(help="The random seed of --dropout; by default 0.")]
+SeedOption = Annotated[
+    int | None, typer.Option(metavar="N", help="The random seed of --dropout; by default 0.")
+]
 
 
 def chosen_sampling(dropout: float | None, seed: int | None) -> Sampling | None:

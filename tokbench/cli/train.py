@@ -34,7 +34,7 @@ def train(
     vocab_size: Annotated[
         int | None,
         tokens_option(
-            help="The vocabulary size, special tokens included, as 32000 or 32k. By default it is fitted to the text."
+            help="The vocabulary size, special tokens included, e.g. 32000 or 32k. By default it is fitted to the text."
         ),
     ] = None,
     pattern: Annotated[
@@ -55,7 +55,7 @@ def train(
     ] = None,
     objective: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What to merge by: frequency or likelihood (wordpiece)."),
+        typer.Option(metavar="NAME", help="The merge criterion: frequency or likelihood (wordpiece)."),
     ] = None,
     max_token_length: Annotated[
         int | None,
@@ -78,7 +78,7 @@ def train(
     ] = None,
     normalization: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="How to normalize text, as identity or nmt_nfkc."),
+        typer.Option(metavar="NAME", help="How to normalize text, e.g. identity or nmt_nfkc."),
     ] = None,
     role: Annotated[
         list[str] | None,
@@ -107,7 +107,7 @@ def train(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The folder to save in; by default tokenizers/BACKEND-SIZE."),
+        typer.Option(metavar="DIR", help="The folder to save in; by default tokenizers/BACKEND-SIZE."),
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Save in tokenizers/NAME.")] = None,
     threads: Annotated[
@@ -123,7 +123,7 @@ def train(
     trace: Annotated[
         bool,
         typer.Option(
-            "--trace", help="Keep what each merge displaced (bpe); `tokbench explain --merge` shows it."
+            "--trace", help="Record which pairs each merge displaced (bpe), for `tokbench explain --merge`."
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a saved tokenizer.")] = False,
