@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.gguf import read_metadata
+from tokbench.formats.protobuf import float_field, length_field, varint_field
 from tokbench.formats.sentencepiece.model import PieceType
 from tokbench.opening.files import first_repeated
 from tokbench.opening.gguf.config import gguf_config
@@ -124,19 +125,19 @@ def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: O
         raise ModelFormatError(path, f"{len(pieces):,} scores", "another number")
     proto = bytearray()
     for piece, score, kind in zip(pieces, scores, types, strict=True):
-        message = _field(1, piece) + b"\x15" + struct.pack("<f", score) + _number(3, kind)
-        proto += _field(1, message)
+        message = length_field(1, piece) + float_field(2, score) + varint_field(3, kind)
+        proto += length_field(1, message)
     is_unigram = _text(fields["model"], path) == "t5"
-    proto += _field(2, _trainer(fields, types, is_unigram=is_unigram))
-    proto += _field(3, _normalizer(fields))
+    proto += length_field(2, _trainer(fields, types, is_unigram=is_unigram))
+    proto += length_field(3, _normalizer(fields))
     return open_pieces(bytes(proto), source=source, request=request)
 
 
 def _trainer(fields: Mapping[str, Any], types: Sequence[int], *, is_unigram: bool) -> bytes:
-    made = _number(3, 1 if is_unigram else 2) + _number(35, int(PieceType.BYTE in types))
+    made = varint_field(3, 1 if is_unigram else 2) + varint_field(35, int(PieceType.BYTE in types))
     for number, key in ((40, "unknown"), (41, "bos"), (42, "eos"), (43, "padding")):
         id = fields.get(f"{key}_token_id", -1)
-        made += _number(number, id if isinstance(id, int) and 0 <= id < len(types) else -1)
+        made += varint_field(number, id if isinstance(id, int) and 0 <= id < len(types) else -1)
     return made
 
 
@@ -144,28 +145,12 @@ def _normalizer(fields: Mapping[str, Any]) -> bytes:
     charsmap = fields.get("precompiled_charsmap", [])
     table = struct.pack(f"{len(charsmap)}b", *(value if value < 128 else value - 256 for value in charsmap))
     return (
-        _field(1, b"identity" if not table else b"")
-        + (_field(2, table) if table else b"")
-        + _number(3, int(bool(fields.get("add_space_prefix", True))))
-        + _number(4, int(bool(fields.get("remove_extra_whitespaces", False))))
-        + _number(5, 1)
+        length_field(1, b"identity" if not table else b"")
+        + (length_field(2, table) if table else b"")
+        + varint_field(3, int(bool(fields.get("add_space_prefix", True))))
+        + varint_field(4, int(bool(fields.get("remove_extra_whitespaces", False))))
+        + varint_field(5, 1)
     )
-
-
-def _field(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _number(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value & (2**64 - 1))
-
-
-def _varint(value: int) -> bytes:
-    made = bytearray()
-    while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*made, value])
 
 
 def _pieces(fields: Mapping[str, Any], path: Path) -> list[str]:
