@@ -222,7 +222,7 @@ def test_encode_and_viz_take_a_dropout(saved: Path) -> None:
     ("arguments", "message"),
     [
         (["--dropout", "7"], "no probability"),
-        (["--seed", "7"], "--seed chooses among random segmentations"),
+        (["--seed", "7"], "--seed needs --dropout"),
         (["--dropout", "0.1", "--special-policy", "encode"], "every text is ordinary text"),
     ],
 )
