@@ -129,6 +129,21 @@ def test_a_file_of_nearly_that_name_is_suggested(run, tmp_path):
     run("encode", "note.txt").refused(1, "note.txt does not exist", "did you mean notes.txt?")
 
 
+def test_decode_of_a_path_names_the_command_for_it(run, tmp_path):
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "ids.txt").write_text("1 2", encoding="utf-8")
+    run("decode", "shards").refused(1, "'shards'", "`tokbench shards read shards` decodes a folder of shards")
+    run("decode", "ids.txt").refused(1, "'ids.txt'", "tokbench decode - < ids.txt")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [(["verify", "ids"], "shards verify"), (["encode", "--out", "ids", "text"], "tokbench shards write")],
+)
+def test_commands_and_options_of_shards_are_named(run, arguments, meant):
+    run(*arguments).refused(2, f"Did you mean '{meant}'?")
+
+
 def test_special_tokens_in_the_text(run, trained, special_ids):
     text = "a<|endoftext|>b<|pad|>"
     ids = {

@@ -137,7 +137,7 @@ def test_what_a_group_lacks_is_said(run, files, tmp_path):
     data = run(*arguments, "--json").good().json
     assert data["corpus"]["held_out_shares"]["tiny"] == 0
     for form in ([], ["--markdown"]):
-        assert run(*arguments, *form).good().stdout.count("nothing is held out of tiny") == 1
+        assert run(*arguments, *form).good().stdout.count("tiny is trained on and not evaluated") == 1
 
 
 def test_the_page_begins_with_the_sizes_and_what_is_recommended(run, files, tmp_path):

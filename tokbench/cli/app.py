@@ -35,6 +35,19 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "encode notes.txt -t mine --json",
             "encode - < notes.txt | tokbench decode -",
         ],
+        elsewhere=dict.fromkeys(
+            [
+                "--out",
+                "--append-eos",
+                "--eos",
+                "--format",
+                "--dtype",
+                "--shard-tokens",
+                "--threads",
+                "--resume",
+            ],
+            "shards write",
+        ),
     ),
     "decode": Entry(
         "tokbench.cli.decode",

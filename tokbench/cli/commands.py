@@ -9,7 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial, wraps
 from importlib import import_module
@@ -24,6 +24,8 @@ from tokbench.cli.error_messages import errors_as_messages
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+_USAGE_ERROR: Any = typer.BadParameter.__base__
+"""Wrong usage, for which typer has no public name."""
 _BOUNDS = re.compile(r"  \[x[<>]=?[\d.]+\]$|; x[<>]=?[\d.]+(?=\]$)")
 """The bounds of a number in its help, as `[x>=1]`: a value outside them gets a message that says them in words."""
 
@@ -37,12 +39,14 @@ class Entry:
         function: the name of its function there.
         summary: what the list of commands says of it.
         examples: command lines, without `tokbench`.
+        elsewhere: options that it does not have → the command that has them, which the error names.
     """
 
     module: str
     function: str
     summary: str
     examples: Sequence[str]
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,13 @@ def _sparing(params: list[Any]) -> list[Any]:
 
 
 class Command(PlainCommand):
-    """Refuses an option that is given twice where one value is taken: the last one would win, and nobody would know."""
+    """Refuses an option that is given twice where one value is taken: the last one would win, and nobody would know.
+
+    Attributes:
+        elsewhere: as in `Entry`.
+    """
+
+    elsewhere: ClassVar[Mapping[str, str]] = {}
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments and options without the Python types and bounds that typer would put behind them."""
@@ -194,13 +204,25 @@ class Command(PlainCommand):
         parse: Callable[..., tuple[Any, Any, list[Any]]] = parser.parse_args
 
         def parse_once(args: list[str]) -> tuple[Any, Any, list[Any]]:
-            options, rest, order = parse(args)
+            try:
+                options, rest, order = parse(args)
+            except _USAGE_ERROR as error:
+                _name_command(error, self.elsewhere)
+                raise
             if not ctx.resilient_parsing:
                 _refuse_repeated(ctx, order)
             return options, rest, order
 
         parser.parse_args = parse_once  # type: ignore[method-assign]
         return parser
+
+
+def _name_command(error: Any, elsewhere: Mapping[str, str]) -> None:
+    """Say in the error about an unknown option which command has it, instead of options that look like it."""
+    option = getattr(error, "option_name", "")
+    if option in elsewhere:
+        error.message = f"No such option: {option}. Did you mean 'tokbench {elsewhere[option]}'?"
+        error.possibilities = None
 
 
 def _refuse_repeated(context: Any, order: list[Any]) -> None:
@@ -230,6 +252,20 @@ class _LazyGroup(PlainGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.commands = _Commands(self.entries)  # type: ignore[assignment]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of a name; for one that only a group has (`verify`), the error names it with its group."""
+        try:
+            return super().resolve_command(ctx, args)
+        except _USAGE_ERROR as error:
+            groups = [
+                name
+                for name, entry in self.entries.items()
+                if isinstance(entry, EntryGroup) and args and args[0] in entry.entries
+            ]
+            if groups:
+                error.message = f"No such command {args[0]!r}. Did you mean '{groups[0]} {args[0]}'?"
+            raise
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Their names; what it overrides would import each."""
@@ -265,7 +301,9 @@ def _command(name: str, entry: Entry) -> Any:
     with errors_as_messages():  # it may be interrupted while it is imported
         function = getattr(import_module(entry.module), entry.function)
     made = typer.Typer(add_completion=False, rich_markup_mode=None)
-    made.command(name, cls=Command, epilog=_examples(entry))(_guarded(function))
+    made.command(
+        name, cls=type("Command", (Command,), {"elsewhere": entry.elsewhere}), epilog=_examples(entry)
+    )(_guarded(function))
     return typer.main.get_command(made)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from itertools import chain
@@ -106,8 +107,17 @@ def parse_ids(text: str, *, position: int = 0) -> list[int]:
     shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
     raise CorpusError(
         f"{shown!r}, at position {position + index}, is not an id",
-        hint="ids are whole numbers, as `tokbench encode` prints them",
+        hint=_instead_of(word),
     )
+
+
+def _instead_of(word: str) -> str:
+    """What to do where something is no id: paths are given by mistake."""
+    if os.path.isdir(word):  # noqa: PTH112 -- False, not an error, for a name that is too long
+        return f"`tokbench shards read {word}` decodes a folder of shards"
+    if os.path.isfile(word):  # noqa: PTH113
+        return f"decode reads ids, not files: tokbench decode - < {word}"
+    return "ids are whole numbers, as `tokbench encode` prints them"
 
 
 def _read_stdin() -> str:

@@ -110,8 +110,8 @@ def hold_out(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress)
 def gaps_of(shares: Mapping[str, float]) -> Iterator[str]:
     """Sentences about groups of which more or less than a tenth is held out.
 
-    >>> list(gaps_of({"de": 0.101, "en": 0.0, "fr": 0.31}))
-    ['nothing is held out of en: its text is too short', 'more or less than a tenth is held out of fr (31.0 %)']
+    >>> list(gaps_of({"de": 0.101, "en": 0.12, "fr": 0.31}))
+    ['more or less than a tenth is held out of fr (31.0 %)']
     """
     nothing = [group for group, share in shares.items() if not share]
     uneven = [
@@ -120,8 +120,8 @@ def gaps_of(shares: Mapping[str, float]) -> Iterator[str]:
         if share and not _EVEN[0] <= share <= _EVEN[1]
     ]
     if nothing:
-        whose = "its text is" if len(nothing) == 1 else "their texts are"
-        yield f"nothing is held out of {_some(nothing)}: {whose} too short"
+        verb, whose = ("is", "its text is") if len(nothing) == 1 else ("are", "their texts are")
+        yield f"{_some(nothing)} {verb} trained on and not evaluated: {whose} too short to hold out a tenth"
     if uneven:
         yield f"more or less than a tenth is held out of {_some(uneven)}"
 

@@ -137,7 +137,10 @@ def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
         who = f"the languages have a Gini of {gini:.3f} under {name}"
     elif even:
         who += f", from which {listed(even)} cannot be told apart"
-    yield f"{who}: the dearest is {found.worst_language}, at {found.max_premium or 0:.2f} times {found.reference}"
+    yield (
+        f"{who}: {found.worst_language} needs the most tokens, {found.max_premium or 0:.2f} times those of "
+        f"{found.reference}"
+    )
 
 
 def _differ_in_gini(one: Fairness, other: Fairness) -> bool:

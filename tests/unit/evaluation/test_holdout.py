@@ -322,10 +322,11 @@ def test_what_a_group_lacks_is_said(tmp_path: Path) -> None:
     holdout = hold_out(open_corpus(write(tmp_path, files)))
     assert holdout.shares == {"c": pytest.approx(0.1, abs=0.002), "few": 0.2, "note": 0.0}
     assert list(gaps_of(holdout.shares)) == [
-        "nothing is held out of note: its text is too short",
+        "note is trained on and not evaluated: its text is too short to hold out a tenth",
         "more or less than a tenth is held out of few (20.0 %)",
     ]
     many = {f"group{number}": 0.0 for number in range(9)}
     assert list(gaps_of(many)) == [
-        "nothing is held out of group0, group1, group2, group3, group4 and 4 more: their texts are too short"
+        "group0, group1, group2, group3, group4 and 4 more are trained on and not evaluated: "
+        "their texts are too short to hold out a tenth"
     ]
