@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokbench.errors import StoreError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _MAX_JSON_BYTES = 64 << 20
+_MAX_NAMES = 4096
 
 
 class LintTarget(TokenizerContents):
@@ -100,6 +102,26 @@ class LintTarget(TokenizerContents):
             return load_json(read_regular(path, limit=_MAX_JSON_BYTES), path=path)
         except OSError as error:
             raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+
+    def lines_beside(self, name: str) -> list[str] | None:
+        """The lines of a text file beside the tokenizer's; None where there is none. Raises as `beside`."""
+        from tokbench.files.untrusted import decode_text
+        from tokbench.opening.files import read_file
+
+        path = None if self.folder is None else self.folder / name
+        if path is None or not path.is_file():
+            return None
+        return decode_text(read_file(path), path=path).split("\n")
+
+    @cached_property
+    def names_beside(self) -> tuple[str, ...]:
+        """The names of the files in the tokenizer's folder, in order; the first of very many."""
+        if self.folder is None:
+            return ()
+        try:
+            return tuple(sorted(path.name for path in islice(self.folder.iterdir(), _MAX_NAMES)))
+        except OSError as error:
+            raise StoreError(f"{self.folder} cannot be read: {error.strerror}") from error
 
     # --- the corpus ---------------------------------------------------------------------------
 

@@ -85,7 +85,11 @@ def _render_outcome(outcome: Outcome, *, console: Console, shown: int | None) ->
 def _figures(outcome: Outcome) -> str:
     """What a rule counted: `reachable 50,243, undecided 0`."""
     figures = outcome.figures.items()
-    return visible(", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in figures))
+    return visible(", ".join(f"{name.replace('_', ' ')} {_written(value)}" for name, value in figures))
+
+
+def _written(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
 def _summary(result: LintResult) -> Text:

@@ -1,0 +1,186 @@
+"""Files that contradict one another are found; those that agree give nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import huggingface, model_folders
+from support.lint import GPT2_SPLIT, NO_SPLIT, byte_level, findings_of, outcome_of, target_of
+from support.places import SHARED
+
+from tokbench.backends.bpe.split_patterns import resolve_pattern, split
+from tokbench.lint.findings import Severity
+from tokbench.lint.llama_cpp_hash import converter_hash, name_of_hash
+from tokbench.lint.near_patterns import near_pattern
+from tokbench.opening.patterns import pattern_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+DOCUMENT = byte_level(("a", "b"), ("ab", "c"))
+VOCAB = DOCUMENT["model"]["vocab"]
+MERGES = "#version: 0.2\na b\nab c\n"
+RULES = (
+    "class-disagrees",
+    "vocabulary-files-disagree",
+    "pattern-as-string",
+    "almost-known-pattern",
+    "clean-up-spaces",
+    "program-beside",
+)
+REAL = SHARED / "vocab"
+
+
+def splitting(pattern: Mapping[str, str]) -> dict[str, Any]:
+    step = {"type": "Split", "pattern": dict(pattern), "behavior": "Isolated", "invert": False}
+    return byte_level(pre_tokenizer={"type": "Sequence", "pretokenizers": [step, NO_SPLIT]})
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_files_that_agree_give_nothing(tmp_path: Path, rule: str) -> None:
+    config = {"tokenizer_class": "GPT2TokenizerFast", "clean_up_tokenization_spaces": False}
+    beside = {"vocab.json": VOCAB, "merges.txt": MERGES, "tokenizer_config.json": config}
+    outcome = outcome_of(rule, target_of(DOCUMENT, tmp_path, beside=beside))
+    assert outcome.findings == ()
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("damage", [b"[[]]", b"7", b'{"auto_map": 3, "tokenizer_class": []}'])
+def test_odd_files_beside_it_do_not_stop_a_rule(tmp_path: Path, rule: str, damage: bytes) -> None:
+    names = ("config.json", "tokenizer_config.json", "vocab.json")
+    assert outcome_of(rule, target_of(DOCUMENT, tmp_path, beside=dict.fromkeys(names, damage))) is not None
+
+
+@pytest.mark.parametrize("name", ["BertTokenizer", "LlamaTokenizerFast", "T5TokenizerFast"])
+def test_a_class_of_another_pipeline_is_found(tmp_path: Path, name: str) -> None:
+    beside = {"tokenizer_config.json": {"tokenizer_class": name}}
+    [finding] = findings_of("class-disagrees", target_of(DOCUMENT, tmp_path, beside=beside))
+    assert "tokenizer.json has byte-level BPE" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("BertTokenizer", huggingface.wordpiece),
+        ("T5Tokenizer", huggingface.unigram),
+        ("LlamaTokenizer", huggingface.byte_fallback),
+        ("RobertaTokenizer", huggingface.byte_level),
+    ],
+)
+def test_classes_of_the_same_pipeline_agree(tmp_path: Path, name: str, document: Any) -> None:
+    beside = {"tokenizer_config.json": {"tokenizer_class": name}}
+    assert findings_of("class-disagrees", target_of(document(), tmp_path, beside=beside)) == ()
+
+
+def test_other_ids_and_missing_tokens_are_found(tmp_path: Path) -> None:
+    swapped = {**VOCAB, "a": VOCAB["b"], "b": VOCAB["a"]}
+    [finding] = findings_of(
+        "vocabulary-files-disagree", target_of(DOCUMENT, tmp_path, beside={"vocab.json": swapped})
+    )
+    assert finding.severity is Severity.ERROR
+    assert finding.evidence.startswith("2 tokens have other ids")
+    fewer = {piece: id for piece, id in VOCAB.items() if piece != "abc"}
+    [finding] = findings_of(
+        "vocabulary-files-disagree", target_of(DOCUMENT, tmp_path / "fewer", beside={"encoder.json": fewer})
+    )
+    assert finding.severity is Severity.WARNING
+
+
+def test_other_merges_are_found_at_their_rank(tmp_path: Path) -> None:
+    beside = {"merges.txt": "#version: 0.2\na b\nb c\n"}
+    [finding] = findings_of("vocabulary-files-disagree", target_of(DOCUMENT, tmp_path, beside=beside))
+    assert finding.evidence.startswith("merge 1 is 'b c' there and 'ab c'")
+
+
+def test_a_vocabulary_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    beside = {"vocab.json": b"{"}
+    [finding] = findings_of("vocabulary-files-disagree", target_of(DOCUMENT, tmp_path, beside=beside))
+    assert finding.evidence.startswith("it cannot be read")
+
+
+def test_a_pattern_that_was_saved_as_a_string_is_found(tmp_path: Path) -> None:
+    [finding] = findings_of("pattern-as-string", target_of(splitting({"String": r"\p{L}+|\s+"}), tmp_path))
+    assert finding.subject == "a Split of the pre_tokenizer"
+    assert findings_of("pattern-as-string", target_of(splitting({"String": " "}), tmp_path / "space")) == ()
+
+
+@pytest.mark.parametrize("name", [name for name in pattern_names() if name != "none"])
+def test_well_known_patterns_are_not_almost_themselves(name: str) -> None:
+    regex = resolve_pattern(name).regex
+    assert regex is not None
+    near = near_pattern(regex)
+    assert near is None
+
+
+def test_a_pattern_with_a_slip_is_shown_on_a_text(tmp_path: Path) -> None:
+    regex = (resolve_pattern("llama3").regex or "").replace(r"\p{N}{1,3}", r"\p{N}{1,4}")
+    [finding] = findings_of("almost-known-pattern", target_of(splitting({"Regex": regex}), tmp_path))
+    details = finding.details
+    assert details["name"] == "llama3"
+    assert list(details["here"]) == split(resolve_pattern(regex), details["text"])
+    assert list(details["there"]) == split(resolve_pattern("llama3"), details["text"])
+    assert details["here"] != details["there"]
+
+
+def test_cleaning_up_spaces_is_found_on_a_bpe_alone(tmp_path: Path) -> None:
+    beside = {"tokenizer_config.json": {"clean_up_tokenization_spaces": True}}
+    assert findings_of("clean-up-spaces", target_of(DOCUMENT, tmp_path, beside=beside)) != ()
+    words = target_of(huggingface.wordpiece(), tmp_path / "words", beside=beside)
+    assert findings_of("clean-up-spaces", words) == ()
+    assert findings_of("clean-up-spaces", target_of(model_folders.llama3(tmp_path / "l"), tmp_path)) != ()
+
+
+def test_pickles_and_programs_beside_it_are_found(tmp_path: Path) -> None:
+    beside = {
+        "tokenizer.pkl": b"",
+        "pytorch_model.bin": b"",
+        "tokenization_x.py": b"",
+        "config.json": {"auto_map": {"AutoTokenizer": ["tokenization_x.XTokenizer", None]}},
+    }
+    findings = findings_of("program-beside", target_of(DOCUMENT, tmp_path, beside=beside))
+    assert {finding.subject: finding.severity for finding in findings} == {
+        "pytorch_model.bin": Severity.NOTE,
+        "tokenizer.pkl": Severity.WARNING,
+        "tokenization_x.py": Severity.WARNING,
+        "auto_map of config.json": Severity.WARNING,
+    }
+
+
+def test_the_hash_of_the_converter_is_that_of_the_ids(tmp_path: Path) -> None:
+    tokenizer = target_of(byte_level(pre_tokenizer=GPT2_SPLIT), tmp_path).tokenizer
+    found = converter_hash(tokenizer)
+    assert name_of_hash(found) is None
+    assert len(found) == len(hashlib.sha256().hexdigest())
+
+
+@pytest.mark.parametrize(
+    ("place", "name"), [("gpt2", "gpt-2"), ("roberta-base", "roberta-bpe"), ("baai-bge-small-en", "bert-bge")]
+)
+def test_the_hashes_of_real_vocabularies_are_those_of_llama_cpp(
+    tmp_path: Path, place: str, name: str
+) -> None:
+    if not (REAL / place).is_dir():
+        pytest.skip("the real vocabularies are not here")
+    assert name_of_hash(converter_hash(target_of(REAL / place, tmp_path).tokenizer)) == name
+
+
+def test_other_files_have_no_name_for_llama_cpp(tmp_path: Path) -> None:
+    assert outcome_of("gguf-pre-tokenizer", target_of(DOCUMENT, tmp_path)).skipped == "it is no GGUF file"
+
+
+def test_a_gguf_that_names_another_pre_tokenizer_is_found(tmp_path: Path) -> None:
+    original = REAL / "gguf/ggml-vocab-gpt-2.gguf"
+    if not original.is_file():
+        pytest.skip("the real vocabularies are not here")
+    assert findings_of("gguf-pre-tokenizer", target_of(original, tmp_path)) == ()
+    data = original.read_bytes()
+    entry = b"tokenizer.ggml.pre" + (8).to_bytes(4, "little") + (5).to_bytes(8, "little")
+    assert entry + b"gpt-2" in data
+    changed = tmp_path / "changed.gguf"
+    changed.write_bytes(data.replace(entry + b"gpt-2", entry + b"qwen2"))
+    [finding] = findings_of("gguf-pre-tokenizer", target_of(changed, tmp_path))
+    assert (finding.subject, finding.severity) == ("tokenizer.ggml.pre qwen2", Severity.ERROR)
+    assert "that of gpt-2" in finding.evidence

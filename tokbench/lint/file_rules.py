@@ -1,0 +1,360 @@
+"""Rules about files that contradict one another, and about what stands beside a vocabulary."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import ConfigError, ModelFormatError, TokbenchError
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.llama_cpp_hash import converter_hash, name_of_hash
+from tokbench.lint.near_patterns import near_pattern
+from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.opening.gguf.pretokenizers import pre_tokenizer_named
+from tokbench.opening.open import open_found
+from tokbench.opening.recognition import Format
+from tokbench.opening.request import OpenRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tokbench.lint.target import LintTarget
+
+_GROUP = "files"
+_SHOWN = 4
+_BYTE_LEVEL, _WORD_PIECE, _UNIGRAM, _SENTENCEPIECE_BPE = (
+    "byte-level BPE",
+    "WordPiece",
+    "Unigram",
+    "BPE with ▁",
+)
+_CLASSES = {
+    _BYTE_LEVEL: (
+        *("GPT2", "Roberta", "Bart", "Longformer", "LED", "CodeGen", "Whisper", "Qwen2", "GPTNeoX", "Bloom"),
+        *("Deberta", "Blenderbot"),
+    ),
+    _WORD_PIECE: (
+        *("Bert", "DistilBert", "Electra", "MPNet", "MobileBert", "LayoutLM", "LayoutLMv2", "Funnel"),
+        *("ConvBert", "Lxmert"),
+    ),
+    _UNIGRAM: ("T5", "XLMRoberta", "Albert", "MBart", "MBart50", "Pegasus", "XLNet", "Camembert", "BigBird"),
+    _SENTENCEPIECE_BPE: ("Llama", "CodeLlama", "Gemma"),
+}
+_KINDS = {name: kind for kind, names in _CLASSES.items() for name in names}
+"""A class of transformers without "Tokenizer" → the pipeline that its vocabularies have."""
+
+_REGEX_SIGNS = re.compile(r"\\[pPswdSWD]|\(\?|\[\^|\]\+|\)\+|\.\*")
+_PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt")
+
+
+def _document(target: LintTarget) -> Mapping[str, Any]:
+    if target.document is None or target.opened.source.format is not Format.TOKENIZER_JSON:
+        raise DoesNotApplyError("it was not read from a tokenizer.json")
+    return target.document
+
+
+def _steps(step: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """A step, or those of a sequence, however it nests."""
+    if not isinstance(step, dict) or depth > 8:
+        return
+    for key in ("normalizers", "pretokenizers", "decoders"):
+        inner = step.get(key)
+        for each in inner if isinstance(inner, list) else ():
+            yield from _steps(each, depth + 1)
+    yield step
+
+
+def _kind(document: Mapping[str, Any]) -> str | None:
+    """The pipeline of a tokenizer.json; older ones do not name the model's type."""
+    model = document.get("model")
+    if not isinstance(model, dict):
+        return None
+    kind = model.get("type")
+    if kind == "Unigram" or (kind is None and isinstance(model.get("vocab"), list)):
+        return _UNIGRAM
+    if kind == "WordPiece" or (kind is None and "max_input_chars_per_word" in model):
+        return _WORD_PIECE
+    if kind == "BPE" or (kind is None and "merges" in model):
+        steps = (*_steps(document.get("pre_tokenizer")), *_steps(document.get("decoder")))
+        is_byte_level = any(step.get("type") == "ByteLevel" for step in steps)
+        return _BYTE_LEVEL if is_byte_level else _SENTENCEPIECE_BPE
+    return None
+
+
+def _class(target: LintTarget) -> Iterator[Found]:
+    document = _document(target)
+    name = target.opened.source.config.tokenizer_class
+    expected = _KINDS.get((name or "").removesuffix("Fast").removesuffix("Tokenizer"))
+    if expected is None:
+        raise DoesNotApplyError("no tokenizer_class says how its vocabulary works")
+    found = _kind(document)
+    if found is not None and found != expected:
+        yield Found(
+            subject=f"tokenizer_class {name}",
+            evidence=f"its vocabularies are {expected}, and tokenizer.json has {found}",
+        )
+
+
+def _vocabulary_files(target: LintTarget) -> Iterator[Found]:
+    model = _document(target).get("model")
+    pairs = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+    tried = False
+    for vocab_name, merges_name in pairs:
+        try:
+            vocab, merges = target.beside(vocab_name), target.lines_beside(merges_name)
+        except ModelFormatError as error:
+            tried = True
+            yield Found(subject=vocab_name, evidence=f"it cannot be read: {error.message}")
+            continue
+        if isinstance(vocab, dict) and isinstance(model, dict) and isinstance(model.get("vocab"), dict):
+            tried = True
+            yield from _other_ids(vocab_name, vocab, model["vocab"])
+        if merges is not None and isinstance(model, dict) and isinstance(model.get("merges"), list):
+            tried = True
+            yield from _other_merges(merges_name, merges, model["merges"])
+    if not tried:
+        raise DoesNotApplyError("no vocab.json or merges.txt is beside it")
+
+
+def _other_ids(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[Found]:
+    moved = [piece for piece, id in there.items() if piece in here and here[piece] != id]
+    if moved:
+        shown = ", ".join(
+            f"{piece!a} {there[piece]!a:.12} and {here[piece]!a:.12}" for piece in moved[:_SHOWN]
+        )
+        yield Found(
+            subject=name, evidence=f"{len(moved):,} tokens have other ids than in tokenizer.json: {shown}"
+        )
+    missing = [piece for piece in here if piece not in there]
+    if missing:
+        shown = ", ".join(f"{piece!a:.40}" for piece in missing[:_SHOWN])
+        yield Found(
+            subject=name,
+            evidence=f"it lacks {len(missing):,} tokens of tokenizer.json: {shown}",
+            severity=Severity.WARNING,
+        )
+
+
+def _other_merges(name: str, lines: list[str], listed: list[Any]) -> Iterator[Found]:
+    there = [line for line in lines if line.strip() and not line.startswith("#version")]
+    here = [
+        " ".join(merge) if isinstance(merge, list) and all(isinstance(part, str) for part in merge) else merge
+        for merge in listed
+    ]
+    if there == here:
+        return
+    rank = next(
+        (rank for rank, (one, other) in enumerate(zip(there, here, strict=False)) if one != other),
+        min(len(there), len(here)),
+    )
+    shown = [repr(merges[rank])[:60] if rank < len(merges) else "no merge" for merges in (there, here)]
+    yield Found(
+        subject=name,
+        evidence=f"merge {rank:,} is {shown[0]} there and {shown[1]} in tokenizer.json; there are {len(there):,} "
+        f"and {len(here):,}",
+    )
+
+
+def _literal_pattern(target: LintTarget) -> Iterator[Found]:
+    document = _document(target)
+    for part in ("normalizer", "pre_tokenizer", "decoder"):
+        for step in _steps(document.get(part)):
+            pattern = step.get("pattern")
+            text = pattern.get("String") if isinstance(pattern, dict) else None
+            if isinstance(text, str) and _REGEX_SIGNS.search(text):
+                yield Found(
+                    subject=f"a {step.get('type')} of the {part}",
+                    evidence=f"its pattern is the literal string {text[:60]!a}, which is written as a "
+                    "regular expression and matches only itself",
+                )
+
+
+def _near_pattern(target: LintTarget) -> Iterator[Found]:
+    pattern = _pattern_text(target)
+    if pattern is None:
+        raise DoesNotApplyError("it has no pattern of its own")
+    try:
+        near = near_pattern(pattern)
+    except ConfigError as error:
+        raise DoesNotApplyError(f"its pattern cannot be run alone: {error.message}") from None
+    if near is not None:
+        yield Found(
+            subject=f"the split pattern, which is almost {near.name}",
+            evidence=f"{near.text!a} is split into {_list(near.here)}, and by {near.name} into {_list(near.there)}",
+            details={"name": near.name, "text": near.text, "here": near.here, "there": near.there},
+        )
+
+
+def _list(parts: tuple[str, ...]) -> str:
+    return ", ".join(ascii(part) for part in parts)
+
+
+def _pattern_text(target: LintTarget) -> str | None:
+    """The one pattern that text is split by, where it is none of the well-known ones."""
+    if target.opened.pattern is not None:
+        name, text = target.opened.pattern
+        return text if name == "custom" else None
+    found = [
+        step["pattern"].get("Regex")
+        for step in _steps((target.document or {}).get("pre_tokenizer"))
+        if step.get("type") == "Split" and isinstance(step.get("pattern"), dict) and not step.get("invert")
+    ]
+    return found[0] if len(found) == 1 and isinstance(found[0], str) else None
+
+
+def _clean_up(target: LintTarget) -> Iterator[Found]:
+    config = target.opened.source.config
+    document = _document(target)
+    if config.clean_up_tokenization_spaces is None:
+        raise DoesNotApplyError("no file says clean_up_tokenization_spaces")
+    if config.clean_up_tokenization_spaces and _kind(document) in (_BYTE_LEVEL, _SENTENCEPIECE_BPE):
+        yield Found(
+            subject="clean_up_tokenization_spaces=true",
+            evidence=f"the vocabulary is {_kind(document)}, which keeps spaces: transformers decodes 'a .' as 'a.'",
+        )
+
+
+def _gguf(target: LintTarget) -> Iterator[Found]:
+    source = target.opened.source
+    if source.format is not Format.GGUF:
+        raise DoesNotApplyError("it is no GGUF file")
+    from tokbench.formats.gguf import read_metadata
+
+    metadata = read_metadata(source.files[0], prefix="tokenizer.ggml.")
+    if metadata.get("tokenizer.ggml.model") != b"gpt2":
+        raise DoesNotApplyError("its vocabulary has no pre-tokenizer")
+    written = metadata.get("tokenizer.ggml.pre", b"")
+    name = written.decode(errors="replace") if isinstance(written, bytes) else ""
+    known = next(_names_by_other_patterns(target), None)
+    if name in ("", "default"):
+        yield Found(
+            subject="tokenizer.ggml.pre",
+            evidence=f"it is {name or 'missing'}: llama.cpp then splits by a rule that few models have",
+            details={"name": name, "hash": target.derived(_hash)},
+        )
+    elif (
+        known is not None
+        and name_of_hash(target.derived(_hash)) is None
+        and pre_tokenizer_named(known) != pre_tokenizer_named(name)
+    ):
+        yield Found(
+            subject=f"tokenizer.ggml.pre {name}",
+            evidence=f"the vocabulary is that of {known}: split as {known} it has its hash",
+            severity=Severity.ERROR,
+            details={"name": name, "hash": target.derived(_hash)},
+        )
+
+
+def _names_by_other_patterns(target: LintTarget) -> Iterator[str]:
+    """The names whose hash the vocabulary has when it is split by a well-known pattern."""
+    for pattern in ("gpt2", "llama3", "qwen2"):
+        try:
+            other = open_found(target.opened.source, OpenRequest(pattern=pattern)).tokenizer
+        except TokbenchError:
+            continue
+        name = name_of_hash(converter_hash(other))
+        if name is not None:
+            yield name
+
+
+def _hash(target: LintTarget) -> str:
+    return converter_hash(target.tokenizer)
+
+
+def _hash_figures(target: LintTarget) -> Mapping[str, Any]:
+    found = target.derived(_hash)
+    return {"hash_of_llama_cpp": found, "known_as": name_of_hash(found) or "nothing known here"}
+
+
+def _programs(target: LintTarget) -> Iterator[Found]:
+    if not target.opened.source.path.is_dir():
+        raise DoesNotApplyError("it was not named as a folder")
+    names = target.names_beside
+    pickles = [name for name in names if name.lower().endswith(_PICKLES) or name == "pytorch_model.bin"]
+    for name in pickles[:_SHOWN]:
+        yield Found(
+            subject=name,
+            evidence="it is a pickle by its name: whoever loads it runs what is in it",
+            severity=None if "token" in name.lower() else Severity.NOTE,
+        )
+    for name in [name for name in names if name.endswith(".py")][:_SHOWN]:
+        yield Found(subject=name, evidence="it is a program, which trust_remote_code=True runs")
+    for name in ("tokenizer_config.json", "config.json"):
+        try:
+            said = target.beside(name)
+        except ModelFormatError:
+            continue
+        remote = said.get("auto_map") if isinstance(said, dict) else None
+        if isinstance(remote, dict) and "AutoTokenizer" in remote:
+            yield Found(
+                subject=f"auto_map of {name}",
+                evidence=f"it names {str(remote['AutoTokenizer'])[:60]!a} as the tokenizer, which is a program",
+            )
+
+
+RULES = (
+    Rule(
+        name="class-disagrees",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="A library that goes by tokenizer_class builds another pipeline and gives other ids.",
+        found="The class of tokenizer_config.json is looked up, and what its vocabularies are is compared.",
+        remedy="Write PreTrainedTokenizerFast, which takes tokenizer.json as it is, or the right class.",
+        check=_class,
+    ),
+    Rule(
+        name="vocabulary-files-disagree",
+        group=_GROUP,
+        severity=Severity.ERROR,
+        breaks="A library that reads vocab.json and merges.txt gives other ids than one that reads tokenizer.json.",
+        found="Ids and merges are compared, also under the names encoder.json and vocab.bpe.",
+        remedy="Find out which the model was trained with, and write the others from it.",
+        check=_vocabulary_files,
+    ),
+    Rule(
+        name="pattern-as-string",
+        group=_GROUP,
+        severity=Severity.ERROR,
+        breaks="A pattern that was saved as a literal string matches nothing, and text is not split at all.",
+        found="Literal strings of normalisers, pre-tokenizers and decoders are searched for signs of expressions.",
+        remedy='Write {"Regex": …} in place of {"String": …}, if the model was trained so.',
+        check=_literal_pattern,
+    ),
+    Rule(
+        name="almost-known-pattern",
+        group=_GROUP,
+        severity=Severity.NOTE,
+        breaks="A pattern that was copied with a slip splits rare texts in another way than the model's own.",
+        found="A pattern of nine tenths the same characters as a well-known one is tried on a list of texts.",
+        remedy="Compare it with the pattern that the model was trained with.",
+        check=_near_pattern,
+    ),
+    Rule(
+        name="clean-up-spaces",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Decoding drops spaces before punctuation and contractions: code and quotes come back changed.",
+        found="It is reported where clean_up_tokenization_spaces is true and the vocabulary is a BPE.",
+        remedy="Write clean_up_tokenization_spaces=false into tokenizer_config.json.",
+        check=_clean_up,
+    ),
+    Rule(
+        name="gguf-pre-tokenizer",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="The name in the file tells llama.cpp how to split: with a wrong one the model reads other tokens.",
+        found="The hash of llama.cpp's converter is computed, also by other patterns, and the few known here compared.",
+        remedy="Convert again with a converter that knows the model, or set tokenizer.ggml.pre.",
+        check=_gguf,
+        figures=_hash_figures,
+    ),
+    Rule(
+        name="program-beside",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="A pickle or a program beside the files runs as whoever opens the folder with it.",
+        found="The names of the folder's files are read, and auto_map; nothing is opened.",
+        remedy="Do not load them; ask for safetensors and a tokenizer.json.",
+        check=_programs,
+    ),
+)

@@ -1,0 +1,76 @@
+"""A split pattern that is almost a well-known one, and a text that the two split differently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import regex
+
+from tokbench.errors import ConfigError
+from tokbench.formats.tokenizer_json import for_oniguruma
+from tokbench.opening.patterns import known_pattern, pattern_names
+
+_NEAR = 0.9
+"""The share of characters in common from which on a pattern may be a slip of another."""
+_SECONDS = 1.0
+_PROBES = (
+    "don't", "DON'T", "I'll", "We'Ve", "12", "1234", "12345678", "a1b2", "x = 10", "don\u2019t", "a  b", "a   b",
+    "a    b", " a", "  a", "a ", "a  ", "a\nb", "a\n\nb", "a\r\nb", "a \n b", "a\n  b", "a\tb", "a\t\tb", "\n\n",
+    "  \n",     "hello, world!", "wait...", "a/b/c", "//\n", "...\n\n", "!!\r\n", "(a)", " (a)", "_a_b", "HTTPServer",
+    "getUserName", "caf\u00e9", "cafe\u0301", "\u6771\u4eac", "\u092e\u0938\u094d\u0924\u0947", "\u0660\u0661\u0662",
+    "\u00bd\u2167", "\U0001f642\U0001f642", "a\u00a0b", "a\u3000b", "'s", " 's", "'s't", "\u01c5a", "iPhone5S",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NearPattern:
+    """A well-known pattern that another is almost.
+
+    Attributes:
+        name: of the well-known one.
+        text: one that is split differently.
+        here: its pre-tokens by the pattern at hand.
+        there: those by the well-known one.
+    """
+
+    name: str
+    text: str
+    here: tuple[str, ...]
+    there: tuple[str, ...]
+
+
+def near_pattern(pattern: str) -> NearPattern | None:
+    """The well-known pattern that is nearest, where it is near and splits some text differently.
+
+    Raises:
+        ConfigError: it is no pattern that the `regex` package runs.
+    """
+    known = {name: text for name in pattern_names() if (text := known_pattern(name)[1]) is not None}
+    likeness = {name: _likeness(pattern, text) for name, text in known.items()}
+    name = max(likeness, key=likeness.__getitem__)
+    if likeness[name] < _NEAR:
+        return None
+    for text in _PROBES:
+        here, there = _split(pattern, text), _split(known[name], text)
+        if here != there:
+            return NearPattern(name=name, text=text, here=here, there=there)
+    return None
+
+
+def _likeness(pattern: str, known: str) -> float:
+    """The share of characters that a pattern has in common with the nearer of two spellings of another."""
+    spellings = (known, for_oniguruma(known))
+    return max(SequenceMatcher(None, pattern, each, autojunk=False).ratio() for each in spellings)
+
+
+def _split(pattern: str, text: str) -> tuple[str, ...]:
+    """What the pattern matches, and what stands between two matches."""
+    parts, end = [], 0
+    try:
+        for match in regex.finditer(pattern, text, timeout=_SECONDS):
+            parts += [text[end : match.start()], match.group()]
+            end = match.end()
+    except (regex.error, TimeoutError) as error:
+        raise ConfigError(f"the pattern cannot be run: {error}") from None
+    return tuple(part for part in (*parts, text[end:]) if part)
