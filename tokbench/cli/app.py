@@ -127,10 +127,14 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "inspect": Entry(
         "tokbench.cli.inspect",
         "inspect",
-        summary="Show a tokenizer's components and engine.",
+        summary="Show a tokenizer's components and tokens, or how two differ.",
         examples=[
             "inspect tokenizer.json",
             "inspect ranks.tiktoken --pattern gpt4o --json",
+            "inspect mine --find '^ ?un' --corpus docs/",
+            "inspect mine --id 300",
+            "inspect mine other",
+            "inspect mine --vocab-out tokens.tsv",
         ],
     ),
     "convert": Entry(

@@ -2,61 +2,232 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tokbench.cli import completion
+from tokbench.cli.corpus_options import (
+    MAX_DOCUMENT,
+    DocumentsOption,
+    ErrorsOption,
+    TextFieldOption,
+    chosen_corpus,
+    tell_problems,
+)
 from tokbench.cli.options import taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.errors import ConfigError
-from tokbench.render.console import make_console, print_json
-from tokbench.render.progress import showing_progress
+from tokbench.render.progress import ProgressChoice, showing_progress
 from tokbench.workbench.inspect import inspect_tokenizer
+
+if TYPE_CHECKING:
+    from tokbench.cli.output_options import Output
+    from tokbench.corpus import Corpus
+    from tokbench.inspection.search import TokenQuery
+    from tokbench.opening.request import OpenRequest
+
+_MOST_NAMES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SearchChoices:
+    """Which tokens of the vocabulary are asked for."""
+
+    find: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="Tokens in whose text the expression matches somewhere."),
+    ] = None
+    id: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--id",
+            metavar="N",
+            min=0,
+            help="The token of an id in depth: how merges make it, and what is made of it; repeatable.",
+        ),
+    ] = None
+    bytes: Annotated[
+        str | None, typer.Option("--bytes", metavar="HEX", help="Tokens with these bytes in them, as E282.")
+    ] = None
+    script: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Tokens whose letters are of a script, as Cyrillic or Han."),
+    ] = None
+    rank: Annotated[
+        str | None,
+        typer.Option(metavar="FROM:TO", help="Tokens that merges of these ranks make, TO left out."),
+    ] = None
+    longest: Annotated[bool, typer.Option("--longest", help="The longest tokens first.")] = False
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many are shown of each.")] = 20
+
+    def query(self) -> TokenQuery | None:
+        """What is asked for; None for no token. Raises `ConfigError`."""
+        from tokbench.inspection.search import TokenQuery, parse_bytes_of_token, parse_ranks
+
+        asked = (self.find, self.id, self.bytes, self.script, self.rank)
+        if all(each is None for each in asked) and not self.longest:
+            return None
+        return TokenQuery(
+            find=self.find,
+            ids=None if self.id is None else frozenset(self.id),
+            data=None if self.bytes is None else parse_bytes_of_token(self.bytes),
+            script=self.script,
+            ranks=None if self.rank is None else parse_ranks(self.rank),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FrequencyChoices:
+    """The text on which tokens are counted."""
+
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="Text to count the tokens on; repeatable. Most frequent first."),
+    ] = None
+    documents: DocumentsOption = "file"
+    text_field: TextFieldOption = None
+    errors: ErrorsOption = "strict"
+
+    def open(self) -> Corpus | None:
+        """The corpus; None where none is named. Raises `CorpusError`, `ConfigError`."""
+        if not self.corpus:
+            return None
+        return chosen_corpus(
+            self.corpus,
+            documents=self.documents,
+            text_field=self.text_field,
+            errors=self.errors,
+            max_document_bytes=MAX_DOCUMENT,
+        )
 
 
 @taking_groups
 def inspect(
     *,
-    name: Annotated[
-        str | None,
+    names: Annotated[
+        list[str] | None,
         typer.Argument(
             autocompletion=completion.tokenizers,
             metavar="NAME",
-            help="The tokenizer: a path, a name, tiktoken:… or hf:….",
+            help="What -t takes: a path, a name, tiktoken:…, hf:…. Two are compared.",
         ),
     ] = None,
     tokenizer: Annotated[
         str | None,
         typer.Option(
-            "-t",
-            "--tokenizer",
-            autocompletion=completion.tokenizers,
-            metavar="NAME",
-            help="The same as NAME.",
+            "-t", "--tokenizer", autocompletion=completion.tokenizers, metavar="NAME", help="The same."
         ),
     ] = None,
     opening: OpeningChoices,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    searching: SearchChoices,
+    counting: FrequencyChoices,
+    vocab_out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write all tokens to a file .tsv or .json: id, bytes, text, score, rank, frequency.",
+        ),
+    ] = None,
+    out: OutputChoices,
     progress: ProgressOption = "bar",
 ) -> None:
-    """Show a tokenizer's components and engine: format, model, pattern, special tokens, and why the engine runs it."""
-    from tokbench.render.inspection import render_inspection
+    """Tell what a tokenizer is made of: format, model, pattern, special tokens, and what runs it, and why.
 
-    if name is not None and tokenizer is not None:
+    With --find and the options after it, its tokens; with two names, how two tokenizers differ.
+    """
+    if names and tokenizer is not None:
         raise ConfigError("the tokenizer is named twice", hint="leave out NAME or -t")
-    asked = opening.request()
+    names = names or [tokenizer or "default"]
+    output, query, corpus = out.output(), searching.query(), counting.open()
+    if len(names) > _MOST_NAMES:
+        raise ConfigError(f"{len(names)} tokenizers are named", hint="one is shown, two are compared")
+    searches = query is not None or corpus is not None or vocab_out is not None
+    if len(names) == _MOST_NAMES:
+        if searches:
+            raise ConfigError(
+                "tokens are searched in one tokenizer, and two are named", hint="leave out one of the names"
+            )
+        _compare(names, opening.request(), output, top=searching.top, progress=progress)
+    elif searches:
+        _search(
+            names[0],
+            opening.request(),
+            searching,
+            corpus,
+            vocab_out=vocab_out,
+            output=output,
+            progress=progress,
+        )
+    else:
+        _show(names[0], opening.request(), output, progress=progress)
+
+
+def _show(name: str, request: OpenRequest, output: Output, *, progress: ProgressChoice) -> None:
+    from tokbench.render.inspection import forms_of_inspection, render_inspection
+
     with showing_progress(progress) as report:
         result = inspect_tokenizer(
-            name or tokenizer or "default",
-            pattern=asked.pattern,
-            special_tokens=asked.special_tokens,
-            engine=asked.engine,
+            name,
+            pattern=request.pattern,
+            special_tokens=request.special_tokens,
+            engine=request.engine,
             progress=report,
         )
-    if json:
-        print_json(result.to_json())
-    else:
-        render_inspection(result, console=make_console(color=color))
+    output.write(forms_of_inspection(result), lambda console: render_inspection(result, console=console))
+
+
+def _search(
+    name: str,
+    request: OpenRequest,
+    searching: SearchChoices,
+    corpus: Corpus | None,
+    *,
+    vocab_out: Path | None,
+    output: Output,
+    progress: ProgressChoice,
+) -> None:
+    from tokbench.inspection.search import TokenQuery
+    from tokbench.render.found_tokens import forms_of_tokens, render_tokens
+    from tokbench.workbench.search_vocabulary import count_tokens, open_entries, search_vocabulary
+    from tokbench.workbench.vocabulary_file import check_name, vocabulary_rows, write_vocabulary
+
+    if vocab_out is not None:
+        check_name(vocab_out)
+    query = searching.query()
+    with showing_progress(progress) as report:
+        entries = open_entries(name, request, progress=report)
+        counts = None if corpus is None else count_tokens(entries, corpus)
+    if corpus is not None:
+        tell_problems(corpus)
+    if vocab_out is not None:
+        write_vocabulary(vocab_out, entries, counts=counts)
+        print(f"{len(entries.tokens):,} tokens are written to {vocab_out}", file=sys.stderr)
+        if query is None:
+            return
+    top = None if searching.id else searching.top
+    result = search_vocabulary(
+        entries, query or TokenQuery(), longest=searching.longest, counts=counts, top=top
+    )
+    rows = list(vocabulary_rows(result.entries, counts=counts)) if output.form == "csv" else []
+    output.write(forms_of_tokens(result, rows), lambda console: render_tokens(result, console=console))
+
+
+def _compare(
+    names: list[str], request: OpenRequest, output: Output, *, top: int, progress: ProgressChoice
+) -> None:
+    from tokbench.render.vocabulary_comparison import forms_of_comparison, render_comparison_of_two
+    from tokbench.workbench.compare_vocabularies import compare_vocabularies
+    from tokbench.workbench.open import find_and_open
+
+    with showing_progress(progress) as report:
+        first, second = (find_and_open(name, request, progress=report) for name in names)
+    result = compare_vocabularies(first, second)
+    output.write(
+        forms_of_comparison(result, top=top),
+        lambda console: render_comparison_of_two(result, top=top, console=console),
+    )

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.render.amounts import amount
+from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import visible
+from tokbench.render.table import table_of_rows, text_cell, text_column
 from tokbench.render.terminal import print_rows
 from tokbench.workbench.inspect import PARTS
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from tokbench.render.exports import Forms
+    from tokbench.render.table import Table
     from tokbench.workbench.inspect import InspectResult
 
 _TOKENS_SHOWN = 12
@@ -25,6 +29,20 @@ _DIGITS_SHOWN = 12
 def render_inspection(result: InspectResult, *, console: Console) -> None:
     """A line a finding; long ones go on in the next lines."""
     print_rows(_rows(result), console=console)
+
+
+def forms_of_inspection(result: InspectResult) -> Forms:
+    """The forms for other programs: in tables and CSV the lines of the sheet."""
+
+    def rows() -> Iterator[tuple[str, str]]:
+        return ((label, value.plain) for label, value in _rows(result))
+
+    def parts() -> Iterator[Table]:
+        columns = [text_column("part"), text_column("value", is_long=True)]
+        cells = ((text_cell(label), text_cell(value)) for label, value in rows())
+        yield table_of_rows("", columns, cells)
+
+    return result_forms(json=result.to_json, csv=lambda: [("part", "value"), *rows()], parts=parts)
 
 
 def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:

@@ -1,0 +1,192 @@
+"""Find the tokens of a vocabulary that a user asks for."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.core.near_names import meant
+from tokbench.errors import ConfigError
+from tokbench.inspection.entries import text_of_bytes
+from tokbench.inspection.token_merges import NoTokenMerges
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    import regex
+
+    from tokbench.inspection.entries import Entries
+
+_SECONDS = 10.0
+_SECONDS_OF_ONE = 2.0
+"""How long a user's expression may take on all texts, and on one: some would take for ever."""
+_RANKS = re.compile(r"([0-9]{0,12})(:?)([0-9]{0,12})")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenQuery:
+    """What is asked for; a token is found that has all of it.
+
+    Attributes:
+        find: a regular expression of the `regex` package that matches somewhere in the text.
+        ids: the token has one of these ids; None for any.
+        data: the bytes of the token hold these in one place; None for any.
+        script: most letters of the text are of this Unicode script; None for any.
+        ranks: merging makes it at a rank from the first to below the second; None for any.
+    """
+
+    find: str | None = None
+    ids: frozenset[int] | None = None
+    data: bytes | None = None
+    script: str | None = None
+    ranks: tuple[float, float] | None = None
+
+    @property
+    def is_about_text(self) -> bool:
+        """Whether only tokens with a text can be found."""
+        return self.find is not None or self.script is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTokens:
+    """What a search found.
+
+    Attributes:
+        ids: those of the tokens, in their order.
+        without_text: tokens that were passed over, as their bytes are no whole characters and a text was asked for.
+    """
+
+    ids: tuple[int, ...]
+    without_text: int = 0
+
+
+def search(entries: Entries, query: TokenQuery) -> FoundTokens:
+    """The tokens of a vocabulary that a query describes.
+
+    Raises:
+        ConfigError: the expression is none, or takes too long; there is no such script; an id has no token; or
+            ranks are asked for and nothing is merged.
+    """
+    ids: Collection[int] = entries.tokens.keys()
+    if query.ids is not None:
+        ids = _known_ids(entries, query.ids)
+    if query.ranks is not None:
+        ids = _ranked_ids(entries, query.ranks, ids)
+    tokens = entries.tokens
+    if query.data is not None:
+        ids = [id for id in ids if query.data in tokens[id]]
+    if not query.is_about_text:
+        return FoundTokens(tuple(ids))
+    texts = {id: text for id in ids if (text := text_of_bytes(tokens[id])) is not None}
+    without_text = sum(1 for id in ids if id not in texts)
+    found: Iterable[int] = texts
+    if query.find is not None:
+        found = _matching(query.find, texts)
+    if query.script is not None:
+        found = _in_script(_script_named(query.script), texts, found)
+    return FoundTokens(tuple(found), without_text)
+
+
+def longest_first(entries: Entries, ids: Iterable[int]) -> list[int]:
+    """Ids in the order of the lengths of their tokens in bytes, of equal ones the lowest id first."""
+    return sorted(ids, key=lambda each: (-len(entries.tokens[each]), each))
+
+
+def parse_ranks(text: str) -> tuple[float, float]:
+    """Ranks as --rank takes them: from the first to below the second, either of which may be left out.
+
+    Raises:
+        ConfigError: they are none.
+
+    >>> parse_ranks("300:400"), parse_ranks("7"), parse_ranks(":10")
+    ((300, 400), (7, 8), (0, 10))
+    """
+    parts = _RANKS.fullmatch(text)
+    if parts is None or not text.strip(":"):
+        raise ConfigError(f"{text!r} is no range of ranks", hint="--rank takes 300:400, 300:, :400 or 300")
+    first, colon, last = parts.groups()
+    start = int(first or 0)
+    stop: float = int(last) if last else float("inf") if colon else start + 1
+    if stop <= start:
+        raise ConfigError(f"the range of ranks {text} is empty", hint="the first is below the second")
+    return start, stop
+
+
+def parse_bytes_of_token(text: str) -> bytes:
+    """Bytes in hexadecimal, as --bytes takes them; spaces between them are allowed. Raises `ConfigError`."""
+    digits = "".join(text.split()).removeprefix("0x")
+    if not _HEX.fullmatch(digits):
+        raise ConfigError(
+            f"{text!r} is not bytes in hexadecimal", hint="--bytes takes two digits for each, as E282AC"
+        )
+    return bytes.fromhex(digits)
+
+
+def _known_ids(entries: Entries, ids: frozenset[int]) -> list[int]:
+    for id in sorted(ids):
+        if id not in entries.tokens:
+            size = entries.contents.tokenizer.info.vocab_size
+            raise ConfigError(
+                f"no token has the id {id}", hint=f"ids run from 0 to {size - 1}, some have none"
+            )
+    return sorted(ids)
+
+
+def _ranked_ids(entries: Entries, ranks: tuple[float, float], ids: Iterable[int]) -> list[int]:
+    if isinstance(entries.merges, NoTokenMerges):
+        raise ConfigError(f"--rank does not apply: {entries.merges}", hint="--id takes the number of a token")
+    first, stop = ranks
+    asked = set(ids)
+    found = sorted((rank, id) for id, rank in entries.ranks.items() if first <= rank < stop and id in asked)
+    return [id for _, id in found]
+
+
+def _matching(expression: str, texts: Mapping[int, str]) -> list[int]:
+    """The ids whose texts an expression matches. Raises `ConfigError`."""
+    find, until, timeout = _compiled(expression).search, time.monotonic() + _SECONDS, _SECONDS_OF_ONE
+    found: list[int] = []
+    try:
+        for id, text in texts.items():
+            if find(text, timeout=timeout) is not None:
+                found.append(id)
+            if time.monotonic() > until:
+                raise TimeoutError
+    except TimeoutError:
+        raise ConfigError(
+            f"the search for {expression!r} took too long",
+            hint="repetitions within repetitions, as (a+)+, try too many ways: leave out the inner one",
+        ) from None
+    return found
+
+
+def _compiled(expression: str) -> regex.Pattern[str]:
+    import regex
+
+    try:
+        return regex.compile(expression)
+    except (regex.error, ValueError, OverflowError, RecursionError) as error:
+        raise ConfigError(
+            f"{expression!r} is no regular expression: {error}",
+            hint=r"a character that stands for itself may need a backslash, as \( or \.",
+        ) from None
+
+
+def _in_script(script: str, texts: Mapping[int, str], ids: Iterable[int]) -> list[int]:
+    from tokbench.corpus.scripts import COMMON, script_of
+
+    is_ascii = script in ("Latin", COMMON)  # letters of ASCII are of no other script
+    return [id for id in ids if (is_ascii or not texts[id].isascii()) and script_of(texts[id]) == script]
+
+
+def _script_named(name: str) -> str:
+    from tokbench.corpus.scripts import COMMON, SCRIPTS
+
+    names = {each.lower(): each for each in (*SCRIPTS, COMMON)}
+    found = names.get(name.lower().replace(" ", "_"))
+    if found is None:
+        hint = meant(name, names.values(), otherwise="names are those of Unicode, as Latin, Cyrillic or Han")
+        raise ConfigError(f"there is no script {name!r}", hint=hint)
+    return found

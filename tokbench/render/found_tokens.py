@@ -1,0 +1,191 @@
+"""The tokens that `tokbench inspect` found: a table, and single ones with the tree of their merges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from tokbench.core.plurals import counted
+from tokbench.explain.sentences import quoted
+from tokbench.render.exports import result_forms
+from tokbench.render.glyphs import spelled, text_of, visible
+from tokbench.render.table import NONE, Cell, Column, Table, count_cell, table_of_rows
+from tokbench.render.terminal import print_rows, write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from tokbench.explain.model import MergeRule, MergeTrace, Symbol
+    from tokbench.inspection.entries import Entry
+    from tokbench.render.exports import Forms
+    from tokbench.workbench.search_vocabulary import SearchResult, TokenDetails
+
+_USES_SHOWN = 12
+_LINES_OF_TREE = 64
+_HEADS = (
+    Column("id", name="id", first="ascending"),
+    Column("token", align="left", name="token", first="ascending", is_long=True),
+    Column("bytes", align="left", name="bytes", first="ascending", is_detail=True),
+)
+
+
+def render_tokens(result: SearchResult, *, console: Console) -> None:
+    """A table of the tokens that were found, or each in depth where it was asked for."""
+    if result.details:
+        for number, details in enumerate(result.details):
+            if number:
+                console.print()
+            _render_details(details, result, console=console)
+        return
+    if result.entries:
+        write_table(tokens_table(result), console=console)
+    for sentence in _sentences(result):
+        console.print(Text(sentence), soft_wrap=True)
+
+
+def forms_of_tokens(result: SearchResult, rows: Sequence[Sequence[object]]) -> Forms:
+    """The forms for other programs.
+
+    Args:
+        result: what was found.
+        rows: as `tokbench.workbench.vocabulary_file.vocabulary_rows` has them, for CSV.
+    """
+    return result_forms(
+        json=result.to_json, csv=lambda: rows, parts=lambda: [tokens_table(result), *_sentences(result)]
+    )
+
+
+def tokens_table(result: SearchResult) -> Table:
+    """A row for each token."""
+    has_scores = any(entry.score is not None for entry in result.entries)
+    has_ranks = any(entry.rank is not None for entry in result.entries)
+    has_kinds = len({entry.kind for entry in result.entries}) > 1
+    heads = [*_HEADS, Column("length", name="length")]
+    heads += [Column("rank", name="rank", first="ascending")] if has_ranks else []
+    heads += [Column("score", name="score")] if has_scores else []
+    heads += [Column("frequency", name="frequency")] if result.counts is not None else []
+    heads += [Column("kind", align="left", name="kind", first="ascending")] if has_kinds else []
+
+    def row(entry: Entry) -> Iterator[Cell]:
+        yield Cell(str(entry.id), entry.id)
+        yield _token_cell(entry)
+        yield Cell(entry.data.hex(), entry.data.hex(), style="dim")
+        yield count_cell(len(entry.data))
+        if has_ranks:
+            yield _number_cell(entry.rank)
+        if has_scores:
+            yield _number_cell(entry.score)
+        if (frequency := result.frequency(entry.id)) is not None:
+            yield count_cell(frequency)
+        if has_kinds:
+            yield Cell(entry.kind.value, entry.kind.value)
+
+    rows = [tuple(row(entry)) for entry in result.entries]
+    return table_of_rows(f"Tokens of {visible(result.info.name)}", heads, rows, corner="id")
+
+
+def _token_cell(entry: Entry) -> Cell:
+    shown = text_of(spelled(entry.data))
+    return Cell(shown, shown)
+
+
+def _number_cell(value: float | None) -> Cell:
+    return Cell(NONE if value is None else f"{value:,}" if value == int(value) else f"{value:,.4f}", value)
+
+
+def _sentences(result: SearchResult) -> Iterator[str]:
+    """How many there are, and what was passed over."""
+    shown = len(result.entries)
+    more = f", the first {shown:,} shown (--top)" if shown < result.found else ""
+    yield f"{counted(result.found, 'token')} of {visible(result.info.name)}{more}"
+    if result.without_text:
+        yield f"{counted(result.without_text, 'token')} without a text passed over: no whole characters (--bytes)"
+    if result.counts is not None:
+        yield f"frequency in {counted(result.counts.tokens, 'token occurrence')}"
+
+
+# --- one token --------------------------------------------------------------------------------
+
+
+def _render_details(details: TokenDetails, result: SearchResult, *, console: Console) -> None:
+    print_rows(_detail_rows(details, result), console=console)
+
+
+def _detail_rows(details: TokenDetails, result: SearchResult) -> Iterator[tuple[str, Text]]:
+    entry = details.entry
+    yield "token", Text(text_of(spelled(entry.data)), style="bold")
+    yield "id", Text(str(entry.id))
+    yield "bytes", Text(f"{entry.data.hex(' ')} ({len(entry.data):,})")
+    incomplete = "none: the bytes are no whole characters"
+    yield "text", Text(incomplete if entry.text is None else quoted(entry.text))
+    if entry.spelling is not None and entry.spelling != entry.text:
+        yield "spelling", Text(quoted(entry.spelling))
+    yield "kind", Text(entry.kind.value)
+    if entry.score is not None:
+        yield "score", Text(f"{entry.score:g}")
+    if (frequency := result.frequency(entry.id)) is not None and result.counts is not None:
+        total = result.counts.tokens
+        share = f" ({frequency / total:.2%})".replace("%", " %") if total else ""
+        yield "frequency", Text(f"{frequency:,} of {counted(total, 'token occurrence')}{share}")
+    if details.derivation is None:
+        yield "made of", Text(f"does not apply: {details.not_applicable}")
+    else:
+        yield from _derivation_rows(details.derivation, details)
+    if details.uses or details.derivation is not None:
+        yield "used by", _uses(details.uses)
+
+
+def _derivation_rows(trace: MergeTrace, details: TokenDetails) -> Iterator[tuple[str, Text]]:
+    if not trace.steps:
+        yield "made of", Text("nothing: no merge makes it")
+        return
+    for number, line in enumerate(_tree(trace)):
+        yield "" if number else "made of", Text(line)
+    if not details.is_made:
+        left = " | ".join(text_of(spelled(symbol.data)) for symbol in trace.tokens)
+        yield "", Text(f"merged alone, it stays {left}: no merging makes this token", style="yellow")
+
+
+def _uses(uses: Sequence[MergeRule]) -> Text:
+    if not uses:
+        return Text("no merge")
+    lines = [
+        f"{_rank(rule)}  {_plain(rule.left)} + {_plain(rule.right)} → {_plain(rule.made)}  id {rule.made.id}"
+        for rule in uses[:_USES_SHOWN]
+    ]
+    more = [f"and {len(uses) - _USES_SHOWN:,} more (--json)"] if len(uses) > _USES_SHOWN else []
+    return Text("\n".join([f"{counted(len(uses), 'merge')}", *lines, *more]))
+
+
+def _tree(trace: MergeTrace) -> Iterator[str]:
+    """A line for each node of the trees that are left, the parts of a merge below it."""
+    made = {(step.start, step.stop): step for step in trace.steps}
+    edges = list(zip(trace.edges[:-1], trace.edges[1:], strict=True))
+    roots = zip(trace.tokens, edges, strict=True)
+    waiting: list[tuple[Symbol, tuple[int, int], str, str]] = [
+        (symbol, edge, "", "") for symbol, edge in reversed(list(roots))
+    ]
+    lines = 0
+    while waiting:
+        symbol, (start, stop), before, below = waiting.pop()
+        if lines >= _LINES_OF_TREE:
+            yield f"… of {counted(len(trace.steps), 'merge')} (--json has all)"
+            return
+        lines += 1
+        step = made.get((start, stop))
+        yield f"{before}{_plain(symbol)}" + ("" if step is None else f"  {_rank(step.rule)}")
+        if step is not None:
+            right = (step.rule.right, (step.middle, stop), f"{below}└─ ", f"{below}   ")
+            left = (step.rule.left, (start, step.middle), f"{below}├─ ", f"{below}│  ")
+            waiting += [right, left]
+
+
+def _rank(rule: MergeRule) -> str:
+    return f"score {-rule.rank:g}" if rule.by_score else f"rank {rule.rank:,.0f}"
+
+
+def _plain(symbol: Symbol) -> str:
+    return text_of(spelled(symbol.data)) or "⟨empty⟩"

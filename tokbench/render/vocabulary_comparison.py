@@ -1,0 +1,156 @@
+"""How two tokenizers differ, as `tokbench inspect A B` shows it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from tokbench.core.plurals import counted
+from tokbench.render.exports import result_forms
+from tokbench.render.glyphs import spelled, text_of, visible
+from tokbench.render.table import NONE, Cell, Column, Table, count_cell, table_of_rows, text_cell
+from tokbench.render.terminal import write_table
+from tokbench.workbench.compare_vocabularies import bytes_of_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import Console
+
+    from tokbench.render.exports import Forms
+    from tokbench.workbench.compare_vocabularies import VocabularyComparison
+
+_LONGEST_VALUE = 120
+
+
+def render_comparison_of_two(result: VocabularyComparison, *, top: int, console: Console) -> None:
+    """What differs, a table for each kind of it."""
+    for part in parts_of(result, top=top):
+        if isinstance(part, Table):
+            console.print(Text(part.caption, style="bold"))
+            write_table(part, console=console)
+        else:
+            console.print(Text(part), soft_wrap=True)
+
+
+def forms_of_comparison(result: VocabularyComparison, *, top: int) -> Forms:
+    """The forms for other programs; in CSV a row for each difference."""
+    return result_forms(
+        json=result.to_json, csv=lambda: _rows(result), parts=lambda: parts_of(result, top=top)
+    )
+
+
+def parts_of(result: VocabularyComparison, *, top: int) -> Iterator[Table | str]:
+    """Sentences and tables, of which each has so many rows at most."""
+    one, other = (visible(info.name) for info in result.infos)
+    found = result.differences
+    yield (
+        f"{one} and {other}: {counted(result.same_tokens, 'token')} under the same id, "
+        f"{len(found.moved):,} under another, {len(found.only_first):,} only in {one}, "
+        f"{len(found.only_second):,} only in {other}"
+    )
+    yield _merges_in_words(result)
+    if result.is_same:
+        yield "nothing differs"
+    heads = [_name("setting"), _text(one), _text(other)]
+    settings = ([text_cell(each.name), _value(each.first), _value(each.second)] for each in result.settings)
+    yield from _table("Settings", heads, settings, total=len(result.settings), top=None)
+    heads = [_name("special token"), Column(f"id in {one}"), Column(f"id in {other}")]
+    special = (
+        [text_cell(text), _id_cell(first), _id_cell(second)]
+        for text, (first, second) in result.special_tokens.items()
+    )
+    yield from _table("Special tokens", heads, special, total=len(result.special_tokens), top=top)
+    first, second = result.tokens
+    moved = (
+        [_token(first[id]), _id_cell(id), text_cell(", ".join(map(str, there)))]
+        for id, there in found.moved.items()
+    )
+    heads = [_name("token"), Column(f"id in {one}"), Column(f"id in {other}", align="left")]
+    yield from _table("Under another id", heads, moved, total=len(found.moved), top=top)
+    for name, tokens, ids in ((one, first, found.only_first), (other, second, found.only_second)):
+        rows = ([_token(tokens[id]), _id_cell(id)] for id in ids)
+        yield from _table(f"Only in {name}", [_name("token"), Column("id")], rows, total=len(ids), top=top)
+    if result.merges is not None:
+        alone = (result.merges.only_first, result.merges.only_second)
+        for name, merges, ranks in zip((one, other), result.merge_lists, alone, strict=True):
+            rows = ([_merge(merges[rank]), count_cell(rank)] for rank in ranks)
+            heads = [_name("merge"), Column("rank")]
+            yield from _table(f"Merges only in {name}", heads, rows, total=len(ranks), top=top)
+
+
+def _merges_in_words(result: VocabularyComparison) -> str:
+    if result.merges_not_compared is not None:
+        return f"merges: not compared, {visible(result.merges_not_compared)}"
+    if result.merges is None:
+        return "merges: the same"
+    one, other = (visible(info.name) for info in result.infos)
+    found = result.merges
+    return (
+        f"merges: other from rank {found.rank:,} on; {len(found.only_first):,} only in {one}, "
+        f"{len(found.only_second):,} only in {other}, {found.moved:,} others moved"
+    )
+
+
+def _table(
+    caption: str, heads: Sequence[Column], rows: Iterable[Sequence[Cell]], *, total: int, top: int | None
+) -> Iterator[Table]:
+    if total:
+        shown = list(islice(rows, top))
+        more = f" (the first {len(shown):,} of {total:,}: --top)" if len(shown) < total else f" ({total:,})"
+        yield table_of_rows(caption + more, heads, shown, corner=heads[0].title)
+
+
+def _rows(result: VocabularyComparison) -> Iterator[tuple[object, ...]]:
+    """Kind, what it is, its place in the first, its place in the second."""
+    first, second = result.tokens
+    found = result.differences
+    yield "kind", "what", "first", "second"
+    for setting in result.settings:
+        yield "setting", setting.name, setting.first, setting.second
+    for text, ids in result.special_tokens.items():
+        yield "special token", text, *ids
+    for id, there in found.moved.items():
+        yield "moved token", first[id].hex(), id, " ".join(map(str, there))
+    for id in found.only_first:
+        yield "only first", first[id].hex(), id, None
+    for id in found.only_second:
+        yield "only second", second[id].hex(), None, id
+    if result.merges is not None:
+        for rank in result.merges.only_first:
+            yield "merge only first", _merge_hex(result.merge_lists[0][rank]), rank, None
+        for rank in result.merges.only_second:
+            yield "merge only second", _merge_hex(result.merge_lists[1][rank]), None, rank
+
+
+def _name(title: str) -> Column:
+    return Column(title, align="left", first="ascending", is_long=True)
+
+
+def _text(title: str) -> Column:
+    return Column(title, align="left", first="ascending", is_long=True)
+
+
+def _id_cell(id: int | None) -> Cell:
+    return Cell(NONE if id is None else str(id), id)
+
+
+def _token(data: bytes) -> Cell:
+    shown = text_of(spelled(data)) or "⟨empty⟩"
+    return Cell(shown, shown)
+
+
+def _merge(parts: tuple[Any, Any]) -> Cell:
+    shown = " + ".join(text_of(spelled(bytes_of_part(part))) for part in parts)
+    return Cell(shown, shown)
+
+
+def _merge_hex(parts: tuple[Any, Any]) -> str:
+    return " ".join(bytes_of_part(part).hex() for part in parts)
+
+
+def _value(value: Any) -> Cell:
+    shown = NONE if value is None else visible(value if isinstance(value, str) else str(value))
+    return Cell(shown if len(shown) <= _LONGEST_VALUE else f"{shown[:_LONGEST_VALUE]}…", shown)

@@ -1,0 +1,177 @@
+"""Compare what two tokenizers are made of: tokens, ids, merges, special tokens, settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.result_json import tokenizer_fields
+from tokbench.inspection.contents import TokenizerContents
+from tokbench.inspection.differences import MergeDifferences, TokenDifferences, compare_merges, compare_tokens
+from tokbench.workbench.inspect import inspect_opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tokbench.core.interfaces import TokenizerInfo
+    from tokbench.inspection.differences import Merge
+    from tokbench.opening.request import Opened
+
+SCHEMA = "tokbench.inspect.comparison/1"
+_NO_SETTINGS = {
+    *("schema", "name", "backend", "kernel", "place", "format", "files", "bytes", "engine", "engine_reason"),
+    *("lossless_reason", "special_tokens", "added_tokens", "config_files", "warnings"),
+}
+"""What `inspect` tells of a file or of the engine, and what is compared by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingDifference:
+    """A setting that two tokenizers have otherwise.
+
+    Attributes:
+        name: as in the JSON of `tokbench inspect`; what is within another has both names, as `pattern.regex`.
+        first: its value in the first, None where it has none.
+        second: likewise.
+    """
+
+    name: str
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyComparison:
+    """How two tokenizers differ.
+
+    Attributes:
+        infos: the two.
+        tokens: their tokens: (id → bytes) of each.
+        differences: where these differ.
+        merges: where the lists of merges differ; None where they are equal, or not compared.
+        merge_lists: these lists, empty where they are not compared.
+        merges_not_compared: why the merges are not compared; None where they are.
+        special_tokens: text → ids in the two, of special and added tokens that not both have under one id.
+        settings: the settings that differ.
+    """
+
+    infos: tuple[TokenizerInfo, TokenizerInfo]
+    tokens: tuple[Mapping[int, bytes], Mapping[int, bytes]]
+    differences: TokenDifferences
+    merges: MergeDifferences | None
+    merge_lists: tuple[Sequence[Merge], Sequence[Merge]]
+    merges_not_compared: str | None
+    special_tokens: Mapping[str, tuple[int | None, int | None]]
+    settings: tuple[SettingDifference, ...]
+
+    @property
+    def same_tokens(self) -> int:
+        """How many tokens both have under the same id."""
+        first, second = self.tokens
+        return sum(second.get(id) == token for id, token in first.items())
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing differs of what is compared."""
+        found = self.differences
+        apart = found.moved or found.only_first or found.only_second or self.merges
+        return not (apart or self.special_tokens or self.settings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON document that `tokbench inspect A B --json` prints."""
+        first, second = self.tokens
+        found = self.differences
+        return {
+            "schema": SCHEMA,
+            "tokenizers": [tokenizer_fields(info) for info in self.infos],
+            "same": self.is_same,
+            "same_tokens": self.same_tokens,
+            "moved_tokens": [
+                {"bytes": first[id].hex(), "id": id, "other_ids": list(there)}
+                for id, there in found.moved.items()
+            ],
+            "only_first": [{"id": id, "bytes": first[id].hex()} for id in found.only_first],
+            "only_second": [{"id": id, "bytes": second[id].hex()} for id in found.only_second],
+            "merges": None
+            if self.merges is None
+            else {
+                "first_rank": self.merges.rank,
+                "only_first": [self._merge_fields(0, rank) for rank in self.merges.only_first],
+                "only_second": [self._merge_fields(1, rank) for rank in self.merges.only_second],
+                "moved": self.merges.moved,
+            },
+            "merges_not_compared": self.merges_not_compared,
+            "special_tokens": [
+                {"token": text, "ids": list(ids)} for text, ids in self.special_tokens.items()
+            ],
+            "settings": [{"name": each.name, "values": [each.first, each.second]} for each in self.settings],
+        }
+
+    def _merge_fields(self, which: int, rank: int) -> dict[str, Any]:
+        left, right = map(bytes_of_part, self.merge_lists[which][rank])
+        return {"rank": rank, "left": left.hex(), "right": right.hex()}
+
+
+def compare_vocabularies(first: Opened, second: Opened) -> VocabularyComparison:
+    """How two opened tokenizers differ."""
+    ours, theirs = TokenizerContents(first), TokenizerContents(second)
+    not_compared = _why_not_compared(ours, theirs)
+    lists = ((), ()) if not_compared else (ours.merges or (), theirs.merges or ())
+    return VocabularyComparison(
+        infos=(ours.tokenizer.info, theirs.tokenizer.info),
+        tokens=(ours.tokens, theirs.tokens),
+        differences=compare_tokens(ours.tokens, theirs.tokens),
+        merges=compare_merges(*lists),
+        merge_lists=lists,
+        merges_not_compared=not_compared,
+        special_tokens=_special_tokens(first, second),
+        settings=tuple(_settings(first, second)),
+    )
+
+
+def bytes_of_part(part: bytes | str | None) -> bytes:
+    """A side of a merge as bytes; a piece of a file is the UTF-8 of how it is spelled."""
+    return part.encode() if isinstance(part, str) else part or b""
+
+
+def _why_not_compared(ours: TokenizerContents, theirs: TokenizerContents) -> str | None:
+    without = [each.tokenizer.info.name for each in (ours, theirs) if each.merges is None]
+    if without:
+        verb = "has" if len(without) == 1 else "have"
+        return f"{' and '.join(without)} {verb} no list of merges"
+    if (ours.bpe is None) != (theirs.bpe is None):
+        return "one list joins bytes, the other pieces as a file spells them"
+    return None
+
+
+def _special_tokens(first: Opened, second: Opened) -> dict[str, tuple[int | None, int | None]]:
+    ours, theirs = ({**each.added_tokens, **each.tokenizer.info.special_tokens} for each in (first, second))
+    texts = dict.fromkeys((*ours, *theirs))
+    return {text: (ours.get(text), theirs.get(text)) for text in texts if ours.get(text) != theirs.get(text)}
+
+
+def _settings(first: Opened, second: Opened) -> list[SettingDifference]:
+    ours, theirs = map(_settings_of, (first, second))
+    names = dict.fromkeys((*ours, *theirs))
+    return [
+        SettingDifference(name, ours.get(name), theirs.get(name))
+        for name in names
+        if ours.get(name) != theirs.get(name)
+    ]
+
+
+def _settings_of(opened: Opened) -> dict[str, Any]:
+    bpe = TokenizerContents(opened).bpe
+    document = inspect_opened(replace(opened, find_warnings=tuple)).to_json()
+    settings = {name: value for name, value in document.items() if name not in _NO_SETTINGS}
+    settings["whole_tokens_first"] = None if bpe is None else bpe.whole_tokens_first
+    return dict(_flat(settings))
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings within settings under names with a dot, as `pattern.regex`."""
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

@@ -1,0 +1,203 @@
+"""Search a vocabulary, and show how its tokens are made, what is made of them, and how often a corpus has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.progress import no_progress
+from tokbench.core.result_json import token_fields, tokenizer_fields
+from tokbench.inspection.contents import TokenizerContents
+from tokbench.inspection.entries import Entries, EntryKind
+from tokbench.inspection.search import TokenQuery, longest_first, search
+from tokbench.inspection.token_merges import NoTokenMerges
+from tokbench.workbench.open import find_and_open
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tokbench.core.interfaces import TokenizerInfo
+    from tokbench.core.progress import Progress
+    from tokbench.explain.model import MergeRule, MergeTrace, Symbol
+    from tokbench.inspection.entries import Entry
+    from tokbench.lint.corpus_counts import CorpusCounts
+    from tokbench.opening.request import OpenRequest
+
+SCHEMA = "tokbench.inspect.tokens/1"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDetails:
+    """A token in depth.
+
+    Attributes:
+        entry: the token.
+        derivation: how what it consists of is merged; None where that does not apply.
+        uses: the merges that take it, in the order of their ranks.
+        not_applicable: why there is no derivation; None where there is one.
+    """
+
+    entry: Entry
+    derivation: MergeTrace | None = None
+    uses: tuple[MergeRule, ...] = ()
+    not_applicable: str | None = None
+
+    @property
+    def is_made(self) -> bool:
+        """Whether what it consists of, merged alone, becomes the token."""
+        return self.derivation is not None and [t.id for t in self.derivation.tokens] == [self.entry.id]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Tokens of a vocabulary.
+
+    Attributes:
+        info: the tokenizer.
+        found: how many were found.
+        entries: the first of them, in the order that was asked for.
+        without_text: tokens that were passed over, as their bytes are no whole characters.
+        details: the same in depth, where single tokens were asked for.
+        counts: how often a corpus has each id; None without one.
+    """
+
+    info: TokenizerInfo
+    found: int
+    entries: tuple[Entry, ...]
+    without_text: int = 0
+    details: tuple[TokenDetails, ...] = ()
+    counts: CorpusCounts | None = None
+
+    def frequency(self, id: int) -> int | None:
+        """How often the corpus has a token; None without one."""
+        return None if self.counts is None else int(self.counts.frequencies[id])
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON document that `tokbench inspect` prints with --json where tokens are asked for."""
+        return {
+            "schema": SCHEMA,
+            "tokenizer": tokenizer_fields(self.info),
+            "corpus": None
+            if self.counts is None
+            else {
+                "documents": self.counts.documents,
+                "bytes": self.counts.num_bytes,
+                "tokens": self.counts.tokens,
+            },
+            "found": self.found,
+            "without_text": self.without_text,
+            "tokens": [
+                {**entry_fields(entry), "frequency": self.frequency(entry.id), **self._details(number)}
+                for number, entry in enumerate(self.entries)
+            ],
+        }
+
+    def _details(self, number: int) -> dict[str, Any]:
+        return _details_fields(self.details[number]) if self.details else {}
+
+
+def entry_fields(entry: Entry) -> dict[str, Any]:
+    """A token as JSON; its text is null where its bytes are no whole characters."""
+    return {
+        "id": entry.id,
+        "bytes": entry.data.hex(),
+        "text": entry.text,
+        "kind": entry.kind.value,
+        "spelling": entry.spelling,
+        "score": entry.score,
+        "rank": entry.rank,
+    }
+
+
+def open_entries(name: str, request: OpenRequest, *, progress: Progress = no_progress) -> Entries:
+    """The entries of the tokenizer behind a name. Raises as `tokbench.workbench.open.open_tokenizer`."""
+    return Entries(TokenizerContents(find_and_open(name, request, progress=progress)))
+
+
+def search_vocabulary(
+    entries: Entries,
+    query: TokenQuery,
+    *,
+    longest: bool = False,
+    counts: CorpusCounts | None = None,
+    top: int | None = None,
+) -> SearchResult:
+    """The tokens that a query describes; single ones, asked for by id, in depth.
+
+    Args:
+        entries: the vocabulary.
+        query: what is asked for.
+        longest: the longest first; else the most frequent first where there are counts, else by rank or id.
+        counts: how often a corpus has each id.
+        top: how many tokens to return at most; None for all.
+
+    Raises:
+        ConfigError: as `tokbench.inspection.search.search`.
+    """
+    found = search(entries, query)
+    ids: Sequence[int] = found.ids
+    if longest:
+        ids = longest_first(entries, ids)
+    elif counts is not None and query.ids is None:
+        ids = sorted(ids, key=lambda each: (-counts.frequencies[each], each))
+    listed = tuple(entries[id] for id in ids[:top])
+    details = () if query.ids is None else tuple(_in_depth(entries, entry) for entry in listed)
+    return SearchResult(
+        entries.contents.tokenizer.info, len(ids), listed, found.without_text, details, counts
+    )
+
+
+def count_tokens(entries: Entries, texts: Iterable[str], *, threads: int | None = None) -> CorpusCounts:
+    """How often texts have each id. Raises `CorpusError`, `TextError`."""
+    from tokbench.lint.corpus_counts import count_corpus
+
+    return count_corpus(entries.contents.tokenizer, texts, threads=threads)
+
+
+def _in_depth(entries: Entries, entry: Entry) -> TokenDetails:
+    merges = entries.merges
+    if isinstance(merges, NoTokenMerges):
+        return TokenDetails(entry, not_applicable=str(merges))
+    uses = merges.uses(entry.id)
+    if entry.kind in (EntryKind.SPECIAL, EntryKind.ADDED):
+        return TokenDetails(
+            entry, uses=uses, not_applicable="it is found in a text before anything is merged"
+        )
+    if entry.kind is EntryKind.BYTE:
+        return TokenDetails(entry, uses=uses, not_applicable="it is a byte of characters that have no token")
+    return TokenDetails(entry, merges.derivation(entry.id), uses)
+
+
+# --- JSON -------------------------------------------------------------------------------------
+
+
+def _details_fields(details: TokenDetails) -> dict[str, Any]:
+    trace = details.derivation
+    return {
+        "derivation": None
+        if trace is None
+        else {
+            "symbols": [_symbol_fields(symbol) for symbol in trace.symbols],
+            "merges": [
+                {**_rule_fields(step.rule), "start": step.start, "middle": step.middle, "stop": step.stop}
+                for step in trace.steps
+            ],
+            "tokens": [_symbol_fields(symbol) for symbol in trace.tokens],
+            "makes_the_token": details.is_made,
+        },
+        "not_applicable": details.not_applicable,
+        "used_by": [_rule_fields(rule) for rule in details.uses],
+    }
+
+
+def _rule_fields(rule: MergeRule) -> Mapping[str, Any]:
+    return {
+        "rank": rule.rank,
+        "left": _symbol_fields(rule.left),
+        "right": _symbol_fields(rule.right),
+        "made": _symbol_fields(rule.made),
+    }
+
+
+def _symbol_fields(symbol: Symbol) -> dict[str, Any]:
+    return {"id": symbol.id, **token_fields(symbol.data)}
