@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.quiet]
 
-OPEN_DEFAULT = "from tokbench.opening.default_tokenizer import default_tokenizer; default_tokenizer()"
+OPEN_DEFAULT = "from tokbench.opening.saved import default_tokenizer; default_tokenizer()"
 BARE_SCRIPT = """if True:
     import rich.console
     import typer

@@ -1,18 +1,26 @@
-"""What tokbench wrote itself: a saved folder, and the binary format."""
+"""What tokbench wrote itself: a saved folder, the built-in tokenizer `default`, and the binary format."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokbench import store
+from tokbench import __version__, store
 from tokbench.core.descriptions import ByteLevelBpe, DescribesItself
+from tokbench.core.progress import no_progress
+from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 from tokbench.opening.request import Opened
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
+
+DEFAULT_NAME = "default"
+DEFAULT_BACKEND = "bpe"
+DEFAULT_OPTIONS = {"vocab_size": 8192, "pattern": "gpt4", "special_tokens": ["<|endoftext|>"]}
 
 
 def open_saved(source: Source, request: OpenRequest) -> Opened:
@@ -26,6 +34,46 @@ def opened_as_saved(tokenizer: Tokenizer, source: Source, request: OpenRequest) 
     request.takes_nothing("a saved tokenizer")
     reason = f"the backend {tokenizer.info.backend!r} runs what it trained"
     return _opened(tokenizer, source, request, reason=reason)
+
+
+def default_directory() -> Path:
+    """Where the default tokenizer of this version and these texts is kept."""
+    import hashlib
+
+    import platformdirs
+
+    from tokbench.files.bundled import corpora_directory
+
+    manifest = (corpora_directory() / "MANIFEST.toml").read_bytes()
+    key = hashlib.sha256(
+        b"\0".join([__version__.encode(), repr(DEFAULT_OPTIONS).encode(), manifest])
+    ).hexdigest()
+    return Path(platformdirs.user_cache_dir("tokbench", appauthor=False)) / key[:12] / DEFAULT_NAME
+
+
+def default_tokenizer(*, progress: Progress = no_progress) -> Tokenizer:
+    """The default tokenizer, trained at its first use; where the cache cannot be written, at each use."""
+    from tokbench.registry import get_backend
+
+    directory = default_directory()
+    backend = get_backend(DEFAULT_BACKEND)
+    if directory.is_dir():
+        try:
+            return backend.load(directory)
+        except (ModelFormatError, StoreError):
+            import shutil
+
+            shutil.rmtree(directory, ignore_errors=True)  # damaged: it is ours, and made anew
+    from tokbench.config import build_config
+    from tokbench.corpus import bundled_corpus
+
+    config = build_config(backend.config_type, DEFAULT_OPTIONS, where="the default tokenizer")
+    tokenizer = backend.train(bundled_corpus(), config, progress=progress)
+    try:
+        tokenizer.save(directory, overwrite=True)
+        return backend.load(directory)
+    except TokbenchError:  # no place to keep it, or another process is replacing it at this moment
+        return tokenizer
 
 
 def open_binary(source: Source, request: OpenRequest) -> Opened:

@@ -15,7 +15,7 @@ from tokbench import __version__
 from tokbench.core.checks import Check
 from tokbench.errors import TokbenchError
 from tokbench.files.bundled import bundled_files, configs_directory, corpora_directory
-from tokbench.opening.default_tokenizer import default_directory
+from tokbench.opening.saved import default_directory
 from tokbench.registry import backend_names, get_backend
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.plurals import counted
-from tokbench.opening.default_tokenizer import DEFAULT_NAME, default_directory
+from tokbench.opening.saved import DEFAULT_NAME, default_directory
 from tokbench.workbench.open import TOKENIZERS
 from tokbench.workbench.train import DEFAULT_BACKEND
 

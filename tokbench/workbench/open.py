@@ -11,7 +11,7 @@ from tokbench.core.capabilities import KnowsLoadingTime
 from tokbench.core.near_names import near_names
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError, StoreError
-from tokbench.opening.default_tokenizer import DEFAULT_NAME, default_directory, default_tokenizer
+from tokbench.opening.saved import DEFAULT_NAME, default_directory, default_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokbench.opening.default_tokenizer import default_directory, default_tokenizer
+from tokbench.opening.saved import default_directory, default_tokenizer
 
 TEXT = "The quick brown fox — 狐"
 

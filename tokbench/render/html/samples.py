@@ -13,7 +13,7 @@ import numpy as np
 
 from tokbench.evaluation.candidates import BASELINES
 from tokbench.render.glyphs import visible
-from tokbench.render.visible_tokens import visible_tokens
+from tokbench.render.token_view import visible_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,0 +1,239 @@
+"""The folder of a saved byte-level BPE, written and opened: the manifest, its merges, and files for other tools.
+
+tokbench.json           the manifest (see `tokbench.store`)
+merges.npy              int64[n, 3]: left id, right id, count of each merge, in order
+merge_trace.json        what each merge displaced, where the training was traced
+ranks.tiktoken          base64 token and rank, a line each: for tiktoken
+tokenizer.json          for tokenizers and transformers
+tokenizer_config.json   for transformers' AutoTokenizer
+
+NumPy opens `merges.npy`, and is not needed for it here: to import it takes longer than everything
+else that is done to open a tokenizer.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tokbench import store
+from tokbench.backends.bpe.kernel import current_kernel
+from tokbench.backends.bpe.merge_trace import TRACE_NAME, dump_trace, parse_trace
+from tokbench.backends.bpe.reference import NUM_BYTES, Merge
+from tokbench.backends.bpe.split_patterns import SplitPattern, resolve_pattern
+from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.core.json_fields import Fields
+from tokbench.core.special_tokens import check_special_tokens
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError, ConversionError, ModelFormatError
+from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokbench.store import Manifest
+
+MERGES_NAME = "merges.npy"
+
+_MAGIC = b"\x93NUMPY\x01\x00"
+_HEADER_BYTES = 128  # whatever the shape: NumPy leaves room for its numbers and fills up with spaces
+_ROW_BYTES = 24
+_MAX_TOKEN_BYTES = 2**30  # of all tokens together
+_RETRAIN = "the folder is damaged: restore it, or train again"
+_MAX_SEED = 2**63 - 1
+
+
+def save(tokenizer: BpeTokenizer, directory: Path | str, *, overwrite: bool) -> None:
+    """Write a tokenizer's folder. Raises `StoreError`, `ConversionError`."""
+    if tokenizer.merges is None:
+        raise ConversionError(
+            "a tokenizer made from ranks, or opened, does not know how its merges were learned",
+            hint="`tokbench convert` writes it in other formats",
+        )
+    import regex
+
+    files, left_out = _files(tokenizer, tokenizer.merges)
+    tokenizer.write(
+        directory,
+        files,
+        overwrite=overwrite,
+        config={**tokenizer.config, "left_out": left_out},
+        versions={"regex": regex.__version__},
+        seed=int(tokenizer.config.get("seed", 0)),
+    )
+
+
+def _files(tokenizer: BpeTokenizer, merges: tuple[Merge, ...]) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The files of the folder, and why those are left out that would not be exact."""
+    from tokbench.formats import tiktoken, tokenizer_json
+
+    specials, pattern = tokenizer.info.special_tokens, tokenizer.pattern
+    tokens = [tokenizer.token_bytes(id) for id in range(NUM_BYTES + len(merges))]
+    files = {MERGES_NAME: dump_merges(merges), "ranks.tiktoken": tiktoken.dump_ranks(tokens)}
+    if tokenizer.displaced is not None:
+        files[TRACE_NAME] = dump_trace(merges, tokenizer.displaced)
+    try:
+        document = tokenizer_json.dump_byte_level_bpe(
+            tokens=tokens,
+            merges=[(merge.left, merge.right) for merge in merges],
+            special_tokens=specials,
+            pattern=pattern.oniguruma,
+            normalization=pattern.normalization,
+        )
+        if pattern.is_custom:
+            _check_same_ids(tokenizer, document)
+    except ConversionError as error:
+        return files, {"tokenizer.json": error.reason}
+    files["tokenizer.json"] = document
+    config = with_special_tokens(tokenizer.tokenizer_config, specials)
+    return {**files, **config_files(config)}, {}
+
+
+def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:
+    """Hold a `tokenizer.json` to the tokenizer: Oniguruma may read a custom pattern in another way.
+
+    Raises:
+        ConversionError: a text of the self-test or of the hard cases has other ids there.
+    """
+    import tokenizers
+
+    from tokbench.files.bundled import bundled_files
+
+    try:
+        exported = tokenizers.Tokenizer.from_buffer(document)
+    except Exception as error:  # the library raises nothing finer
+        raise ConversionError(f"tokenizers does not take the split pattern: {error}") from None
+    hard_cases = (file.path.read_bytes().decode() for file in bundled_files() if file.kind == "edge")
+    for text in (*store.self_test_texts(seed=0), *hard_cases):
+        if exported.encode(text, add_special_tokens=False).ids != tokenizer.encode(
+            text, special=SpecialPolicy.ENCODE
+        ):
+            raise ConversionError("tokenizers splits by this pattern in another way")
+
+
+def load(directory: Path) -> BpeTokenizer:
+    """Open a folder that `BpeTokenizer.save` wrote. Raises `ModelFormatError`, `SelfTestError`."""
+    manifest = store.read_manifest(directory)
+    files = store.map_files(directory, manifest)
+    if MERGES_NAME not in files:
+        raise ModelFormatError(directory, f"a file {MERGES_NAME}", "none in the manifest", hint=_RETRAIN)
+    merges = parse_merges(files[MERGES_NAME], path=directory / MERGES_NAME)
+    pattern = _pattern(manifest, directory)
+    kernel = current_kernel()
+    encoder = kernel.encoder_from_merges(pairs_of(merges), None if pattern.is_custom else pattern.name)
+    if len(set(encoder.tokens())) != len(encoder):
+        raise ModelFormatError(
+            directory / MERGES_NAME, "merges that make each token once", "one made twice", hint=_RETRAIN
+        )
+    _check_special_tokens(manifest, first=NUM_BYTES + len(merges), path=directory / store.MANIFEST_NAME)
+    options = Fields(directory / store.MANIFEST_NAME, manifest.config, _RETRAIN, prefix="config.")
+    if "seed" in options.values:
+        options.count("seed", high=_MAX_SEED)
+    tokenizer = BpeTokenizer(
+        name=manifest.name,
+        pattern=pattern,
+        encoder=encoder,
+        kernel=kernel,
+        special_tokens=manifest.special_tokens,
+        merges=merges,
+        config={key: value for key, value in manifest.config.items() if key != "left_out"},
+    )
+    tokenizer.hold_to(manifest, path=directory)
+    if TRACE_NAME in files:
+        tokenizer.read_trace = partial(parse_trace, files[TRACE_NAME], merges, path=directory / TRACE_NAME)
+    return tokenizer
+
+
+def _pattern(manifest: Manifest, directory: Path) -> SplitPattern:
+    """The saved pattern: its name and its text must still belong together."""
+    path = directory / store.MANIFEST_NAME
+    name, text = manifest.config.get("pattern"), manifest.config.get("pattern_regex")
+    try:
+        if not isinstance(name, str):
+            raise ConfigError(f"the pattern is {name!r}")
+        pattern = resolve_pattern(name)
+    except ConfigError as error:
+        raise ModelFormatError(path, "a split pattern", error.message, hint=_RETRAIN) from None
+    if pattern.regex != text:
+        raise ModelFormatError(
+            path,
+            f"the pattern {name!r} as this tokbench knows it",
+            f"another text: {text!r}",
+            hint="it was saved by a version that split differently: use that one, or train again",
+        )
+    return pattern
+
+
+def _check_special_tokens(manifest: Manifest, *, first: int, path: Path) -> None:
+    try:
+        check_special_tokens(list(manifest.special_tokens))
+    except ConfigError as error:
+        raise ModelFormatError(path, "special tokens", error.message, hint=_RETRAIN) from None
+    ids = sorted(manifest.special_tokens.values())
+    if ids != list(range(first, first + len(ids))) or manifest.vocab_size != first + len(ids):
+        raise ModelFormatError(path, f"special tokens with the ids from {first} on", f"{ids}", hint=_RETRAIN)
+
+
+def dump_merges(merges: Sequence[Merge]) -> bytes:
+    """The file, byte for byte as NumPy writes it."""
+    values = array("q", [number for merge in merges for number in merge])
+    return _header(len(merges)) + _little_endian(values).tobytes()
+
+
+def parse_merges(data: bytes | memoryview, *, path: Path) -> tuple[Merge, ...]:
+    """The merges of the file. Raises `ModelFormatError`."""
+    rows, rest = divmod(max(len(data) - _HEADER_BYTES, 0), _ROW_BYTES)
+    if rest or bytes(data[:_HEADER_BYTES]) != _header(rows):
+        found = f"{len(data)} bytes that begin {bytes(data[:_HEADER_BYTES])!r}"
+        raise ModelFormatError(path, "int64[n, 3] as NumPy writes it", found, hint=_RETRAIN)
+    values = array("q")
+    values.frombytes(data[_HEADER_BYTES:])
+    numbers = _little_endian(values).tolist()
+    merges = tuple(map(Merge, numbers[0::3], numbers[1::3], numbers[2::3]))
+    _check(merges, path=path)
+    return merges
+
+
+def pairs_of(merges: Sequence[Merge]) -> memoryview | NDArray[np.uint32]:
+    """The pairs as uint32[n, 2], in a form that the kernels read like an array."""
+    if not merges:  # no view has two dimensions and nothing in them
+        import numpy as np
+
+        return np.empty((0, 2), np.uint32)
+    pairs = array("I", [id for left, right, _ in merges for id in (left, right)])
+    return memoryview(pairs).cast("B").cast("I", (len(merges), 2))
+
+
+def _check(merges: Sequence[Merge], *, path: Path) -> None:
+    """Hold each merge to those before it.
+
+    One may double the last one's token: a few rows could ask for more memory than there is.
+    """
+    sizes = [1] * NUM_BYTES
+    total = 0
+    for made, (left, right, count) in enumerate(merges, NUM_BYTES):
+        if not (0 <= left < made and 0 <= right < made and count > 0):
+            raise ModelFormatError(path, "merges of ids made before, with counts", "others", hint=_RETRAIN)
+        size = sizes[left] + sizes[right]
+        sizes.append(size)
+        total += size
+        if total > _MAX_TOKEN_BYTES:
+            raise ModelFormatError(path, f"tokens of {_MAX_TOKEN_BYTES} bytes at most", "more", hint=_RETRAIN)
+
+
+def _header(rows: int) -> bytes:
+    said = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({rows}, 3), }}".encode()
+    before = _MAGIC + (_HEADER_BYTES - len(_MAGIC) - 2).to_bytes(2, "little") + said
+    return before.ljust(_HEADER_BYTES - 1) + b"\n"
+
+
+def _little_endian(values: array[int]) -> array[int]:
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
