@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokbench.errors import ModelFormatError
-from tokbench.store import MANIFEST_NAME, read_files, read_manifest, self_test_texts, write
+from tokbench.store import MANIFEST_NAME, read_files, read_manifest, write
 from tokbench.store.manifest import Manifest, SelfTestSample, dump_manifest, is_file_name, parse_manifest
+from tokbench.store.saveable import self_test_texts
 
 PATH = Path("tokenizers/mine/tokbench.json")
 FILES = {"ranks.tiktoken": b"YQ== 0\nYg== 1\nYWI= 2\n", "empty": b""}

@@ -22,7 +22,7 @@ from tokbench.shards.layout import (
     TokenizerIdentity,
     TokenType,
 )
-from tokbench.store import self_test_texts
+from tokbench.store.saveable import self_test_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,7 +24,6 @@ from tokbench.store.manifest import (
     is_file_name,
     parse_manifest,
 )
-from tokbench.store.selftest import self_test, self_test_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -41,8 +40,6 @@ __all__ = [
     "read_files",
     "read_manifest",
     "saved_tokenizers",
-    "self_test",
-    "self_test_texts",
     "write",
 ]
 

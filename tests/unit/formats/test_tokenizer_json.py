@@ -21,7 +21,7 @@ from tokbench.formats.tokenizer_json import (
     from_byte_level,
     to_byte_level,
 )
-from tokbench.store import self_test_texts
+from tokbench.store.saveable import self_test_texts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,10 +27,9 @@ from tokbench.store import (
     read_files,
     read_manifest,
     saved_tokenizers,
-    self_test,
-    self_test_texts,
     write,
 )
+from tokbench.store.saveable import self_test, self_test_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

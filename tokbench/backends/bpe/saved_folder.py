@@ -29,6 +29,7 @@ from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ConversionError, ModelFormatError
 from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
+from tokbench.store.saveable import self_test_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +111,7 @@ def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:
     except Exception as error:  # the library raises nothing finer
         raise ConversionError(f"tokenizers does not take the split pattern: {error}") from None
     hard_cases = (file.path.read_bytes().decode() for file in bundled_files() if file.kind == "edge")
-    for text in (*store.self_test_texts(seed=0), *hard_cases):
+    for text in (*self_test_texts(seed=0), *hard_cases):
         if exported.encode(text, add_special_tokens=False).ids != tokenizer.encode(
             text, special=SpecialPolicy.ENCODE
         ):
