@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tokbench.core.tokens import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-def normalize(text: str, form: Literal["nfc"] | None) -> str:
-    r"""The text in a normalisation form, or as it is for None.
-
-    >>> normalize("e\u0301", "nfc")
-    'é'
-    """
-    return text if form is None else unicodedata.normalize("NFC", text)
 
 
 def changed_runs(text: str) -> Iterator[tuple[str, str, Span]]:

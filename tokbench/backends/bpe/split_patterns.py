@@ -9,6 +9,7 @@ what they mean to tiktoken.
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -94,6 +95,14 @@ class SplitPattern:
         from tokbench.formats.tokenizer_json import for_oniguruma
 
         return None if self.regex is None else for_oniguruma(self.regex)
+
+    def normalized(self, text: str) -> str:
+        r"""The text in the form in which it is split; as it is where there is none.
+
+        >>> SplitPattern("none", None, normalization="nfc").normalized("e\u0301")
+        'é'
+        """
+        return text if self.normalization is None else unicodedata.normalize("NFC", text)
 
 
 def resolve_pattern(pattern: str) -> SplitPattern:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from tokbench.backends.bpe.description import check_fits_tiktoken, described, encoder_of, fillers_of, gaps_of
 from tokbench.backends.bpe.id_arrays import id_array, id_sequence
-from tokbench.backends.bpe.normalization import NfcAlignment, normalize
+from tokbench.backends.bpe.normalization import NfcAlignment
 from tokbench.backends.bpe.split_patterns import SplitPattern, split, split_offsets
 from tokbench.core.base import TakesTemplate, surrogates_named, utf8
 from tokbench.core.capabilities import Decoding
@@ -85,8 +85,9 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         self._kernel = kernel
         self._num_ordinary = len(encoder)
         self._description = description
-        tokens = () if description is None else description.tokens
-        self._gaps, self._fillers = gaps_of(tokens), fillers_of(tokens)
+        # Only what was made elsewhere has ids without a token.
+        self._gaps = frozenset() if description is None else gaps_of(description.tokens)
+        self._fillers = frozenset() if description is None else fillers_of(description.tokens)
         info = TokenizerInfo(
             name=name,
             backend="bpe",
@@ -152,7 +153,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text, treating special tokens as ordinary text. Raises `TextError` for surrogates."""
         try:
-            prepared = normalize(text, self.pattern.normalization)
+            prepared = self.pattern.normalized(text)
             if self.pattern.is_custom:
                 ends = split_offsets(self.pattern, prepared)
                 ids: list[int] = self._encoder.encode_split(prepared, ends).tolist()
@@ -195,7 +196,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         """The texts as the pattern wants them."""
         if self.pattern.normalization is None:
             return list(texts)
-        return [normalize(text, self.pattern.normalization) for text in texts]
+        return [self.pattern.normalized(text) for text in texts]
 
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
@@ -207,7 +208,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
         """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
-        prepared = normalize(text, self.pattern.normalization)
+        prepared = self.pattern.normalized(text)
         alignment = None if prepared == text else NfcAlignment(text)
         start = 0
         ids = self.encode_ordinary(text)
@@ -224,7 +225,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
 
         return divided(
             texts,
-            where=lambda text: normalize(text, self.pattern.normalization) == text,
+            where=lambda text: self.pattern.normalized(text) == text,
             then=partial(self._encode_tiled, threads=threads),
             otherwise=partial(segmented, self),
         )
@@ -238,7 +239,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
     def pretokens(self, text: str) -> list[str]:
         """The pre-tokens of a text; together they are the text (its NFC form, where the pattern normalises)."""
         utf8(text)
-        prepared = normalize(text, self.pattern.normalization)
+        prepared = self.pattern.normalized(text)
         if self.pattern.is_custom:
             return split(self.pattern, prepared)
         data = prepared.encode()
@@ -282,7 +283,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         from tokbench.explain.model import Change
 
         utf8(text)
-        prepared = normalize(text, self.pattern.normalization)
+        prepared = self.pattern.normalized(text)
         # By the package that tells the alternatives, too; the kernel's answer would need NumPy.
         pretokens = split(self.pattern, prepared)
         if prepared == text:

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 from tokbench.backends.bpe.config import config_as_saved
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.merge_trace import displaced_pairs
-from tokbench.backends.bpe.normalization import normalize
 from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tokens
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
@@ -253,7 +252,7 @@ def _count_split(
 
 def _add_texts(counter: PretokenCounter, texts: list[str], *, pattern: SplitPattern) -> None:
     try:
-        counter.add_texts([normalize(text, pattern.normalization) for text in texts])
+        counter.add_texts([pattern.normalized(text) for text in texts])
     except UnicodeEncodeError:
         for text in texts:
             utf8(text)  # raises with the position in the text itself

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.texts import bundled_texts, texts
 
-from tokbench.backends.bpe.normalization import NfcAlignment, normalize
+from tokbench.backends.bpe.normalization import NfcAlignment
+from tokbench.backends.bpe.split_patterns import SplitPattern
 from tokbench.core.tokens import Span
 
 COMPOSING = [
@@ -37,15 +38,17 @@ def spans_of(text: str) -> list[Span]:
 
 @given(text=composing_texts)
 def test_normalising_is_nfc_or_nothing(text: str) -> None:
-    assert normalize(text, "nfc") == unicodedata.normalize("NFC", text)
-    assert normalize(text, None) is text
+    assert SplitPattern("none", None, normalization="nfc").normalized(text) == unicodedata.normalize(
+        "NFC", text
+    )
+    assert SplitPattern("none", None).normalized(text) is text
 
 
 @given(text=composing_texts)
 def test_spans_come_back_ordered_in_range_and_covering(text: str) -> None:
     alignment = NfcAlignment(text)
     size = len(text.encode())
-    originals = [alignment.original(span) for span in spans_of(normalize(text, "nfc"))]
+    originals = [alignment.original(span) for span in spans_of(unicodedata.normalize("NFC", text))]
     covered = 0
     for before, span in pairwise([Span(0, 0), *originals]):
         assert before.start <= span.start <= covered
@@ -57,23 +60,23 @@ def test_spans_come_back_ordered_in_range_and_covering(text: str) -> None:
 
 @given(text=composing_texts)
 def test_what_a_span_came_from_normalises_to_what_it_holds(text: str) -> None:
-    data, normal = text.encode(), normalize(text, "nfc")
+    data, normal = text.encode(), unicodedata.normalize("NFC", text)
     alignment = NfcAlignment(text)
     for span in spans_of(normal):
         start, stop = alignment.original(span)
-        origin = normalize(data[start:stop].decode(), "nfc")
+        origin = unicodedata.normalize("NFC", data[start:stop].decode())
         assert normal.encode()[span.start : span.stop].decode() in origin
 
 
 @given(text=composing_texts)
 def test_the_whole_came_from_the_whole(text: str) -> None:
-    normal_size, size = len(normalize(text, "nfc").encode()), len(text.encode())
+    normal_size, size = len(unicodedata.normalize("NFC", text).encode()), len(text.encode())
     assert NfcAlignment(text).original(Span(0, normal_size)) == Span(0, size)
 
 
 @given(text=composing_texts)
 def test_nfc_text_came_from_where_it_stands(text: str) -> None:
-    normal = normalize(text, "nfc")
+    normal = unicodedata.normalize("NFC", text)
     alignment = NfcAlignment(normal)
     size = len(normal.encode())
     for start in range(size):
@@ -92,7 +95,7 @@ def test_a_part_of_a_changed_character_came_from_all_of_it() -> None:
 def test_only_what_changed_is_coarse() -> None:
     text = "né " + "e\u0301" + "né"
     alignment = NfcAlignment(text)
-    normal = normalize(text, "nfc")
+    normal = unicodedata.normalize("NFC", text)
     assert [alignment.original(span) for span in spans_of(normal)] == [
         *spans_of("né "),
         Span(4, 7),
@@ -110,7 +113,7 @@ def test_only_what_changed_is_coarse() -> None:
 )
 def test_what_composes_belongs_together(text: str, runs: list[Span]) -> None:
     alignment = NfcAlignment(text)
-    assert [alignment.original(span) for span in spans_of(normalize(text, "nfc"))] == runs
+    assert [alignment.original(span) for span in spans_of(unicodedata.normalize("NFC", text))] == runs
 
 
 @pytest.mark.parametrize("name", sorted(name for name in bundled_texts() if name.startswith("edge")))
@@ -118,11 +121,11 @@ def test_the_hard_cases_come_back(name: str) -> None:
     for form in ("NFC", "NFD"):
         text = unicodedata.normalize(form, bundled_texts()[name])
         alignment = NfcAlignment(text)
-        data, normal = text.encode(), normalize(text, "nfc")
+        data, normal = text.encode(), unicodedata.normalize("NFC", text)
         for span in spans_of(normal):
             start, stop = alignment.original(span)
-            assert normal.encode()[span.start : span.stop].decode() in normalize(
-                data[start:stop].decode(), "nfc"
+            assert normal.encode()[span.start : span.stop].decode() in unicodedata.normalize(
+                "NFC", data[start:stop].decode()
             )
 
 
