@@ -46,7 +46,7 @@ class BpeBackend:
 
     def load(self, directory: Path) -> BpeTokenizer:
         """Open a folder that `BpeTokenizer.save` wrote. Raises `ModelFormatError`."""
-        from tokbench.backends.bpe.saved_folder import load
+        from tokbench.backends.bpe.loading import load
 
         return load(directory)
 

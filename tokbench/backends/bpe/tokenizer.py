@@ -397,7 +397,7 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
             StoreError: the folder exists, or cannot be written.
             ConversionError: it was not trained here, so that its merges are not known.
         """
-        from tokbench.backends.bpe.saved_folder import save
+        from tokbench.backends.bpe.saving import save
 
         save(self, directory, overwrite=overwrite)
 

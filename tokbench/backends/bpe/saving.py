@@ -1,4 +1,4 @@
-"""The folder of a saved byte-level BPE, written and opened: the manifest, its merges, and files for other tools.
+"""The folder of a saved byte-level BPE, the manifest, its merges, and files for other tools; `loading.py` opens it.
 
 tokbench.json           the manifest (see `tokbench.store`)
 merges.npy              int64[n, 3]: left id, right id, count of each merge, in order
@@ -15,19 +15,12 @@ from __future__ import annotations
 
 import sys
 from array import array
-from functools import partial
 from typing import TYPE_CHECKING
 
-from tokbench import store
-from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.backends.bpe.merge_trace import TRACE_NAME, dump_trace, parse_trace
+from tokbench.backends.bpe.merge_trace import TRACE_NAME, dump_trace
 from tokbench.backends.bpe.reference import NUM_BYTES, Merge
-from tokbench.backends.bpe.split_patterns import SplitPattern, resolve_pattern
-from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.core.json_fields import Fields
-from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import ConfigError, ConversionError, ModelFormatError
+from tokbench.errors import ConversionError, ModelFormatError
 from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
 from tokbench.store.saveable import self_test_texts
 
@@ -38,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokbench.store import Manifest
+    from tokbench.backends.bpe.tokenizer import BpeTokenizer
 
 MERGES_NAME = "merges.npy"
 
@@ -46,8 +39,7 @@ _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER_BYTES = 128  # whatever the shape: NumPy leaves room for its numbers and fills up with spaces
 _ROW_BYTES = 24
 _MAX_TOKEN_BYTES = 2**30  # of all tokens together
-_RETRAIN = "the folder is damaged: restore it, or train again"
-_MAX_SEED = 2**63 - 1
+RETRAIN = "the folder is damaged: restore it, or train again"
 
 
 def save(tokenizer: BpeTokenizer, directory: Path | str, *, overwrite: bool) -> None:
@@ -118,69 +110,6 @@ def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:
             raise ConversionError("tokenizers splits by this pattern in another way")
 
 
-def load(directory: Path) -> BpeTokenizer:
-    """Open a folder that `BpeTokenizer.save` wrote. Raises `ModelFormatError`, `SelfTestError`."""
-    manifest = store.read_manifest(directory)
-    files = store.map_files(directory, manifest)
-    if MERGES_NAME not in files:
-        raise ModelFormatError(directory, f"a file {MERGES_NAME}", "none in the manifest", hint=_RETRAIN)
-    merges = parse_merges(files[MERGES_NAME], path=directory / MERGES_NAME)
-    pattern = _pattern(manifest, directory)
-    kernel = current_kernel()
-    encoder = kernel.encoder_from_merges(pairs_of(merges), None if pattern.is_custom else pattern.name)
-    if len(set(encoder.tokens())) != len(encoder):
-        raise ModelFormatError(
-            directory / MERGES_NAME, "merges that make each token once", "one made twice", hint=_RETRAIN
-        )
-    _check_special_tokens(manifest, first=NUM_BYTES + len(merges), path=directory / store.MANIFEST_NAME)
-    options = Fields(directory / store.MANIFEST_NAME, manifest.config, _RETRAIN, prefix="config.")
-    if "seed" in options.values:
-        options.count("seed", high=_MAX_SEED)
-    tokenizer = BpeTokenizer(
-        name=manifest.name,
-        pattern=pattern,
-        encoder=encoder,
-        kernel=kernel,
-        special_tokens=manifest.special_tokens,
-        merges=merges,
-        config={key: value for key, value in manifest.config.items() if key != "left_out"},
-    )
-    tokenizer.hold_to(manifest, path=directory)
-    if TRACE_NAME in files:
-        tokenizer.read_trace = partial(parse_trace, files[TRACE_NAME], merges, path=directory / TRACE_NAME)
-    return tokenizer
-
-
-def _pattern(manifest: Manifest, directory: Path) -> SplitPattern:
-    """The saved pattern: its name and its text must still belong together."""
-    path = directory / store.MANIFEST_NAME
-    name, text = manifest.config.get("pattern"), manifest.config.get("pattern_regex")
-    try:
-        if not isinstance(name, str):
-            raise ConfigError(f"the pattern is {name!r}")
-        pattern = resolve_pattern(name)
-    except ConfigError as error:
-        raise ModelFormatError(path, "a split pattern", error.message, hint=_RETRAIN) from None
-    if pattern.regex != text:
-        raise ModelFormatError(
-            path,
-            f"the pattern {name!r} as this tokbench knows it",
-            f"another text: {text!r}",
-            hint="it was saved by a version that split differently: use that one, or train again",
-        )
-    return pattern
-
-
-def _check_special_tokens(manifest: Manifest, *, first: int, path: Path) -> None:
-    try:
-        check_special_tokens(list(manifest.special_tokens))
-    except ConfigError as error:
-        raise ModelFormatError(path, "special tokens", error.message, hint=_RETRAIN) from None
-    ids = sorted(manifest.special_tokens.values())
-    if ids != list(range(first, first + len(ids))) or manifest.vocab_size != first + len(ids):
-        raise ModelFormatError(path, f"special tokens with the ids from {first} on", f"{ids}", hint=_RETRAIN)
-
-
 def dump_merges(merges: Sequence[Merge]) -> bytes:
     """The file, byte for byte as NumPy writes it."""
     values = array("q", [number for merge in merges for number in merge])
@@ -192,7 +121,7 @@ def parse_merges(data: bytes | memoryview, *, path: Path) -> tuple[Merge, ...]:
     rows, rest = divmod(max(len(data) - _HEADER_BYTES, 0), _ROW_BYTES)
     if rest or bytes(data[:_HEADER_BYTES]) != _header(rows):
         found = f"{len(data)} bytes that begin {bytes(data[:_HEADER_BYTES])!r}"
-        raise ModelFormatError(path, "int64[n, 3] as NumPy writes it", found, hint=_RETRAIN)
+        raise ModelFormatError(path, "int64[n, 3] as NumPy writes it", found, hint=RETRAIN)
     values = array("q")
     values.frombytes(data[_HEADER_BYTES:])
     numbers = _little_endian(values).tolist()
@@ -220,12 +149,12 @@ def _check(merges: Sequence[Merge], *, path: Path) -> None:
     total = 0
     for made, (left, right, count) in enumerate(merges, NUM_BYTES):
         if not (0 <= left < made and 0 <= right < made and count > 0):
-            raise ModelFormatError(path, "merges of ids made before, with counts", "others", hint=_RETRAIN)
+            raise ModelFormatError(path, "merges of ids made before, with counts", "others", hint=RETRAIN)
         size = sizes[left] + sizes[right]
         sizes.append(size)
         total += size
         if total > _MAX_TOKEN_BYTES:
-            raise ModelFormatError(path, f"tokens of {_MAX_TOKEN_BYTES} bytes at most", "more", hint=_RETRAIN)
+            raise ModelFormatError(path, f"tokens of {_MAX_TOKEN_BYTES} bytes at most", "more", hint=RETRAIN)
 
 
 def _header(rows: int) -> bytes:
