@@ -106,7 +106,7 @@ def tell_problems(corpus: Corpus) -> None:
     """Say on stderr what of a corpus was passed over or replaced."""
     if message := str(corpus.problems):
         print(f"note: {message}", file=sys.stderr)
-    if corpus.left_out.binary or corpus.left_out.unlisted:
+    if corpus.left_out.binary or corpus.left_out.unlisted or corpus.left_out.about:
         print(f"note: left out of the folders: {corpus.left_out}", file=sys.stderr)
 
 

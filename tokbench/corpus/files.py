@@ -72,12 +72,14 @@ class LeftOut:
         binary: files with a NUL byte near their beginning.
         special: sockets, pipes, devices, and links that lead nowhere.
         unlisted: files that the manifest of their folder does not list, itself included.
+        about: files beside translations that describe them, as README.md and SOURCE.txt.
     """
 
     hidden: int = 0
     binary: int = 0
     special: int = 0
     unlisted: int = 0
+    about: int = 0
 
     def __str__(self) -> str:
         counts = {
@@ -85,6 +87,7 @@ class LeftOut:
             "binary": self.binary,
             "special": self.special,
             f"not listed in {manifest.NAME}": self.unlisted,
+            "about the translations (README, LICENSE, SOURCE, …)": self.about,
         }
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "nothing"
 
@@ -121,6 +124,7 @@ class _Finder:
         self._binary: set[str] = set()
         self._special: set[str] = set()
         self._unlisted: set[str] = set()
+        self._about: set[str] = set()
         self._listings = manifest.Listings()
 
     def found(self) -> tuple[tuple[CorpusFile, ...], LeftOut]:
@@ -183,6 +187,9 @@ class _Finder:
             if self._listings.leave_out(path, root=root):
                 self._unlisted.add(str(path))
                 continue
+            if manifest.is_about_translations(path):
+                self._about.add(str(path))
+                continue
             file = _describe(path, path.relative_to(root).parts, status)
             if Path(file.plain_name).suffix.lower() not in _KNOWN_SUFFIXES and self._is_binary(file):
                 self._binary.add(str(path))
@@ -199,7 +206,13 @@ class _Finder:
         self._files.setdefault(identity, file)
 
     def _left_out(self) -> LeftOut:
-        return LeftOut(len(self._hidden), len(self._binary), len(self._special), len(self._unlisted))
+        return LeftOut(
+            hidden=len(self._hidden),
+            binary=len(self._binary),
+            special=len(self._special),
+            unlisted=len(self._unlisted),
+            about=len(self._about),
+        )
 
     def _nothing(self, message: str) -> CorpusError:
         left_out = self._left_out()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.near_names import meant
 from tokbench.corpus.files import printable
+from tokbench.corpus.manifest import holds_translations
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def file_group(file: CorpusFile, group_by: str) -> str | None:
 
 def is_translation(file: CorpusFile) -> bool:
     """Whether a file stands in a folder of translations, and has a language to its name."""
-    return any(_is_parallel(folder) for folder in _named_parts(file)[:-1])
+    return any(holds_translations(folder) for folder in _named_parts(file)[:-1])
 
 
 def folder_groups(files: Iterable[CorpusFile], group_by: str) -> dict[str, frozenset[str]]:
@@ -73,7 +74,9 @@ def folder_groups(files: Iterable[CorpusFile], group_by: str) -> dict[str, froze
     found: dict[str, set[str]] = {}
     for file in files:
         group = file_group(file, group_by)
-        folder = next((one for one in _named_parts(file)[:-1] if one == "code" or _is_parallel(one)), None)
+        folder = next(
+            (one for one in _named_parts(file)[:-1] if one == "code" or holds_translations(one)), None
+        )
         if folder is not None and group is not None:
             found.setdefault(folder, set()).add(group)
     return {folder: frozenset(groups) for folder, groups in found.items()}
@@ -84,17 +87,13 @@ def stands_below(file: CorpusFile, folder: str) -> bool:
     return folder in _named_parts(file)[:-1]
 
 
-def _is_parallel(folder: str) -> bool:
-    return folder == "parallel" or folder.startswith(("parallel_", "parallel-"))
-
-
 def _bundled_group(file: CorpusFile) -> str | None:
     """What follows a folder `parallel` or `code`: "de" for parallel/de.txt, "python" for code/python/a.py."""
     parts = _named_parts(file)
     for folder, entry in pairwise(parts[:-1]):
-        if folder == "code" or _is_parallel(folder):
+        if folder == "code" or holds_translations(folder):
             return entry
-    is_in_one = len(parts) > 1 and (parts[-2] == "code" or _is_parallel(parts[-2]))
+    is_in_one = len(parts) > 1 and (parts[-2] == "code" or holds_translations(parts[-2]))
     return _stem(file) if is_in_one else None
 
 
@@ -108,7 +107,7 @@ def _named_parts(file: CorpusFile) -> tuple[str, ...]:
     if file.path.is_absolute():
         return parts[-1 - len(file.below) :]
     here = Path.cwd().name
-    return (here, *parts) if len(parts) == 1 and not file.stream and _is_parallel(here) else parts
+    return (here, *parts) if len(parts) == 1 and not file.stream and holds_translations(here) else parts
 
 
 def _place(file: CorpusFile) -> str:

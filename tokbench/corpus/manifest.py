@@ -1,7 +1,8 @@
-"""Folders that list their texts: what a `MANIFEST.toml` does not name is about the texts, not one of them.
+"""Which files of a folder are about its texts: what its `MANIFEST.toml` does not list, and README and others.
 
 That is a table `[[file]]` with a `path` for each text, as the bundled texts have one. A file of that name that says
-nothing of the kind is a text like any other.
+nothing of the kind is a text like any other. Beside translations, where each file is a language, names that
+describe texts (`README.md`, `SOURCE.txt`) are no language either.
 """
 
 from __future__ import annotations
@@ -16,6 +17,26 @@ if TYPE_CHECKING:
 
 NAME = "MANIFEST.toml"
 _MOST_BYTES = 16 << 20
+_ABOUT = {"COPYING", "LANGUAGES", "LICENCE", "LICENSE", "MANIFEST", "NOTICE", "README", "SOURCE", "SOURCES"}
+
+
+def holds_translations(folder: str) -> bool:
+    """Whether the files of a folder of this name are translations of one another.
+
+    >>> holds_translations("parallel"), holds_translations("parallel_web"), holds_translations("parallels")
+    (True, True, False)
+    """
+    return folder == "parallel" or folder.startswith(("parallel_", "parallel-"))
+
+
+def is_about_translations(path: Path) -> bool:
+    """Whether a file in a folder of translations describes them, by its name without extensions.
+
+    >>> from pathlib import Path
+    >>> is_about_translations(Path("parallel/README.md")), is_about_translations(Path("docs/README.md"))
+    (True, False)
+    """
+    return path.name.partition(".")[0].upper() in _ABOUT and holds_translations(path.absolute().parent.name)
 
 
 class Listings:

@@ -50,6 +50,26 @@ def test_a_file_of_that_name_that_lists_nothing_is_a_text(tmp_path: Path, other:
     assert set(names(texts)) == {path.name for path in texts.rglob("*") if path.is_file()}
 
 
+def test_what_describes_translations_is_no_language(tmp_path: Path) -> None:
+    for name in (
+        "parallel_web/de.txt",
+        "parallel_web/README.md",
+        "parallel_web/SOURCE.txt",
+        "docs/README.md",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("text", encoding="utf-8")
+    for named in (tmp_path, tmp_path / "parallel_web", tmp_path / "docs"):
+        assert "SOURCE.txt" not in names(named)
+    corpus = open_corpus(tmp_path)
+    assert [file.name for file in corpus.files] == [
+        str(tmp_path / name) for name in ("docs/README.md", "parallel_web/de.txt")
+    ]
+    assert corpus.left_out.about == 2
+    assert names(tmp_path / "parallel_web" / "SOURCE.txt") == ["SOURCE.txt"]
+
+
 def test_the_bundled_folder_is_the_bundled_texts() -> None:
     files = {file.path for file in open_corpus(corpora_directory()).files}
     assert files == {file.path for file in bundled_files()}
