@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from tokbench.backends.bpe.derivation import ExplainsMerges
 from tokbench.backends.bpe.description import check_fits_tiktoken, described, encoder_of, fillers_of, gaps_of
 from tokbench.backends.bpe.id_arrays import id_array, id_sequence
 from tokbench.backends.bpe.normalization import NfcAlignment
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.dropout import DropoutEncoder
     from tokbench.backends.bpe.kernel import Decoder, Encoder, Kernel
-    from tokbench.backends.bpe.merge_trace import DisplacedPairs
     from tokbench.backends.bpe.reference import Merge
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.documents import TextIdentity
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.token_arrays import PieceTable
     from tokbench.core.tokens import ModelInput
-    from tokbench.explain.byte_level import ByteLevelExplainer
-    from tokbench.explain.model import Derivation
-    from tokbench.explain.records import MergeRecord
 
 _MOST_DECODED = 1 << 24
 """Ids from there on are decoded one by one: there is a table of all below."""
@@ -51,17 +48,14 @@ _IDS_FOR_THREADS = 1 << 16
 _FEW_IDS = 1 << 12
 
 
-class BpeTokenizer(SaveableTokenizer, TakesTemplate):
+class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     """A byte-level BPE tokenizer: lossless for every text, unless its pattern normalises.
 
     Attributes:
         pattern: the split pattern.
         merges: the learned merges in order; None for one that was made from ranks alone.
         config: the options it was trained with, as plain data.
-        read_trace: gives what each merge displaced in the training; None where that was not traced.
     """
-
-    read_trace: Callable[[], Sequence[DisplacedPairs]] | None = None
 
     def __init__(
         self,
@@ -276,47 +270,6 @@ class BpeTokenizer(SaveableTokenizer, TakesTemplate):
         from tokbench.backends.bpe.dropout import DropoutEncoder
 
         return DropoutEncoder(self.description())
-
-    def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
-        from tokbench.backends.bpe.normalization import changed_runs
-        from tokbench.explain.model import Change
-
-        utf8(text)
-        prepared = self.pattern.normalized(text)
-        # By the package that tells the alternatives, too; the kernel's answer would need NumPy.
-        pretokens = split(self.pattern, prepared)
-        if prepared == text:
-            return self._explainer.derivation(prepared, pretokens)
-        changes = tuple(Change(span, before, after) for before, after, span in changed_runs(text))
-        return self._explainer.derivation(
-            prepared, pretokens, changes=changes, original=NfcAlignment(text).original
-        )
-
-    @cached_property
-    def _explainer(self) -> ByteLevelExplainer:
-        from tokbench.explain.byte_level import ByteLevelExplainer
-
-        return ByteLevelExplainer(self.description())
-
-    @property
-    def num_merges(self) -> int:
-        """How many merges there are; 0 where only the ranks of tokens are known."""
-        return len(self.description().merges or ())
-
-    def merge_record(self, rank: int) -> MergeRecord:
-        """A merge by its rank: what it joins, and what is known of how it was learned. Raises `ModelFormatError`."""
-        merges, displaced = self.merges, self.displaced
-        return self._explainer.record(
-            rank,
-            count=None if merges is None else merges[rank].count,
-            displaced=None if displaced is None else displaced[rank],
-        )
-
-    @cached_property
-    def displaced(self) -> Sequence[DisplacedPairs] | None:
-        """For each merge what it displaced in the training; None without a trace. Raises `ModelFormatError`."""
-        return None if self.read_trace is None else self.read_trace()
 
     # --- decoding -----------------------------------------------------------------------------
 

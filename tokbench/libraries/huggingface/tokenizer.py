@@ -29,6 +29,7 @@ from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.added_tokens import laid_out
 from tokbench.libraries.huggingface.decoding import decodes_from_left, joined_pieces
 from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of
+from tokbench.libraries.huggingface.explaining import ExplainsDocument
 from tokbench.libraries.huggingface.offsets import byte_offsets, own_ranges, own_spans
 from tokbench.libraries.word_cache.cache import WordCache
 from tokbench.libraries.word_cache.cut_points import are_long, document_cut
@@ -44,16 +45,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.core.interfaces import TrainingRecord
-    from tokbench.explain.model import Derivation
-    from tokbench.explain.records import MergeRecord
     from tokbench.libraries.huggingface.added_tokens import EntryLayout
     from tokbench.libraries.huggingface.decoding import JoinedPieces
-    from tokbench.libraries.huggingface.derivation import DocumentExplainer
 
 _BATCH = 1024
 
 
-class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
+class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
     """A tokenizer by the bytes of its `tokenizer.json`: BPE, WordPiece, Unigram or WordLevel.
 
     Added tokens that are not special belong to the tokenizer and are found in every text. A piece
@@ -367,30 +365,6 @@ class HuggingFaceTokenizer(SaveableTokenizer, TakesTemplate):
         return ids
 
     # --- what it is made of -------------------------------------------------------------------
-
-    def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
-        utf8(text)
-        with library_errors(self._source):
-            return self._explainer.derivation(text)
-
-    @property
-    def num_merges(self) -> int:
-        """How many merges there are; 0 where the model has none."""
-        return self._explainer.num_merges
-
-    def merge_record(self, rank: int) -> MergeRecord:
-        """A merge by its rank: what it joins."""
-        return self._explainer.record(rank)
-
-    @cached_property
-    def _explainer(self) -> DocumentExplainer:
-        from tokbench.libraries.huggingface.derivation import DocumentExplainer
-
-        document = reading.with_unspeakable_specials(self._parsed, self._engines.unspeakable)
-        return DocumentExplainer(
-            document, self._engines.plain, {id: text for text, id in self._spelled.items()}
-        )
 
     def description(self) -> HuggingFaceModel:
         """What it is made of; see `tokbench.core.descriptions`."""
