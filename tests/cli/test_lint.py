@@ -114,3 +114,53 @@ def test_ids_beyond_the_model_are_found(run: Callable[..., Done], tmp_path: Path
     done = run("lint", "-t", specials(tmp_path), "--select", "id-beyond", "--model-vocab-size", 256)
     assert done.code == 3
     assert any("--model-vocab-size says 256 rows" in line for line in done.lines)
+
+
+BESIDE = {
+    "tokenizer_class": "BertTokenizer",
+    "clean_up_tokenization_spaces": True,
+    "eos_token": "<|im_end|>",
+    "chat_template": "{{ messages[0].content }}<|im_end|>",
+}
+
+
+def contradictory(folder: Path) -> Path:
+    added = [huggingface.added("<|im_end|>", 256), huggingface.added("<|eos|>", 257)]
+    files = {
+        "tokenizer.json": byte_level(added_tokens=added),
+        "tokenizer_config.json": BESIDE,
+        "generation_config.json": {"eos_token_id": 257},
+        "tokenizer.pkl": b"",
+    }
+    return put(folder / "tokenizer", files)
+
+
+def test_a_copy_is_repaired_and_the_original_is_not(run: Callable[..., Done], tmp_path: Path) -> None:
+    source, out = contradictory(tmp_path), tmp_path / "fixed"
+    before = {path.name: path.read_bytes() for path in source.iterdir()}
+    chosen = ("--select", "files,roles")
+    found = run("lint", "-t", source, "--fix", out, *chosen, "--json").good().json
+    assert {path.name: path.read_bytes() for path in source.iterdir()} == before
+    repaired = ["turn-end-not-eos", "class-disagrees", "clean-up-spaces"]
+    assert [each["rule"] for each in found["repairs"]] == repaired
+    assert {each["rule"] for each in found["left"]} == {"missing-role", "program-beside"}
+    assert found["texts_compared"] > 10
+    assert found["not_copied"] == ["tokenizer.pkl"]
+    assert sorted(path.name for path in out.iterdir()) == sorted(set(before) - {"tokenizer.pkl"})
+    assert json.loads((out / "tokenizer_config.json").read_text()) == {
+        **BESIDE,
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+    }
+    assert json.loads((out / "generation_config.json").read_text()) == {"eos_token_id": [257, 256]}
+    assert (out / "tokenizer.json").read_bytes() == before["tokenizer.json"]
+    again = run("lint", "-t", out, *chosen, "--json").good().json["findings"]
+    assert not {each["rule"] for each in again} & set(repaired)
+    run("lint", "-t", source, "--fix", out).refused(2, "is there already")
+
+
+def test_nothing_is_written_where_no_repair_is_certain(run: Callable[..., Done], tmp_path: Path) -> None:
+    out = tmp_path / "fixed"
+    done = run("lint", "-t", specials(tmp_path), "--fix", out, "--select", "files,roles").good()
+    assert done.lines[-1].startswith("nothing written")
+    assert not out.exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
 from tokbench.render.console import ColorChoice, make_console, print_json
 from tokbench.render.progress import showing_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _FAILED = 3
 
@@ -61,6 +64,12 @@ def lint(
         typer.Option(
             metavar="PATH",
             help="Check this text instead, for what is dangerous to the tokenizer: files or folders; several times.",
+        ),
+    ] = None,
+    fix: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OUT", help="Write a copy with every repair that is certain to this new folder."
         ),
     ] = None,
     select: Annotated[
@@ -117,6 +126,18 @@ def lint(
             text, documents, tokenizer, opening, show_all=show_all, fail_on=fail_on, json=json, color=color
         )
         return
+    if fix is not None:
+        _fix(
+            fix,
+            tokenizer,
+            opening,
+            select=select or (),
+            ignore=ignore or (),
+            fail_on=fail_on,
+            json=json,
+            color=color,
+        )
+        return
     corpus = documents.corpus() if documents.paths else None
     counts = None if word_counts is None else read_word_counts(word_counts)
     request = opening.request()
@@ -147,6 +168,31 @@ def lint(
         render_lint(result, console=make_console(color=color), shown=None)
     else:
         render_lint(result, console=make_console(color=color))
+    if fail_on is not FailOn.never and result.reaches(Severity(fail_on.value)):
+        raise typer.Exit(_FAILED)
+
+
+def _fix(
+    out: Path,
+    tokenizer: str,
+    opening: OpeningChoices,
+    *,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    fail_on: FailOn,
+    json: bool,
+    color: ColorChoice,
+) -> None:
+    """A repaired copy."""
+    from tokbench.lint.findings import Severity
+    from tokbench.render.lint_fix import render_fix
+    from tokbench.workbench.lint_fix import fix_tokenizer
+
+    result = fix_tokenizer(tokenizer, out, request=opening.request(), select=select, ignore=ignore)
+    if json:
+        print_json(result.to_json())
+    else:
+        render_fix(result, console=make_console(color=color))
     if fail_on is not FailOn.never and result.reaches(Severity(fail_on.value)):
         raise typer.Exit(_FAILED)
 

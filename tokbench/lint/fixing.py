@@ -1,0 +1,152 @@
+"""Repairs that are certain: settings beside a vocabulary that contradict it, and no ids of texts.
+
+What a repair of ids would be depends on how the model was trained, which no file says: that is left to its owner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.post_processing import input_of
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError, ConversionError
+from tokbench.files.untrusted import read_regular
+from tokbench.formats.tokenizer_config.fields import token_id
+from tokbench.opening.config_files import CONFIG, GENERATION, NAMES
+from tokbench.opening.recognition import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.lint.findings import Finding
+    from tokbench.lint.target import LintTarget
+
+_LIMIT = 256 << 20
+_COPIED = (
+    *NAMES,
+    *("vocab.json", "merges.txt", "vocab.txt", "encoder.json", "vocab.bpe", "config.json"),
+    *("LICENSE", "README.md"),
+)
+_FAST = "PreTrainedTokenizerFast"
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A change of one file.
+
+    Attributes:
+        finding: what it repairs.
+        file: the name of the file.
+        change: what is written, in words.
+    """
+
+    finding: Finding
+    file: str
+    change: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As a part of `--json`."""
+        return {"rule": self.finding.rule, "file": self.file, "change": self.change}
+
+
+def repaired_files(
+    target: LintTarget, findings: Iterable[Finding]
+) -> tuple[dict[str, bytes], tuple[Repair, ...]]:
+    """The files of a folder in which is repaired what can be with certainty, and the repairs.
+
+    Raises:
+        ConfigError: it is no folder with a tokenizer.json.
+        ModelFormatError: a file beside it is damaged.
+    """
+    import orjson
+
+    if target.opened.source.format is not Format.TOKENIZER_JSON or target.folder is None:
+        raise ConfigError(
+            "--fix repairs folders with a tokenizer.json", hint="`tokbench convert` makes one of any other"
+        )
+    changed: dict[str, dict[str, Any]] = {}
+    repairs = []
+    for finding in findings:
+        repair = _REPAIRS.get(finding.rule)
+        made = repair(target, finding, changed) if repair is not None else None
+        if made is not None:
+            repairs.append(made)
+    files = _originals(target.folder, target.opened.source.files[0])
+    for name, document in changed.items():
+        files[name] = orjson.dumps(document, option=orjson.OPT_INDENT_2)
+    return files, tuple(repairs)
+
+
+def _originals(folder: Path, main: Path) -> dict[str, bytes]:
+    """The tokenizer's own files; weights and programs stay where they are."""
+    paths = [main, *(folder / name for name in _COPIED)]
+    return {path.name: read_regular(path, limit=_LIMIT) for path in paths if path.is_file()}
+
+
+def check_same_ids(before: Tokenizer, after: Tokenizer, texts: Iterable[str]) -> int:
+    """How many texts were compared: two tokenizers must give each the same ids, by each way of encoding.
+
+    Raises:
+        ConversionError: they do not.
+    """
+    compared = 0
+    for text in texts:
+        for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+            if input_of(before, text, special=special).ids != input_of(after, text, special=special).ids:
+                raise ConversionError(
+                    f"the repaired copy gives other ids for {text[:40]!a}", hint="nothing was written"
+                )
+        compared += 1
+    return compared
+
+
+_Changed = dict[str, dict[str, Any]]
+
+
+def _changed(target: LintTarget, name: str, changed: _Changed) -> dict[str, Any] | None:
+    """The document of a file as it is changed so far; None where there is no such object."""
+    if name not in changed:
+        found = target.beside(name)
+        if not isinstance(found, dict):
+            return None
+        changed[name] = dict(found)
+    return changed[name]
+
+
+def _without_clean_up(target: LintTarget, finding: Finding, changed: _Changed) -> Repair | None:
+    document = _changed(target, CONFIG, changed)
+    if document is None:
+        return None
+    document["clean_up_tokenization_spaces"] = False
+    return Repair(finding, CONFIG, "clean_up_tokenization_spaces=false")
+
+
+def _plain_class(target: LintTarget, finding: Finding, changed: _Changed) -> Repair | None:
+    document = _changed(target, CONFIG, changed)
+    if document is None:
+        return None
+    document["tokenizer_class"] = _FAST
+    return Repair(finding, CONFIG, f"tokenizer_class={_FAST}, which takes tokenizer.json as it is")
+
+
+def _turn_end(target: LintTarget, finding: Finding, changed: _Changed) -> Repair | None:
+    """Only where the ending is the token that the roles call eos themselves."""
+    eos = target.opened.source.config.roles.get("eos")
+    id = None if eos is None else token_id(target.tokenizer, eos)
+    document = _changed(target, GENERATION, changed) if id in finding.token_ids else None
+    if document is None:
+        return None
+    ids = document.get("eos_token_id")
+    listed = ids if isinstance(ids, list) else [] if ids is None else [ids]
+    document["eos_token_id"] = [*listed, *([] if id in listed else [id])]
+    return Repair(finding, GENERATION, f"eos_token_id has {id}, {eos}, too")
+
+
+_REPAIRS: Mapping[str, Callable[[LintTarget, Finding, _Changed], Repair | None]] = {
+    "clean-up-spaces": _without_clean_up,
+    "class-disagrees": _plain_class,
+    "turn-end-not-eos": _turn_end,
+}

@@ -1,0 +1,131 @@
+"""Write a repaired copy of a tokenizer, where a repair is certain."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.convert.proof_texts import special_texts
+from tokbench.core.progress import no_progress
+from tokbench.corpus import bundled_corpus
+from tokbench.errors import ConfigError, ConversionError
+from tokbench.files.atomic_folder import write_folder
+from tokbench.lint.catalogue import chosen_rules
+from tokbench.lint.fixing import check_same_ids, repaired_files
+from tokbench.lint.run import run_rules
+from tokbench.lint.target import LintTarget
+from tokbench.opening.open import open_found
+from tokbench.opening.recognition import recognise
+from tokbench.workbench.open import find_and_open
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokbench.core.progress import Progress
+    from tokbench.lint.findings import Finding, Severity
+    from tokbench.lint.fixing import Repair
+    from tokbench.opening.request import OpenRequest
+
+_TEXT_CHARACTERS = 4096
+_SPECIALS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class FixResult:
+    """What was repaired.
+
+    Attributes:
+        out: where the copy is; None where nothing was to be repaired.
+        repairs: what was changed.
+        left: the findings that were not touched.
+        texts: on how many texts the copy gives the same ids.
+        not_copied: what else is in the folder, as weights and programs.
+    """
+
+    out: Path | None
+    repairs: tuple[Repair, ...]
+    left: tuple[Finding, ...]
+    texts: int
+    not_copied: tuple[str, ...] = ()
+
+    def reaches(self, severity: Severity) -> bool:
+        """Whether a finding that is left is as grave as that."""
+        return any(finding.severity.reaches(severity) for finding in self.left)
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "schema": "tokbench.lint.fix/1",
+            "out": None if self.out is None else str(self.out),
+            "repairs": [repair.to_json() for repair in self.repairs],
+            "left": [finding.to_json() for finding in self.left],
+            "texts_compared": self.texts,
+            "not_copied": list(self.not_copied),
+        }
+
+
+def fix_tokenizer(
+    name: str,
+    out: Path,
+    *,
+    request: OpenRequest,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    progress: Progress = no_progress,
+) -> FixResult:
+    """Write a copy in which every certain repair is made; the original is never changed.
+
+    The copy is opened again before it stands in its place: it gives the same ids on texts of many scripts and on
+    its special tokens, and the rules that found something find it no more.
+
+    Args:
+        name: what `-t` takes.
+        out: the folder of the copy, which is not there yet.
+        request: how the tokenizer is opened.
+        select: rules or groups to check, by default all.
+        ignore: those to leave out.
+        progress: told how many rules are done.
+
+    Raises:
+        ConfigError: it is no folder with a tokenizer.json, or `out` is there.
+        ConversionError: the copy gives other ids.
+        StoreError, ModelFormatError: something cannot be read or written.
+    """
+    if out.exists():
+        raise ConfigError(f"{out} is there already", hint="--fix writes a new folder, and changes none")
+    rules = [rule for rule in chosen_rules(select=select, ignore=ignore) if not rule.needs_corpus]
+    target = LintTarget(find_and_open(name, request, progress=progress))
+    found = [each for outcome in run_rules(target, rules, progress=progress) for each in outcome.findings]
+    files, repairs = repaired_files(target, found)
+    repaired = {id(repair.finding) for repair in repairs}
+    left = tuple(finding for finding in found if id(finding) not in repaired)
+    if not repairs:
+        return FixResult(out=None, repairs=(), left=left, texts=0)
+    with tempfile.TemporaryDirectory() as folder:
+        trial = Path(folder) / "repaired"
+        write_folder(trial, files, replace=False)
+        copy = LintTarget(open_found(recognise(trial), request))
+        texts = check_same_ids(target.tokenizer, copy.tokenizer, _texts(target))
+        names = {repair.finding.rule for repair in repairs}
+        again = [
+            (finding.rule, finding.subject)
+            for outcome in run_rules(copy, [rule for rule in rules if rule.name in names])
+            for finding in outcome.findings
+        ]
+    for repair in repairs:
+        if (repair.finding.rule, repair.finding.subject) in again:
+            raise ConversionError(
+                f"{repair.finding.rule} still finds something in the repaired copy",
+                hint=f"nothing was written; --ignore {repair.finding.rule} leaves it out",
+            )
+    write_folder(out, files, replace=False)
+    not_copied = tuple(name for name in target.names_beside if name not in files)
+    return FixResult(out=out, repairs=repairs, left=left, texts=texts, not_copied=not_copied)
+
+
+def _texts(target: LintTarget) -> Iterator[str]:
+    for text in bundled_corpus():
+        yield text[:_TEXT_CHARACTERS]
+    yield from special_texts(list(target.tokenizer.info.special_tokens)[:_SPECIALS], seed=0)
