@@ -32,6 +32,13 @@ def test_nothing_is_wider_than_the_terminal(run, trained, columns):
     assert max(map(len, done.lines)) <= columns
 
 
+def test_what_made_a_pretoken_is_folded_behind_its_number(run, trained, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = run("explain", "-t", trained, "--text", "word").good().lines
+    title = next(number for number, line in enumerate(lines) if line.startswith("  1  word"))
+    assert lines[title + 1].startswith("     ")
+
+
 def test_one_token_alone(run, trained):
     found = run("explain", "two words", "--token", "0", "-t", trained, "--json").good().json
     assert [step["text"] for step in found["pretokens"]] == ["two"]

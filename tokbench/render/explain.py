@@ -39,13 +39,15 @@ _ROWS_OF_TOKENS = 6
 _CHANGES_SHOWN = 6
 _LABEL = 11
 _COUNT = 11
+_STEP = 5
 
 
 class Line(NamedTuple):
-    """A line that is folded behind its indentation."""
+    """A line that is folded behind its indentation, or behind the first characters of its own text."""
 
     text: Text
     indent: int = 0
+    label: int = 0
 
 
 Frame = list[Line]
@@ -232,9 +234,9 @@ def _step_frames(step: ExplainedStep, painter: _Painter, *, number: int, again: 
     tokens = painter.cells([symbol.data for symbol in trace.tokens], first=step.first, room=painter.width)
     title = Text.assemble((f"{number:>3}  ", FAINT), (_short(pretoken.text), _BOLD))
     if again != number:
-        yield [Line(title + Text(f"  as {again}: ", FAINT) + tokens)]
+        yield [Line(title + Text(f"  as {again}: ", FAINT) + tokens, label=_STEP)]
         return
-    yield [Line(Text()), Line(title + Text(made_by, FAINT))]
+    yield [Line(Text()), Line(title + Text(made_by, FAINT), label=_STEP)]
     match trace:
         case MergeTrace():
             yield from _merge_frames(trace, painter)
@@ -243,11 +245,11 @@ def _step_frames(step: ExplainedStep, painter: _Painter, *, number: int, again: 
         case LatticeTrace():
             yield from _lattice_frames(trace, painter)
         case LookupTrace():
-            yield [Line(Text.assemble(tokens, (f"  {trace.rule}", FAINT)), 5)]
+            yield [Line(Text.assemble(tokens, (f"  {trace.rule}", FAINT)), _STEP)]
             return
     for place, cause in enumerate(trace.causes):
         pair = painter.cells([symbol.data for symbol in trace.tokens[place : place + 2]], first=place)
-        yield [Line(Text.assemble(pair, "  ", cause_in_words(cause)), 5)]
+        yield [Line(Text.assemble(pair, "  ", cause_in_words(cause)), _STEP)]
 
 
 def _merge_frames(trace: MergeTrace, painter: _Painter) -> Iterator[Frame]:
@@ -255,33 +257,34 @@ def _merge_frames(trace: MergeTrace, painter: _Painter) -> Iterator[Frame]:
     if trace.whole:
         yield [
             Line(
-                Text.assemble(tokens, f"  a token as a whole, id {trace.tokens[0].id}: nothing is merged"), 5
+                Text.assemble(tokens, f"  a token as a whole, id {trace.tokens[0].id}: nothing is merged"),
+                _STEP,
             )
         ]
         return
     if not trace.steps:
-        yield [Line(Text.assemble(tokens, "  nothing is merged"), 5)]
+        yield [Line(Text.assemble(tokens, "  nothing is merged"), _STEP)]
         return
     has_states = len(trace.symbols) <= _STATES_SHOWN
     names = [f"{_plain(step.rule.left)} + {_plain(step.rule.right)}" for step in trace.steps]
     ranks = [rank_of(step.rule) for step in trace.steps]
     widest = min(max(map(cell_len, names)), painter.width // 3)
     rank_width = max(map(len, ranks))
-    room = painter.width - 5 - rank_width - widest - 4
+    room = painter.width - _STEP - rank_width - widest - 4
     start = painter.cells([symbol.data for symbol in trace.symbols], room=room)
-    yield [Line(Text.assemble(" " * (rank_width + widest + 4), start), 5)]
+    yield [Line(Text.assemble(" " * (rank_width + widest + 4), start), _STEP)]
     states = (state for _, state in trace.states()) if has_states else None
     for number, (rank, name) in enumerate(zip(ranks, names, strict=True)):
         state = next(states) if states is not None else ()
         if _MERGES_SHOWN // 2 <= number < len(ranks) - _MERGES_SHOWN // 2:
             if number == _MERGES_SHOWN // 2:
-                yield [Line(Text(f"… {len(ranks) - _MERGES_SHOWN:,} merges …", FAINT), 5)]
+                yield [Line(Text(f"… {len(ranks) - _MERGES_SHOWN:,} merges …", FAINT), _STEP)]
             continue
         line = Text.assemble((f"{rank:>{rank_width}}", FAINT), "  ", _padded(name, widest), "  ")
         if state:
             focus = _place_of(trace, number, state)
             line.append_text(painter.cells([symbol.data for symbol in state], room=room, focus=focus))
-        yield [Line(line, 5)]
+        yield [Line(line, _STEP)]
 
 
 def _place_of(trace: MergeTrace, number: int, state: Sequence[Symbol]) -> int:
@@ -293,7 +296,7 @@ def _place_of(trace: MergeTrace, number: int, state: Sequence[Symbol]) -> int:
 
 def _match_frames(trace: LongestMatchTrace, painter: _Painter) -> Iterator[Frame]:
     if trace.too_long is not None:
-        yield [Line(Text(f"a word of more than {trace.too_long} characters is unknown as a whole"), 5)]
+        yield [Line(Text(f"a word of more than {trace.too_long} characters is unknown as a whole"), _STEP)]
         return
     for step in trace.steps:
         line = Text.assemble((_short(step.rest), _BOLD), "  ")
@@ -304,19 +307,19 @@ def _match_frames(trace: LongestMatchTrace, painter: _Painter) -> Iterator[Frame
             line.append_text(painter.cells([step.taken.data]))
             shorter = ", ".join(_plain(symbol) for symbol in step.shorter[:5])
             line.append(f"  and with {shorter}" if shorter else "", FAINT)
-        yield [Line(line, 5)]
+        yield [Line(line, _STEP)]
 
 
 def _lattice_frames(trace: LatticeTrace, painter: _Painter) -> Iterator[Frame]:
     if len(trace.text) <= _LATTICE_SHOWN:
         yield list(_lattice_lines(trace))
-    lines = [Line(Text("score      share   segmentation", FAINT), 5)]
+    lines = [Line(Text("score      share   segmentation", FAINT), _STEP)]
     for path in trace.paths:
         line = Text.assemble(f"{path.score:>9.3f}  {percent(path.probability):>8}  ")
         line.append_text(painter.cells([edge.piece.data for edge in path.edges], room=painter.width - 27))
-        lines.append(Line(line, 5))
+        lines.append(Line(line, _STEP))
     if trace.margin is not None:
-        lines.append(Line(Text(f"the best is {trace.margin:.3f} ahead of the second", FAINT), 5))
+        lines.append(Line(Text(f"the best is {trace.margin:.3f} ahead of the second", FAINT), _STEP))
     yield lines
 
 
@@ -326,7 +329,7 @@ def _lattice_lines(trace: LatticeTrace) -> Iterator[Line]:
     columns = [0]
     for character in trace.text:
         columns.append(columns[-1] + cell_len(text_of(glyphs_of(character.encode()))))
-    yield Line(Text(text_of(glyphs_of(trace.text.encode()))), 5)
+    yield Line(Text(text_of(glyphs_of(trace.text.encode()))), _STEP)
     for edge in sorted(trace.edges, key=lambda edge: (edge.start, edge.stop)):
         style = _BOLD if edge in chosen else FAINT
         shown = text_of(glyphs_of(edge.piece.data))
@@ -335,7 +338,7 @@ def _lattice_lines(trace: LatticeTrace) -> Iterator[Line]:
         line.append(
             f"{edge.score:8.3f}" if edge.piece.id is not None else f"{edge.score:8.3f}  no piece", style
         )
-        yield Line(line, 5)
+        yield Line(line, _STEP)
 
 
 # --- drawing ----------------------------------------------------------------------------------
@@ -383,7 +386,7 @@ class _Painter:
 
 
 def _row(label: str, text: Text) -> Line:
-    return Line(Text.assemble((f"{label:<{_LABEL}}", FAINT), text))
+    return Line(Text.assemble((f"{label:<{_LABEL}}", FAINT), text), label=_LABEL)
 
 
 def _short(text: str) -> str:
@@ -401,22 +404,12 @@ def _padded(text: str, width: int) -> str:
 
 def _folded(line: Line, console: Console) -> list[Text]:
     """The rows of a line; those behind the first begin where its text does."""
-    indent = line.indent or (_LABEL if line.text.plain[:_LABEL].rstrip() in _LABELS else 0)
-    first = Text(" " * line.indent) + line.text
-    if first.cell_len <= console.width:
-        return [first]
-    rows = (
-        list(line.text.wrap(console, max(console.width - indent, 20), no_wrap=False)) if line.indent else []
-    )
-    if not rows:
-        label, rest = line.text[:indent], line.text[indent:]
-        rows = list(rest.wrap(console, max(console.width - indent, 20)))
-        for row in rows:
-            row.rstrip()
-        return [label + rows[0], *(Text(" " * indent) + row for row in rows[1:])]
+    before = Text(" " * line.indent) + line.text[: line.label]
+    indent = before.cell_len
+    rest = line.text[line.label :]
+    if indent + rest.cell_len <= console.width:
+        return [before + rest]
+    rows = list(rest.wrap(console, max(console.width - indent, 20)))
     for row in rows:
         row.rstrip()
-    return [Text(" " * indent) + row for row in rows]
-
-
-_LABELS = ("text", "normalize", "split", "tokens")
+    return [before + rows[0], *(Text(" " * indent) + row for row in rows[1:])]
