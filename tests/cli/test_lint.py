@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import pytest
     from cli.conftest import Done
 
 
@@ -28,6 +29,22 @@ def test_findings_are_shown_with_what_to_do(run: Callable[..., Done], tmp_path: 
     assert any("bidi-in-token  1 finding" in line for line in done.lines)
     assert any('token 257 "x\\u202e"' in line for line in done.lines)
     assert done.lines[-1].endswith(": 0 errors, 1 warning, 0 notes from 1 rule")
+
+
+def test_what_is_folded_stays_behind_its_mark(
+    run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    done = run("lint", "-t", write(tmp_path, "x\u202e"), "--select", "bidi,reference").good()
+    arrow = next(number for number, line in enumerate(done.lines) if line.startswith("  →"))
+    assert done.lines[arrow + 1].startswith("     ")
+
+
+def test_rules_that_are_skipped_for_one_reason_are_named_together(
+    run: Callable[..., Done], tmp_path: Path
+) -> None:
+    done = run("lint", "-t", write(tmp_path), "--select", "reference").good()
+    assert done.lines[0] == "skipped  swapped-id, other-token, changed-merge: it needs --reference"
 
 
 def test_the_exit_code_is_3_from_a_severity_on(run: Callable[..., Done], tmp_path: Path) -> None:

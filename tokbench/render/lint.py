@@ -11,6 +11,8 @@ from tokbench.render.glyphs import visible
 from tokbench.render.terminal import grid, print_rows, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
 
     from tokbench.lint.findings import Outcome
@@ -40,9 +42,7 @@ def render_lint(result: LintResult, *, console: Console, shown: int | None = _SH
     for outcome in result.outcomes:
         if outcome.figures and not outcome.findings:
             console.print(Text.assemble((f"{outcome.rule.name}: ", "bold"), (_figures(outcome), "dim")))
-    for outcome in result.outcomes:
-        if outcome.skipped is not None:
-            console.print(Text(f"skipped {outcome.rule.name}: {visible(outcome.skipped)}", style="dim"))
+    _render_skipped(result.outcomes, console=console)
     console.print(_summary(result))
 
 
@@ -65,6 +65,14 @@ def render_rule(rule: Rule, *, console: Console) -> None:
     )
 
 
+def print_remedies(remedies: Iterable[str], *, console: Console) -> None:
+    """What to do, each folded behind its arrow."""
+    table = grid("label", "text")
+    for remedy in remedies:
+        table.add_row(Text("  →"), Text(visible(remedy)))
+    print_table(table, console=console)
+
+
 def _render_outcome(outcome: Outcome, *, console: Console, shown: int | None) -> None:
     findings = outcome.findings
     gravest = next(severity for severity in _STYLES if any(each.severity == severity for each in findings))
@@ -78,8 +86,22 @@ def _render_outcome(outcome: Outcome, *, console: Console, shown: int | None) ->
     print_table(table, console=console)
     if shown is not None and len(findings) > shown:
         console.print(Text(f"  and {len(findings) - shown:,} more (--all, --json)", style="dim"))
-    for remedy in dict.fromkeys(finding.remedy for finding in findings[:shown]):
-        console.print(Text(f"  → {visible(remedy)}"))
+    remedies = dict.fromkeys(finding.remedy for finding in findings[:shown])
+    print_remedies(remedies, console=console)
+
+
+def _render_skipped(outcomes: Iterable[Outcome], *, console: Console) -> None:
+    """The rules that were not checked, those with the same reason together."""
+    reasons: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        if outcome.skipped is not None:
+            reasons.setdefault(outcome.skipped, []).append(outcome.rule.name)
+    table = grid("label", "text")
+    for number, (reason, names) in enumerate(reasons.items()):
+        shown = Text(f"{', '.join(names)}: {visible(reason)}", style="dim")
+        table.add_row(Text("" if number else "skipped", style="dim"), shown)
+    if reasons:
+        print_table(table, console=console)
 
 
 def _figures(outcome: Outcome) -> str:

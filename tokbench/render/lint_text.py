@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.glyphs import visible
+from tokbench.render.lint import print_remedies
 from tokbench.render.terminal import grid, print_table
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def render_text_lint(result: TextLint, *, console: Console, shown: int | None = 
         print_table(table, console=console)
     if shown is not None and len(worst) > shown:
         console.print(Text(f"and {len(worst) - shown:,} more (--all, --json)", style="dim"))
-    for remedy in dict.fromkeys(f"{finding.check}: {finding.remedy}" for finding in worst[:shown]):
-        console.print(Text(f"→ {remedy}"))
+    remedies = dict.fromkeys(f"{finding.check}: {finding.remedy}" for finding in worst[:shown])
+    print_remedies(remedies, console=console)
     console.print(_summary(result))
 
 
