@@ -8,11 +8,16 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
-from tokbench.cli.metric_options import MetricsOption, chosen_metrics, tells_metrics
-from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
+from tokbench.cli.metric_options import (
+    MetricsOption,
+    MixOption,
+    ModelChoices,
+    chosen_metrics,
+    chosen_mix,
+    tells_metrics,
+)
 from tokbench.cli.options import taking_groups, tokens_option
-from tokbench.cli.output_options import OutputChoices, ProgressOption, asked_for
-from tokbench.cli.picture_options import PictureChoices
+from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption, asked_for
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.metrics.metric import Aggregation
 from tokbench.render.progress import showing_progress

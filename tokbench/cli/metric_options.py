@@ -1,13 +1,16 @@
-"""Which metrics a command shows, and what explains them."""
+"""Which metrics a command shows, the mix of text they are weighted by, and the model that costs are of."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tokbench.cli import completion
+from tokbench.cli.options import tokens_option
 from tokbench.metrics.catalogue import METRICS, metrics_named
+from tokbench.metrics.cost import Model
 
 if TYPE_CHECKING:
     from tokbench.cli.output_options import OutputChoices
@@ -21,6 +24,16 @@ MetricsOption = Annotated[
         autocompletion=completion.metrics,
         metavar="NAME,…",
         help="The metrics to show; `all` shows all, `help` explains them.",
+    ),
+]
+
+
+MixOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUP=W,…",
+        help="The expected mix of text as shares of bytes, e.g. en=0.6,de=0.3,code=0.1, normalized to 1: ranks "
+        "tokenizers by its cost. A name is a group, or the folder `code` or `parallel` for all groups in it.",
     ),
 ]
 
@@ -39,3 +52,49 @@ def chosen_metrics(names: str | None) -> tuple[Metric, ...] | None:
     """The metrics of `--metrics`, None where it was not given. Raises `ConfigError` with the nearest names."""
     chosen = [name.strip() for name in (names or "").split(",") if name.strip()]
     return tuple(METRICS.values()) if chosen == [_ALL] else metrics_named(chosen) or None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoices:
+    """What is known of the model; nothing is built in."""
+
+    model_dim: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The model's width (hidden size).")
+    ] = None
+    layers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The number of attention layers.")
+    ] = None
+    kv_heads: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The number of key-value heads per layer.")
+    ] = None
+    head_dim: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The size of an attention head.")
+    ] = None
+    context: Annotated[int | None, tokens_option(help="The context length in tokens, e.g. 8192 or 128k.")] = (
+        None
+    )
+    parameter_bytes: Annotated[
+        float, typer.Option(metavar="N", min=0.125, help="The bytes per parameter and per cached value.")
+    ] = 2.0
+    price: Annotated[
+        float | None, typer.Option(metavar="N", min=0, help="The price of a million tokens, e.g. 2.50.")
+    ] = None
+
+    def model(self) -> Model:
+        """What they say."""
+        return Model(
+            dim=self.model_dim,
+            layers=self.layers,
+            kv_heads=self.kv_heads,
+            head_dim=self.head_dim,
+            context=self.context,
+            bytes_per_parameter=self.parameter_bytes,
+            price=self.price,
+        )
+
+
+def chosen_mix(text: str | None) -> dict[str, float] | None:
+    """What --mix says. Raises `ConfigError`."""
+    from tokbench.evaluation.mix import parse_mix
+
+    return None if text is None else parse_mix(text)

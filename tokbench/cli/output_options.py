@@ -1,4 +1,4 @@
-"""In which form results are written, and where to."""
+"""In which form results are written, as pictures too, and where to."""
 
 from __future__ import annotations
 
@@ -12,15 +12,23 @@ import typer
 
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
+from tokbench.render.charts.drawing import check_plot_file, drawn
 from tokbench.render.console import ColorChoice, as_text, make_console
 from tokbench.render.progress import ProgressChoice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from rich.console import Console
 
+    from tokbench.corpus import Corpus
+    from tokbench.evaluation.comparison import Comparison
+    from tokbench.evaluation.report import Report
+    from tokbench.evaluation.sweep import Sweep
+    from tokbench.metrics.metric import Metric
+    from tokbench.render.charts.layout import Spec
     from tokbench.render.exports import Form, Forms
+    from tokbench.render.html.report import Curve
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV: a row for each metric and group.")]
@@ -124,3 +132,110 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Also write an HTML report: tables, charts, and the tokens of sample lines."
+    ),
+]
+PlotOption = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="Also write a chart, as .svg or .png; repeatable."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """The files that are written beside what is printed.
+
+    Attributes:
+        html: the report, or None.
+        plots: charts.
+    """
+
+    html: Path | None
+    plots: tuple[Path, ...]
+
+    def refuse_several(self) -> None:
+        """Raise `ConfigError` where something is to be drawn of several reports."""
+        if self.html is not None or self.plots:
+            option = "--plot" if self.html is None else "--html"
+            raise ConfigError(
+                f"{option} draws the report of one tokenizer",
+                hint="`tokbench compare` draws several together",
+            )
+
+    def write(
+        self,
+        comparison: Comparison,
+        corpus: Corpus,
+        *,
+        metrics: Sequence[Metric] | None = None,
+        report: Report | None = None,
+    ) -> None:
+        """Write them, each whole or not at all. Raises `StoreError`, `CorpusError`."""
+        if self.html is not None:
+            _write_page(self.html, comparison, corpus, metrics=metrics, report=report)
+        if self.plots:
+            from tokbench.render.charts.comparison import compression_chart
+
+            _write_plots(self.plots, compression_chart(comparison))
+
+    def write_sweep(self, sweep: Sweep, corpus: Corpus, *, seed: int) -> None:
+        """The same of a sweep; its page shows the largest tokenizer too. Raises `StoreError`, `CorpusError`."""
+        if self.html is not None:
+            from tokbench.render.html.report import page_curve
+            from tokbench.workbench.sweep import compare_largest
+
+            comparison = compare_largest(sweep, corpus, seed=seed)
+            _write_page(self.html, comparison, corpus, curve=page_curve(sweep))
+        if self.plots:
+            from tokbench.render.charts.sweep import sweep_chart
+            from tokbench.render.sweep import curve_of
+
+            _write_plots(self.plots, sweep_chart(curve_of(sweep), sweep.knee, sweep.recommended))
+
+
+def _write_page(
+    path: Path,
+    comparison: Comparison,
+    corpus: Corpus,
+    *,
+    metrics: Sequence[Metric] | None = None,
+    report: Report | None = None,
+    curve: Curve | None = None,
+) -> None:
+    from tokbench.evaluation.samples import samples_of
+    from tokbench.render.html.report import html_report
+
+    samples = samples_of(comparison, corpus)
+    write_file(path, html_report(comparison, samples, metrics=metrics, report=report, curve=curve))
+
+
+def _write_plots(paths: Iterable[Path], chart: Spec) -> None:
+    for path in paths:
+        write_file(path, drawn(chart, path))
+
+
+@dataclass(frozen=True, slots=True)
+class PictureChoices:
+    """What is drawn beside what is printed."""
+
+    html: HtmlOption = None
+    plot: PlotOption = None
+
+    def pictures(self) -> Pictures:
+        """Read the options, before any work. Raises `ConfigError`, `BackendUnavailableError`."""
+        plots = tuple(self.plot or ())
+        for option, path in (("--html", self.html), *(("--plot", plot) for plot in plots)):
+            if path is not None and path.is_dir():
+                raise ConfigError(f"{path} is a folder", hint=f"{option} names the file to write")
+        for plot in plots:
+            check_plot_file(plot)
+        if self.html is not None:
+            from tokbench.render.html.report import require_report
+
+            require_report()
+        return Pictures(html=self.html, plots=plots)

@@ -7,11 +7,9 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
-from tokbench.cli.metric_options import MetricsOption, chosen_metrics, tells_metrics
-from tokbench.cli.model_options import ModelChoices
+from tokbench.cli.metric_options import MetricsOption, ModelChoices, chosen_metrics, tells_metrics
 from tokbench.cli.options import taking_groups
-from tokbench.cli.output_options import OutputChoices, ProgressOption, asked_for
-from tokbench.cli.picture_options import PictureChoices
+from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption, asked_for
 from tokbench.cli.tokenizer_options import OpeningChoices, TokenizersOption
 from tokbench.render.progress import showing_progress
 

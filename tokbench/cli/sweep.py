@@ -8,10 +8,9 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
-from tokbench.cli.model_options import MixOption, ModelChoices, chosen_mix
+from tokbench.cli.metric_options import MixOption, ModelChoices, chosen_mix
 from tokbench.cli.options import taking_groups
-from tokbench.cli.output_options import OutputChoices, ProgressOption
-from tokbench.cli.picture_options import PictureChoices
+from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption
 from tokbench.render.progress import showing_progress
 from tokbench.workbench.train import parsed_options
 

@@ -70,7 +70,7 @@ class LineIdentity:
     """Which lines a text is made of, whatever their order and the documents that they are in.
 
     Attributes:
-        fingerprint: of all of them; see `tokbench.corpus.lines.Lines`.
+        fingerprint: of all of them; see `tokbench.corpus.fingerprint.Lines`.
         sample: the hashes of some, 10 hexadecimal digits each, ascending.
     """
 

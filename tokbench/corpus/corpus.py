@@ -15,9 +15,8 @@ from tokbench.corpus.code import is_code_file, is_code_name
 from tokbench.corpus.document import Document
 from tokbench.corpus.document_limits import Bound, bounded_blocks
 from tokbench.corpus.files import CorpusFile, LeftOut, unreadable
-from tokbench.corpus.fingerprint import Fingerprint
+from tokbench.corpus.fingerprint import Fingerprint, Lines
 from tokbench.corpus.groups import file_group, group_field, is_translation, no_group
-from tokbench.corpus.lines import Lines
 from tokbench.corpus.memory import MOST_BYTES, DocumentMemory
 from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records
 from tokbench.corpus.scripts import script_of

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from tokbench.metrics.bootstrap import FEWEST_UNITS, Resampled, resamples
-from tokbench.metrics.metric import Aggregation
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import Aggregation, ratio
 from tokbench.metrics.tally import DOCUMENT_COUNTS
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from tokbench.evaluation.sentences import counted_parts, listed
 from tokbench.evaluation.summary import group_interval_gaps, interval_gap, summary_of
 from tokbench.evaluation.throughput import throughput_of
 from tokbench.metrics.cost import Model
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.progress import files_read, known_bytes
 from tokbench.corpus import Fingerprint
-from tokbench.corpus.lines import Lines
+from tokbench.corpus.fingerprint import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.metrics import cost
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
 from tokbench.core.capabilities import KnowsTrainingText
-from tokbench.corpus.fingerprint import overlap
-from tokbench.corpus.lines import line_overlap
+from tokbench.corpus.fingerprint import line_overlap, overlap
 from tokbench.evaluation.sentences import percent
 
 if TYPE_CHECKING:

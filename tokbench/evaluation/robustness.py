@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import ratio
 from tokbench.metrics.robustness import edit_distance, rewritings
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from tokbench.evaluation.summary import group_interval_gaps, interval_gap
 from tokbench.evaluation.sweep_point import SweepPoint
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.cost import Model
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import ratio
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tokbench.evaluation.mix import inverted
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.near_names import near_names
 from tokbench.errors import ConfigError
 from tokbench.metrics.distribution import average_rank, renyi_efficiency, shannon_efficiency, utilization
-from tokbench.metrics.metric import Metric
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import Metric, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import ratio
 
 _WIDTH_FOR_A_LAYER = 64
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import ratio
 
 if TYPE_CHECKING:
     import numpy as np

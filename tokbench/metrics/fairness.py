@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

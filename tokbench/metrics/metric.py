@@ -1,11 +1,9 @@
-"""One metric: its definition, its direction, and how its value comes from counts."""
+"""One metric: its definition, its direction, and how its value comes from counts, as a ratio that may not exist."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
-
-from tokbench.metrics.ratios import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,3 +54,12 @@ class Metric:
         below = sum(tally[name] for name in self.denominator)
         above = sum(tally[name] for name in self.numerator)
         return ratio(below - above if self.complement else above, below)
+
+
+def ratio(numerator: float, denominator: float) -> float | None:
+    """One number over another; None, never 0, where there is nothing to divide by.
+
+    >>> ratio(6, 4), ratio(0, 4), ratio(6, 0)
+    (1.5, 0.0, None)
+    """
+    return numerator / denominator if denominator else None

@@ -9,8 +9,7 @@ import pytest
 from support.toys import documents_of
 
 from tokbench.corpus import open_corpus
-from tokbench.corpus.hash_sample import Smallest, share_of
-from tokbench.corpus.lines import Lines, line_overlap
+from tokbench.corpus.fingerprint import Lines, Smallest, line_overlap, share_of
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 

@@ -21,7 +21,7 @@ from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.fairness import fairness_of
-from tokbench.evaluation.ranking import best_of, in_order
+from tokbench.evaluation.figures import best_of, in_order
 from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.fairness import gini

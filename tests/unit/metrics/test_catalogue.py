@@ -25,7 +25,7 @@ from tokbench.metrics.distribution import (
     utilization,
 )
 from tokbench.metrics.fairness import gini, premiums
-from tokbench.metrics.ratios import ratio
+from tokbench.metrics.metric import ratio
 from tokbench.metrics.robustness import edit_distance, rewritings, with_typos
 from tokbench.metrics.tally import ENTRIES, FIDELITY, NUM_COUNTS, Tally, pooled, position_of
 from tokbench.metrics.vocabulary import vocabulary_from, vocabulary_of
