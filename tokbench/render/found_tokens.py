@@ -43,7 +43,7 @@ def render_tokens(result: SearchResult, *, console: Console) -> None:
     if result.entries:
         write_table(tokens_table(result), console=console)
     for sentence in _sentences(result):
-        console.print(Text(sentence), soft_wrap=True)
+        console.print(Text(sentence))
 
 
 def forms_of_tokens(result: SearchResult, rows: Sequence[Sequence[object]]) -> Forms:
@@ -93,7 +93,9 @@ def _token_cell(entry: Entry) -> Cell:
 
 
 def _number_cell(value: float | None) -> Cell:
-    return Cell(NONE if value is None else f"{value:,}" if value == int(value) else f"{value:,.4f}", value)
+    if value is None:
+        return Cell(NONE)
+    return Cell(f"{int(value):,}" if value == int(value) else f"{value:,.4f}", value)
 
 
 def _sentences(result: SearchResult) -> Iterator[str]:

@@ -32,7 +32,7 @@ def render_comparison_of_two(result: VocabularyComparison, *, top: int, console:
             console.print(Text(part.caption, style="bold"))
             write_table(part, console=console)
         else:
-            console.print(Text(part), soft_wrap=True)
+            console.print(Text(part))
 
 
 def forms_of_comparison(result: VocabularyComparison, *, top: int) -> Forms:

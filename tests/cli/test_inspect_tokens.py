@@ -1,0 +1,175 @@
+"""`tokbench inspect` on tokens: search, one token in depth, frequencies, two tokenizers, --vocab-out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from support.lint import byte_level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .conftest import Done
+
+MERGES = (("l", "o"), ("lo", "w"), (b"\xe2", b"\x82"))
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """Ids 256 lo, 257 low, 258 two of the three bytes of €, 259 a tab and a backslash."""
+    return written(tmp_path / "mine" / "tokenizer.json", byte_level(*MERGES, tokens=["\t\\"]))
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("low lot low", encoding="utf-8")  # low, space, lo, t, space, low
+    return path
+
+
+def written(path: Path, document: object) -> Path:
+    path.parent.mkdir()
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_found_tokens_are_a_table(run: Callable[..., Done], mine: Path, columns: int) -> None:
+    done = run("inspect", mine, "--find", "^lo").good()
+    assert max(map(len, done.lines)) <= columns
+    assert done.lines[1].split() == ["id", "token", "length", "rank"]
+    assert [line.split() for line in done.lines[3:5]] == [["256", "lo", "2", "0"], ["257", "low", "3", "1"]]
+    assert "2 tokens of mine" in done.stdout
+    assert "129 tokens without a text passed over" in done.stdout
+
+
+def test_the_document_of_a_search(run: Callable[..., Done], mine: Path, text: Path) -> None:
+    found = run("inspect", mine, "--bytes", "6c6f", "--corpus", text, "--json").good().json
+    assert found["schema"] == "tokbench.inspect.tokens/1"
+    assert found["found"] == 2
+    assert found["corpus"] == {"documents": 1, "bytes": 11, "tokens": 6}
+    first, second = found["tokens"]
+    assert first == {
+        "id": 257,
+        "bytes": "6c6f77",
+        "text": "low",
+        "kind": "normal",
+        "spelling": None,
+        "score": None,
+        "rank": 1,
+        "frequency": 2,
+    }
+    assert (second["id"], second["frequency"]) == (256, 1)
+
+
+def test_a_token_in_depth(run: Callable[..., Done], mine: Path, text: Path, columns: int) -> None:
+    done = run("inspect", mine, "--id", "257", "--id", "258", "--corpus", text).good()
+    assert max(map(len, done.lines)) <= columns
+    sheet = "\n".join(done.lines)
+    for part in (
+        "low  rank 1\n",
+        "├─ lo  rank 0\n",
+        "│  ├─ l\n",
+        "└─ w\n",
+        "frequency  2 of 6 token occurrences (33.33 %)",
+        "none: the bytes are no whole characters",
+    ):
+        assert part in sheet
+
+
+def test_the_document_of_a_token(run: Callable[..., Done], mine: Path) -> None:
+    [token] = run("inspect", mine, "--id", "256", "--json").good().json["tokens"]
+    assert [merge["rank"] for merge in token["derivation"]["merges"]] == [0]
+    assert token["derivation"]["makes_the_token"] is True
+    assert [use["made"]["id"] for use in token["used_by"]] == [257]
+
+
+def test_a_token_that_no_merge_makes(run: Callable[..., Done], mine: Path) -> None:
+    done = run("inspect", mine, "--id", "259").good()
+    assert "no merge makes it" in done.stdout
+
+
+def test_what_does_not_apply_is_told(run: Callable[..., Done], tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n##er\n", encoding="utf-8")
+    assert "does not apply: WordPiece has no merges" in run("inspect", "vocab.txt", "--id", "2").good().stdout
+    run("inspect", "vocab.txt", "--rank", "0:3").refused(2, "--rank does not apply")
+
+
+def test_csv_is_that_of_vocab_out(run: Callable[..., Done], mine: Path) -> None:
+    done = run("inspect", mine, "--longest", "--top", "1", "--csv").good()
+    names, row = csv.reader(io.StringIO(done.stdout))
+    assert dict(zip(names, row, strict=True))["bytes"] == "6c6f77"
+    assert "| 257 | low |" in run("inspect", mine, "--longest", "--top", "1", "--markdown").good().stdout
+
+
+def test_vocab_out_holds_every_token(
+    run: Callable[..., Done], mine: Path, text: Path, tmp_path: Path
+) -> None:
+    run("inspect", mine, "--vocab-out", "all.tsv", "--corpus", text).good()
+    names, *rows = [line.split("\t") for line in (tmp_path / "all.tsv").read_text("utf-8").splitlines()]
+    assert names == ["id", "bytes", "text", "kind", "spelling", "score", "rank", "frequency"]
+    assert len(rows) == 260
+    assert rows[10][:3] == ["10", "0a", r"\n"]
+    assert rows[258] == ["258", "e282", r"\xe2\x82", "normal", "", "", "2", "0"]
+    assert rows[259][1:3] == ["095c", r"\t\\"]
+    assert len({row[2] for row in rows}) == 260
+    run("inspect", mine, "--vocab-out", "all.json").good()
+    document = json.loads((tmp_path / "all.json").read_bytes())
+    assert document["schema"] == "tokbench.vocabulary/1"
+    assert [bytes.fromhex(token["bytes"]) for token in document["tokens"]] == [
+        bytes.fromhex(row[1]) for row in rows
+    ]
+    assert document["tokens"][258]["text"] is None
+
+
+def test_a_file_of_another_form_is_refused(run: Callable[..., Done], mine: Path) -> None:
+    run("inspect", mine, "--vocab-out", "all.txt").refused(2, ".tsv or .json")
+
+
+def test_two_tokenizers_are_compared(
+    run: Callable[..., Done], mine: Path, tmp_path: Path, columns: int
+) -> None:
+    document = byte_level(MERGES[0], MERGES[2], tokens=["\t\\", "new"])  # 257 is the half €, 258 the tab
+    other = written(tmp_path / "other" / "tokenizer.json", document)
+    done = run("inspect", mine, other).good()
+    assert max(map(len, done.lines)) <= columns
+    told = " ".join(done.stdout.split())
+    assert "257 tokens under the same id, 2 under another, 1 only in mine, 1 only in other" in told
+    assert "merges: other from rank 1 on; 1 only in mine, 0 only in other, 0 others moved" in told
+    found = run("inspect", mine, other, "--json").good().json
+    assert found["schema"] == "tokbench.inspect.comparison/1"
+    assert found["moved_tokens"] == [
+        {"bytes": "e282", "id": 258, "other_ids": [257]},
+        {"bytes": "095c", "id": 259, "other_ids": [258]},
+    ]
+    assert found["only_first"] == [{"id": 257, "bytes": "6c6f77"}]
+    assert found["only_second"] == [{"id": 259, "bytes": b"new".hex()}]
+    assert found["merges"]["only_first"] == [{"rank": 1, "left": b"lo".hex(), "right": b"w".hex()}]
+    assert {each["name"]: each["values"] for each in found["settings"]} == {"merges": [3, 2]}
+
+
+def test_equal_tokenizers_do_not_differ(run: Callable[..., Done], mine: Path) -> None:
+    assert "nothing differs" in run("inspect", mine, mine).good().stdout
+    assert run("inspect", mine, mine, "--json").good().json["same"] is True
+
+
+def test_other_special_tokens_and_normaliser_are_named(
+    run: Callable[..., Done], mine: Path, tmp_path: Path
+) -> None:
+    added = [{"id": 260, "content": "<|end|>", "special": True, "normalized": False}]
+    added = [{**token, "single_word": False, "lstrip": False, "rstrip": False} for token in added]
+    document = byte_level(*MERGES, tokens=["\t\\"], added_tokens=added, normalizer={"type": "NFC"})
+    other = written(tmp_path / "other" / "tokenizer.json", document)
+    found = run("inspect", mine, other, "--json").good().json
+    assert found["special_tokens"] == [{"token": "<|end|>", "ids": [None, 260]}]
+    assert "normalizer" in {each["name"] for each in found["settings"]}
+    assert found["same"] is False
+
+
+def test_a_search_in_two_is_refused(run: Callable[..., Done], mine: Path) -> None:
+    run("inspect", mine, mine, "--find", "a").refused(2, "two are named")
+    run("inspect", mine, mine, mine).refused(2, "3 tokenizers are named")

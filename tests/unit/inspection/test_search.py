@@ -1,0 +1,91 @@
+"""What a search finds, by hand; and what it refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.lint import byte_level, target_of
+
+from tokbench.errors import ConfigError
+from tokbench.inspection import search as searching
+from tokbench.inspection.entries import Entries
+from tokbench.inspection.search import TokenQuery, longest_first, parse_ranks, search
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MERGES = (("l", "o"), ("lo", "w"), (b"\xd0", b"\xb6"), (b"\xe2", b"\x82"))
+
+
+@pytest.fixture
+def entries(tmp_path: Path) -> Entries:
+    """Ids 256 lo, 257 low, 258 ж, 259 two of the three bytes of €."""
+    return Entries(target_of(byte_level(*MERGES), tmp_path))
+
+
+def found(entries: Entries, **asked: object) -> tuple[int, ...]:
+    return search(entries, TokenQuery(**asked)).ids  # type: ignore[arg-type]
+
+
+def test_an_expression_matches_in_the_text(entries: Entries) -> None:
+    assert found(entries, find="^lo") == (256, 257)
+    assert found(entries, find=r"\p{Cyrillic}") == (258,)
+
+
+def test_tokens_without_a_text_are_counted(entries: Entries) -> None:
+    result = search(entries, TokenQuery(find="."))
+    assert result.without_text == 128 + 1
+    assert 259 not in result.ids
+    assert search(entries, TokenQuery(data=b"\x82")).without_text == 0
+
+
+def test_bytes_are_found_in_incomplete_characters(entries: Entries) -> None:
+    assert found(entries, data=b"\xe2\x82") == (259,)
+    assert found(entries, data=b"\x82") == (0x82, 259)
+
+
+def test_ids_scripts_and_ranks(entries: Entries) -> None:
+    assert found(entries, ids=frozenset([257, 3])) == (3, 257)
+    assert found(entries, script="cyrillic") == (258,)
+    assert found(entries, ranks=(1, 3)) == (257, 258)
+    assert len(found(entries, script="Latin")) == 2 * 26 + 2
+
+
+def test_all_that_is_asked_has_to_be_so(entries: Entries) -> None:
+    assert found(entries, find="o", ranks=(1, 9)) == (257,)
+    assert found(entries, find="o", data=b"w", script="latin") == (257,)
+
+
+def test_the_longest_come_first(entries: Entries) -> None:
+    assert longest_first(entries, entries.tokens)[:4] == [257, 256, 258, 259]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"find": "("}, "is no regular expression"),
+        ({"script": "Latn"}, "there is no script"),
+        ({"ids": frozenset([260])}, "no token has the id 260"),
+    ],
+)
+def test_mistakes_are_named(entries: Entries, asked: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        found(entries, **asked)
+
+
+def test_an_expression_may_not_take_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "_SECONDS_OF_ONE", 0.05)
+    entries = Entries(target_of(byte_level(tokens=["a" * 60 + "!"]), tmp_path))
+    with pytest.raises(ConfigError, match="took too long"):
+        found(entries, find=r"^(a|aa|a?a)+$")
+
+
+@pytest.mark.parametrize("text", ["", ":", "3:2", "2:2", "x", "-1:4", "1:2:3"])
+def test_what_is_no_range_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError):
+        parse_ranks(text)
+
+
+def test_an_open_range_has_no_end() -> None:
+    assert parse_ranks("300:") == (300, float("inf"))

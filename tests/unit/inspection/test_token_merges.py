@@ -1,0 +1,103 @@
+"""Derivations and uses worked out by hand, for merges that are listed, ranked and scored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.lint import byte_level, target_of
+
+from tokbench.explain.model import Symbol
+from tokbench.inspection.entries import Entries, Entry, EntryKind, escaped
+from tokbench.inspection.token_merges import MergesOfList, MergesOfRanks, NoTokenMerges, token_merges
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.explain.model import MergeTrace
+
+TOKENS = (b"a", b"b", b"ab", b"ba", b"aba", b"abab")
+
+
+def listed(*merges: tuple[int, int, int]) -> MergesOfList:
+    return MergesOfList(merges, symbol=lambda one: Symbol(one, TOKENS[one]))
+
+
+def ranked() -> MergesOfRanks[bytes]:
+    ids = {token: id for id, token in enumerate(TOKENS)}
+    return MergesOfRanks(ids, ids, symbol=lambda one: Symbol(one, TOKENS[one]))
+
+
+def steps(trace: MergeTrace) -> list[tuple[bytes, bytes]]:
+    return [(step.rule.left.data, step.rule.right.data) for step in trace.steps]
+
+
+def test_a_listed_token_is_derived_from_its_symbols() -> None:
+    merges = listed((0, 1, 2), (2, 2, 5))
+    trace = merges.derivation(5)
+    assert steps(trace) == [(b"a", b"b"), (b"a", b"b"), (b"ab", b"ab")]
+    assert [token.id for token in trace.tokens] == [5]
+    assert merges.ranks == {2: 0, 5: 1}
+    assert [(rule.rank, rule.made.id) for rule in merges.uses(2)] == [(1, 5)]
+    assert merges.uses(5) == ()
+
+
+def test_a_token_that_an_earlier_merge_spoils_is_not_made() -> None:
+    """a + ba would make aba, but a + b comes first and leaves ab | a."""
+    trace = listed((0, 1, 2), (1, 0, 3), (0, 3, 4)).derivation(4)
+    assert [token.data for token in trace.tokens] == [b"ab", b"a"]
+
+
+def test_of_two_merges_that_make_a_token_its_lowest_rank_counts() -> None:
+    merges = listed((0, 1, 2), (1, 0, 3), (0, 3, 4), (2, 0, 4))
+    assert merges.ranks[4] == 2
+    assert [token.id for token in merges.derivation(4).tokens] == [4]
+    assert steps(merges.derivation(4)) == [(b"a", b"b"), (b"ab", b"a")]
+
+
+def test_tokens_that_make_one_another_are_no_endless_work() -> None:
+    merges = MergesOfList([(0, 1, 2), (0, 2, 1)], symbol=lambda one: Symbol(one, b"x"))
+    assert merges.derivation(2).tokens
+
+
+def test_a_ranked_token_is_derived_from_its_bytes() -> None:
+    """ab (2) comes before ba (3), so abab is ab + ab, and aba is ab + a."""
+    merges = ranked()
+    assert steps(merges.derivation(5)) == [(b"a", b"b"), (b"a", b"b"), (b"ab", b"ab")]
+    assert [rule.made.data for rule in merges.uses(2)] == [b"aba", b"abab"]
+    assert [rule.made.data for rule in merges.uses(0)] == [b"ab", b"ba", b"aba"]
+    assert merges.uses(3) == ()  # nothing is made of ba: a + b comes first
+    assert merges.ranks == {2: 2, 3: 3, 4: 4, 5: 5}
+
+
+def test_both_forms_of_one_vocabulary_agree() -> None:
+    of_list, of_ranks = listed((0, 1, 2), (1, 0, 3), (2, 0, 4), (2, 2, 5)), ranked()
+    for id in range(len(TOKENS)):
+        assert steps(of_list.derivation(id)) == steps(of_ranks.derivation(id))
+        assert [rule.made for rule in of_list.uses(id)] == [rule.made for rule in of_ranks.uses(id)]
+
+
+@pytest.mark.parametrize("engine", ["native", "library"])
+def test_a_tokenizer_json_has_merges_on_either_engine(tmp_path: Path, engine: str) -> None:
+    target = target_of(byte_level(("l", "o"), ("lo", "w")), tmp_path, engine=engine)
+    merges = token_merges(target)
+    assert steps(merges.derivation(257)) == [(b"l", b"o"), (b"lo", b"w")]
+    assert [rule.made.data for rule in merges.uses(256)] == [b"low"]
+    assert Entries(target)[257] == Entry(257, b"low", EntryKind.NORMAL, rank=1)
+
+
+def test_where_nothing_is_merged_the_reason_is_told(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n##er\n", encoding="utf-8")
+    target = target_of(tmp_path / "vocab.txt", tmp_path)
+    with pytest.raises(NoTokenMerges, match="has no merges"):
+        token_merges(target)
+    entry = Entries(target)[2]
+    assert (entry.data, entry.spelling, entry.rank, entry.score) == (b"er", "##er", None, None)
+
+
+def test_escapes_tell_all_bytes_apart() -> None:
+    blocks = [bytes([first, second]) for first in range(256) for second in (*range(0, 256, 7), 0x5C, 0x85)]
+    blocks += [b"\\x85", b"\xc2\x85", b"\x85", b"\\u{85}", "\u200b".encode(), b"\\", b"\\\\", b"\n", b"\\n"]
+    spelled = {block: escaped(block) for block in blocks}
+    assert len(set(spelled.values())) == len(spelled)
+    assert all(text.isprintable() for text in spelled.values())
