@@ -44,7 +44,7 @@ def test_found_tokens_are_a_table(run: Callable[..., Done], mine: Path, columns:
     assert done.lines[1].split() == ["id", "token", "length", "rank"]
     assert [line.split() for line in done.lines[3:5]] == [["256", "lo", "2", "0"], ["257", "low", "3", "1"]]
     assert "2 tokens of mine" in done.stdout
-    assert "129 tokens without a text passed over" in done.stdout
+    assert "129 tokens passed over: their bytes are no whole characters" in done.stdout
 
 
 def test_the_document_of_a_search(run: Callable[..., Done], mine: Path, text: Path) -> None:
@@ -173,3 +173,30 @@ def test_other_special_tokens_and_normaliser_are_named(
 def test_a_search_in_two_is_refused(run: Callable[..., Done], mine: Path) -> None:
     run("inspect", mine, mine, "--find", "a").refused(2, "two are named")
     run("inspect", mine, mine, mine).refused(2, "3 tokenizers are named")
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("name", "token_id", "made_of"),
+    [
+        ("gpt2", 1000, ["al", "e"]),
+        ("gguf/ggml-vocab-gpt-2.gguf", 1000, ["al", "e"]),
+        ("openai/r50k_base.tiktoken", 1000, ["al", "e"]),
+        ("falcon", 300, ["i", "d"]),
+        ("mistral", 300, ["o", "m"]),
+        ("t5-small", 300, None),
+        ("bert-base-uncased", 2000, None),
+    ],
+)
+def test_real_vocabularies(
+    run: Callable[..., Done], shared: Path, name: str, token_id: int, made_of: list[str] | None
+) -> None:
+    [token] = run("inspect", shared / "vocab" / name, "--id", str(token_id), "--json").good().json["tokens"]
+    if made_of is None:
+        assert "has no merges" in token["not_applicable"]
+        assert token["derivation"] is None
+    else:
+        last = token["derivation"]["merges"][-1]
+        assert [last["left"]["piece"], last["right"]["piece"]] == made_of
+        assert token["derivation"]["makes_the_token"]
+        assert all(token_id in (use["left"]["id"], use["right"]["id"]) for use in token["used_by"])

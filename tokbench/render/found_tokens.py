@@ -104,7 +104,8 @@ def _sentences(result: SearchResult) -> Iterator[str]:
     more = f", the first {shown:,} shown (--top)" if shown < result.found else ""
     yield f"{counted(result.found, 'token')} of {visible(result.info.name)}{more}"
     if result.without_text:
-        yield f"{counted(result.without_text, 'token')} without a text passed over: no whole characters (--bytes)"
+        passed = counted(result.without_text, "token")
+        yield f"{passed} passed over: their bytes are no whole characters (--bytes finds them)"
     if result.counts is not None:
         yield f"frequency in {counted(result.counts.tokens, 'token occurrence')}"
 
