@@ -39,6 +39,16 @@ def test_what_made_a_pretoken_is_folded_behind_its_number(run, trained, monkeypa
     assert lines[title + 1].startswith("     ")
 
 
+def test_boundaries_of_one_cause_share_a_line(run, tmp_path):
+    text = "the first words and the last words of one text\n"
+    (tmp_path / "words.txt").write_text(text * 20)
+    run("train", "words.txt", "--backend", "unigram", "--vocab-size", "280", "--name", "unigram").good()
+    lines = run("explain", "-t", "unigram", "--text", "hxhxhx").good().lines
+    reasons = [line for line in lines if line.endswith("no piece reaches across")]
+    assert reasons
+    assert all(line.count("│") > 1 for line in reasons)
+
+
 def test_one_token_alone(run, trained):
     found = run("explain", "two words", "--token", "0", "-t", trained, "--json").good().json
     assert [step["text"] for step in found["pretokens"]] == ["two"]

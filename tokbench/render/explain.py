@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -247,9 +247,17 @@ def _step_frames(step: ExplainedStep, painter: _Painter, *, number: int, again: 
         case LookupTrace():
             yield [Line(Text.assemble(tokens, (f"  {trace.rule}", FAINT)), _STEP)]
             return
-    for place, cause in enumerate(trace.causes):
-        pair = painter.cells([symbol.data for symbol in trace.tokens[place : place + 2]], first=place)
-        yield [Line(Text.assemble(pair, "  ", cause_in_words(cause)), _STEP)]
+    yield from _cause_frames(trace, painter)
+
+
+def _cause_frames(trace: MergeTrace | LongestMatchTrace | LatticeTrace, painter: _Painter) -> Iterator[Frame]:
+    """Why each boundary is there; neighbours of which the same is said share a line."""
+    place = 0
+    for sentence, same in groupby(map(cause_in_words, trace.causes)):
+        stop = place + sum(1 for _ in same)
+        tokens = painter.cells([symbol.data for symbol in trace.tokens[place : stop + 1]], first=place)
+        yield [Line(Text.assemble(tokens, "  ", sentence), _STEP)]
+        place = stop
 
 
 def _merge_frames(trace: MergeTrace, painter: _Painter) -> Iterator[Frame]:
@@ -313,6 +321,15 @@ def _match_frames(trace: LongestMatchTrace, painter: _Painter) -> Iterator[Frame
 def _lattice_frames(trace: LatticeTrace, painter: _Painter) -> Iterator[Frame]:
     if len(trace.text) <= _LATTICE_SHOWN:
         yield list(_lattice_lines(trace))
+    else:
+        yield [
+            Line(
+                Text(
+                    f"its lattice of {len(trace.edges):,} pieces is too large to draw: --json has it", FAINT
+                ),
+                _STEP,
+            )
+        ]
     lines = [Line(Text("score      share   segmentation", FAINT), _STEP)]
     for path in trace.paths:
         line = Text.assemble(f"{path.score:>9.3f}  {percent(path.probability):>8}  ")
