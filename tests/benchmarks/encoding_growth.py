@@ -23,7 +23,7 @@ from speed_table import heading
 
 import tokbench
 from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.core.timing import seconds_of
+from tokbench.core.time_and_memory import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

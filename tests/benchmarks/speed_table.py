@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.bench.machine import this_machine
-from tokbench.core.timing import seconds_of
+from tokbench.core.time_and_memory import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -45,6 +45,6 @@ class SentencePieceBackend:
 
     def load(self, directory: Path) -> SentencePieceTokenizer:
         """Open a folder that `SentencePieceTokenizer.save` wrote. Raises `ModelFormatError`."""
-        from tokbench.libraries.sentencepiece.saved import load
+        from tokbench.libraries.sentencepiece.models import load
 
         return load(directory)

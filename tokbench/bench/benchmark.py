@@ -14,7 +14,7 @@ from tokbench.bench.machine import processors, this_machine
 from tokbench.bench.memory import peak_of, write_texts
 from tokbench.bench.results import PARTS, Bench, Entry, Figure, LeftOut
 from tokbench.core.progress import no_progress
-from tokbench.core.timing import Spread, ratios
+from tokbench.core.time_and_memory import Spread, ratios
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from tokbench.core.timing import in_turns, microseconds_of_each, percentile, seconds_of
+from tokbench.core.time_and_memory import in_turns, microseconds_of_each, percentile, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokbench.core.timing import Spread
+    from tokbench.core.time_and_memory import Spread
 
 SCHEMA = "tokbench.bench/1"
 PARTS = ("encode", "batch", "latency", "lookup", "load", "memory")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Do what stdin says."""
-    from tokbench.evaluation.peak_memory import peak_bytes
+    from tokbench.core.time_and_memory import peak_bytes
 
     asked = json.load(sys.stdin)
     runner = _opened(asked["recipe"])

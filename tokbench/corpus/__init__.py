@@ -12,8 +12,7 @@ from tokbench.corpus.document import Document
 from tokbench.corpus.document_limits import MAX_DOCUMENT_BYTES, MOST_DOCUMENT_BYTES
 from tokbench.corpus.files import CorpusFile, LeftOut
 from tokbench.corpus.fingerprint import Fingerprint
-from tokbench.corpus.opening import bundled_corpus, open_corpus
-from tokbench.corpus.options import CorpusOptions
+from tokbench.corpus.opening import CorpusOptions, bundled_corpus, open_corpus
 from tokbench.corpus.text import DocumentUnit, ErrorPolicy, Problems
 from tokbench.files.bundled import BundledFile, bundled_files
 

@@ -1,4 +1,4 @@
-"""The bytes of a corpus file: blocks, decompressed where they are compressed."""
+"""The bytes of a corpus file: blocks, decompressed where they are compressed, and sources of those for backends."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO
 
+from tokbench.core.documents import ByteSource
 from tokbench.corpus.files import STDIN, CorpusFile, unreadable
 from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
 from tokbench.files.compression import MAGIC
 from tokbench.files.untrusted import open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from io import BufferedReader
 
     from tokbench.files.compression import Compression
@@ -34,6 +35,9 @@ _ZSTD_MAX_WINDOW_LOG = 31
 """Large text collections are often packed with `zstd --long=31`."""
 _ZSTD_STEP = 1024
 """Bytes unpacked at once: four can stand for 128 KiB, so this keeps a hostile file's blocks below 32 MiB."""
+
+
+_RESTORE = "fetch or write the file again"
 
 
 def read_blocks(
@@ -93,9 +97,6 @@ def require_zstd(name: str) -> None:
         raise BackendUnavailableError(
             f"{name}: .zst files need the package zstandard", hint="pip install 'tokbench[zstd]'"
         )
-
-
-_RESTORE = "fetch or write the file again"
 
 
 def _standard_input() -> BinaryIO:
@@ -211,3 +212,22 @@ else:
                     frame = None
         if frame is not None:
             raise EOFError
+
+
+def packed(name: str, texts: Iterable[str]) -> Iterator[ByteSource]:
+    """Documents as sources: those of one line share sources of about 1 MiB, each other one has its own."""
+    lines: list[bytes] = []
+    size = 0
+    for text in texts:
+        is_line = "\n" not in text and not text.endswith("\r") and not text.isspace()
+        if is_line:
+            lines.append(text.encode())
+            size += len(lines[-1])
+        if lines and (size >= BLOCK_BYTES or not is_line):
+            yield ByteSource(name, None, [b"\n".join(lines)], "lines")
+            lines.clear()
+            size = 0
+        if not is_line:
+            yield ByteSource(name, None, [text.encode()], "file")
+    if lines:
+        yield ByteSource(name, None, [b"\n".join(lines)], "lines")

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.documents import ByteSource, TextIdentity
 from tokbench.core.plurals import counted
-from tokbench.corpus.byte_sources import packed
-from tokbench.corpus.bytes import read_blocks
-from tokbench.corpus.code import is_code_file, is_code_name
+from tokbench.corpus.bytes import packed, read_blocks
 from tokbench.corpus.document import Document
 from tokbench.corpus.document_limits import Bound, bounded_blocks
 from tokbench.corpus.files import CorpusFile, LeftOut, unreadable
 from tokbench.corpus.fingerprint import Fingerprint, Lines
-from tokbench.corpus.groups import file_group, group_field, is_translation, no_group
+from tokbench.corpus.groups import (
+    file_group,
+    group_field,
+    is_code_file,
+    is_code_name,
+    is_translation,
+    no_group,
+)
 from tokbench.corpus.memory import MOST_BYTES, DocumentMemory
 from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records
 from tokbench.corpus.scripts import script_of
@@ -34,7 +39,7 @@ from tokbench.errors import ConfigError, CorpusError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tokbench.corpus.options import CorpusOptions
+    from tokbench.corpus.opening import CorpusOptions
 
 _T = TypeVar("_T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokbench.core.timing import Spread, in_turns, seconds_of
+from tokbench.core.time_and_memory import Spread, in_turns, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

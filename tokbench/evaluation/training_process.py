@@ -17,9 +17,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from tokbench import errors
+from tokbench.core.time_and_memory import peak_bytes
 from tokbench.errors import TokbenchError, TrainingError
 from tokbench.evaluation.holdout import Side
-from tokbench.evaluation.peak_memory import peak_bytes
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ _BETWEEN_REPORTS = 0.1
 
 def main() -> None:
     """Do what stdin says."""
+    from tokbench.core.time_and_memory import training_peak_bytes
     from tokbench.errors import TokbenchError
     from tokbench.evaluation.candidates import Sample
     from tokbench.evaluation.holdout import Side
-    from tokbench.evaluation.peak_memory import training_peak_bytes
     from tokbench.registry import get_backend
 
     asked = json.load(sys.stdin)

@@ -1,4 +1,4 @@
-"""The compiled numbering of words; see `tokbench.libraries.word_cache.word_numbers`."""
+"""The compiled numbering of words; see `tokbench.libraries.word_cache.cache`."""
 
 import numpy as np
 from numpy.typing import NDArray

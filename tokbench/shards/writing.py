@@ -17,7 +17,7 @@ import numpy as np
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import Problems
-from tokbench.corpus.arguments import corpus_of
+from tokbench.corpus.opening import corpus_of
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
 from tokbench.files.atomic_file import write_file
 from tokbench.shards.journal import JOURNAL_NAME, Journal, refuse_other_plan

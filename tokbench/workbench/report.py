@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
-from tokbench.corpus.arguments import corpus_of
+from tokbench.corpus.opening import corpus_of
 from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import compare_candidates
 from tokbench.evaluation.corpus_scan import CorpusScan

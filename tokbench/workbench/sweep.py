@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.config import whole_number
 from tokbench.core.progress import no_progress
-from tokbench.corpus.arguments import corpus_of
+from tokbench.corpus.opening import corpus_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import compare_candidates, training_setup_of

@@ -118,7 +118,7 @@ def train(
     >>> [tokenizer.token_bytes(id) for id in tokenizer.encode("lower")]
     [b'low', b'e', b'r']
     """
-    from tokbench.corpus.arguments import texts_of
+    from tokbench.corpus.opening import texts_of
 
     chosen, config = _configured(backend, preset, options)
     return chosen.train(texts_of(texts), config, progress=progress)

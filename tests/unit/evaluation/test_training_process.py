@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tokbench.core.progress import no_progress
+from tokbench.core.time_and_memory import peak_bytes
 from tokbench.corpus import open_corpus
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation import training_process
 from tokbench.evaluation.candidates import train_candidates
 from tokbench.evaluation.holdout import Side, hold_out
-from tokbench.evaluation.peak_memory import peak_bytes
 from tokbench.evaluation.training_process import train_in_process
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def test_the_peak_is_that_of_the_process_which_trains() -> None:
     """Libraries that train in a process of their own, which the one that was started starts."""
     program = (
         "import subprocess, sys;"
-        "from tokbench.evaluation.peak_memory import peak_bytes, training_peak_bytes;"
+        "from tokbench.core.time_and_memory import peak_bytes, training_peak_bytes;"
         "subprocess.run([sys.executable, '-c', 'len(bytes(1) * 200_000_000)'], check=True);"
         "print(peak_bytes(), training_peak_bytes());"
         "held = bytes(1) * 400_000_000;"

@@ -26,11 +26,11 @@ from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable
 from tokbench.core.tokens import ModelInput, Segmentation, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConversionError, SpecialTokenError, TextError
 from tokbench.libraries.huggingface import tokenizer_json as reading
-from tokbench.libraries.huggingface.added_tokens import laid_out
 from tokbench.libraries.huggingface.decoding import decodes_from_left, joined_pieces
 from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of
 from tokbench.libraries.huggingface.explaining import ExplainsDocument
 from tokbench.libraries.huggingface.offsets import byte_offsets, own_ranges, own_spans
+from tokbench.libraries.huggingface.tokenizer_json import laid_out
 from tokbench.libraries.word_cache.cache import WordCache
 from tokbench.libraries.word_cache.cut_points import are_long, document_cut
 from tokbench.libraries.word_cache.joined_words import Lines
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.core.interfaces import TrainingRecord
-    from tokbench.libraries.huggingface.added_tokens import EntryLayout
     from tokbench.libraries.huggingface.decoding import JoinedPieces
+    from tokbench.libraries.huggingface.tokenizer_json import EntryLayout
 
 _BATCH = 1024
 

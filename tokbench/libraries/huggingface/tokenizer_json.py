@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.ids import check_largest_id
+from tokbench.core.tokens import TokenKind
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import load_json
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Set
     from pathlib import Path
 
 _MAX_DOCUMENT_BYTES = 1 << 30
@@ -332,3 +333,45 @@ def _without(merges: list[Any], pieces: Mapping[str, str]) -> list[Any]:
         return merge.split(" ") if isinstance(merge, str) else list(merge)
 
     return [merge for merge in merges if pieces.keys().isdisjoint([*(found := parts(merge)), "".join(found)])]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryLayout:
+    """The tokens of a document by their ids.
+
+    Attributes:
+        pieces: id → the bytes it stands for.
+        inside_words: the ids of tokens that never begin a word.
+        kinds: id → kind, of those that are no ordinary tokens; special tokens are not among them.
+    """
+
+    pieces: Mapping[int, bytes]
+    inside_words: Set[int]
+    kinds: Mapping[int, TokenKind]
+
+
+def laid_out(
+    document: Mapping[str, Any], vocabulary: Mapping[str, int], *, unknown: str | None
+) -> EntryLayout:
+    """The tokens of a document.
+
+    Args:
+        document: a parsed `tokenizer.json`.
+        vocabulary: every token, added tokens included, as the file spells it → its id.
+        unknown: the token for what the vocabulary does not cover, or None.
+    """
+    spelling = piece_spelling(document)
+    added = {token["content"] for token in document["added_tokens"]}
+    kinds = {
+        id: TokenKind.BYTE for text, id in vocabulary.items() if text not in added and spelling.is_byte(text)
+    }
+    if unknown is not None and unknown in vocabulary:
+        kinds[vocabulary[unknown]] = TokenKind.UNKNOWN
+    prefix = spelling.prefix
+    return EntryLayout(
+        pieces={
+            id: text.encode() if text in added else spelling.bytes_of(text) for text, id in vocabulary.items()
+        },
+        inside_words={id for text, id in vocabulary.items() if prefix and text.startswith(prefix)},
+        kinds=kinds,
+    )

@@ -1,18 +1,19 @@
-"""SentencePiece models by their algorithm: what BPE can do, and what Unigram can do, besides encoding."""
+"""SentencePiece models opened by their algorithm: what BPE and Unigram can do, besides encoding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench import store
 from tokbench.core.base import utf8
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import Segmentation
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.libraries.sentencepiece.bytes import found_segmentations
 from tokbench.libraries.sentencepiece.sampling import bpe_dropout, sampled_index, unigram_sample
-from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
+from tokbench.libraries.sentencepiece.tokenizer import MODEL_NAME, SentencePieceTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.documents import TextIdentity
     from tokbench.core.interfaces import TrainingRecord
+
+
+_RETRAIN = "the folder is damaged: restore it, or train again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +159,33 @@ class UnigramTokenizer(SentencePieceTokenizer):
             return best[sampled_index(scores, seed=seed)].segmentation.ids
         pieces = unigram_sample(self._normalized(text), self._lexicon, alpha=smoothing, seed=seed)
         return self._lexicon.ids(pieces)
+
+
+def load(directory: Path) -> SentencePieceTokenizer:
+    """Open a folder that `SentencePieceTokenizer.save` wrote, checked in every part.
+
+    Raises:
+        ModelFormatError: a file is damaged, or the manifest speaks of another model.
+        SelfTestError: it gives other ids than when it was saved.
+    """
+    manifest = store.read_manifest(directory)
+    files = store.read_files(directory, manifest)
+    if MODEL_NAME not in files:
+        raise ModelFormatError(directory, f"a file {MODEL_NAME}", "none in the manifest", hint=_RETRAIN)
+    tokenizer = open_model(
+        files[MODEL_NAME],
+        name=manifest.name,
+        backend=manifest.backend,
+        path=directory / MODEL_NAME,
+        config=manifest.config,
+    )
+    found = tokenizer.info
+    if (manifest.vocab_size, dict(manifest.special_tokens)) != (found.vocab_size, found.special_tokens):
+        raise ModelFormatError(
+            directory / store.MANIFEST_NAME,
+            f"{found.vocab_size} tokens and the special tokens of {MODEL_NAME}",
+            f"{manifest.vocab_size} tokens, or other special tokens",
+            hint=_RETRAIN,
+        )
+    tokenizer.hold_to(manifest, path=directory)
+    return tokenizer

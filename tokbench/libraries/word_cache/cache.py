@@ -8,14 +8,14 @@ nearly all are known, and the rest is looking up numbers and copying arrays.
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from tokbench.core.base import utf8
 from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.token_arrays import offsets_of, range_indices
-from tokbench.libraries.word_cache.word_numbers import new_numbering
+from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +26,10 @@ _MOST_TOKENS = 1 << 21
 """The most tokens in the cache, and the most words: about 40 MB with spans, and as much for the words' numbers."""
 _MOST_BYTES = 1 << 25
 """The most bytes of all words: some are long, or have no tokens."""
+
+
+COMPILED = "tokbench.native._word_cache"
+FALLBACK = "tokbench.libraries.word_cache.fallback"
 
 
 class _Column:
@@ -182,3 +186,32 @@ class WordCache:
     def _empty(self) -> None:
         self._numbering.clear()
         self._table = _Table()
+
+
+class Numbering(Protocol):
+    """Gives each different word a number, from 0 on, in the order in which they come."""
+
+    def number(self, texts: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+        """The words of texts.
+
+        Returns:
+            int64[R] their numbers, int64[len(texts) + 1] which of these are whose, and the words that
+            are new, in the order of their numbers.
+
+        Raises:
+            ValueError: a text holds a lone surrogate; then nothing has got a number.
+        """
+
+    def clear(self) -> None:
+        """Forget them all."""
+
+
+def new_numbering(cut: str) -> Numbering:
+    """A numbering of the words that a cut of `tokbench.libraries.word_cache.cut_points.CUTS` makes.
+
+    Raises:
+        BackendUnavailableError: the compiled module is demanded and not installed.
+    """
+    _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
+    numbering: Numbering = module.Numbering(cut)
+    return numbering

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Numbering:
-    """See `tokbench.libraries.word_cache.word_numbers.Numbering`."""
+    """See `tokbench.libraries.word_cache.cache.Numbering`."""
 
     def __init__(self, cut: str) -> None:
         if cut not in CUTS:

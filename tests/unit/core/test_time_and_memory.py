@@ -7,7 +7,7 @@ import gc
 import pytest
 from support.toys import Toy
 
-from tokbench.core.timing import (
+from tokbench.core.time_and_memory import (
     Spread,
     in_turns,
     microseconds_of_each,

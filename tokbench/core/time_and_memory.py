@@ -1,4 +1,4 @@
-"""Timing several things fairly: in turns, so that machine noise affects all of them equally."""
+"""The time and memory that work takes: several things are timed in turns, so that machine noise affects all equally."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import gc
 import math
 import statistics
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _LEAST_SECONDS = 1e-9
+
+
+_STATUS = Path("/proc/self/status")
+_PEAK = "VmHWM:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +136,30 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def peak_bytes() -> int | None:
+    """The most memory that this process has ever had resident; None where the system does not tell.
+
+    Not `getrusage`: on Linux its figure is inherited from whoever started the process. Of one piece of work it says
+    nothing: what was freed before is taken again.
+    """
+    with suppress(OSError, ValueError, IndexError):
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith(_PEAK):
+                return int(line.split()[1]) * 1024
+    return None
+
+
+def training_peak_bytes() -> int | None:
+    """The most memory that this process, or any that it started and that has ended, has ever had resident.
+
+    A library may train in a process of its own. Its figure is from `getrusage`: what it inherits is the peak of this
+    process, which is counted anyway.
+    """
+    own = peak_bytes()
+    if own is None:
+        return None
+    import resource  # where /proc is, this is, too
+
+    return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
