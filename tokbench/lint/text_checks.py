@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _HIDDEN = re.compile(f"[{''.join(map(re.escape, sorted((ZERO_WIDTH - JOINERS) | BIDI | TAGS)))}]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
-_TRAILING = re.compile(r"[ \t\u00a0\u3000]+(?=\r?\n|\Z)")
+# Without the look behind, each space of a long run would be tried as the first.
+_TRAILING = re.compile(r"(?<![ \t\u00a0\u3000])[ \t\u00a0\u3000]++(?=\r?\n|\Z)")
 _JOINER_IN_LATIN = re.compile("(?<=[A-Za-z<|_/\\[])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z>|_/\\]])")
 _FLAG = re.compile("\U0001f3f4[\U000e0000-\U000e007e]+\U000e007f")
 _LOOK_ALIKE = re.compile(f"[{''.join(LOOK_ALIKES)}]")

@@ -68,6 +68,12 @@ def test_other_case_is_a_note_and_other_letters_an_error() -> None:
     assert by_text == {"</S>": Severity.NOTE, "</\u0455>": Severity.ERROR}
 
 
+def test_long_runs_of_spaces_and_marks_take_linear_time() -> None:
+    """A quadratic search would take minutes."""
+    assert found(" " * 200_000 + "a") == []
+    assert [check for check, _ in found("e" + "\u0301" * 50_000)] == ["not-nfc"]
+
+
 def test_without_special_tokens_none_is_found() -> None:
     assert [danger.check for danger in TextChecks([]).dangers("<|im_end|>")] == []
 
