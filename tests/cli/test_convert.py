@@ -141,7 +141,7 @@ def test_what_exists_is_replaced_only_when_asked(
         (["--to", "transformers", "--out", "x", "--role", "eos=</s>"], (2, "is no special token")),
         (["--to", "transformers", "--out", "x", "--role", "end=<|pad|>"], (2, "there is no role 'end'")),
         (["--to", "transformers", "--out", "x", "--chat-template", "no.jinja"], (2, "cannot be read")),
-        (["--to", "tokbin", "--out", "x", "--pattern", "gpt2"], (2, "says itself what --pattern")),
+        (["--to", "tokbin", "--out", "x", "--pattern", "gpt2"], (2, "already defines what --pattern")),
         (["--check", "one"], (2, "tokbench convert --check A B")),
         (["--check", "one", "two", "--to", "tokbin"], (2, "tokbench convert --check A B")),
         (["--check", "nothing", "there"], (1, "no tokenizer 'nothing'")),
@@ -218,9 +218,11 @@ def test_a_pattern_is_for_the_one_that_needs_it(
     special = ["--special-token", "<|endoftext|>", "--special-token", "<|pad|>"]
     run(*both, "--pattern", "gpt4", *special).good()
     assert run(*both, "--pattern", "gpt4").code == 3  # without its special tokens it is another tokenizer
-    run(*both).refused(2, "does not say how text is split")
+    run(*both).refused(2, "does not define how to split text")
     run(*both, "--pattern", "gpt9(").refused(2, "gpt9(")
-    run("convert", "--check", trained, trained, "--pattern", "gpt4").refused(2, "says itself what --pattern")
+    run("convert", "--check", trained, trained, "--pattern", "gpt4").refused(
+        2, "already defines what --pattern"
+    )
 
 
 def test_two_that_differ_are_shown_with_the_smallest_text(

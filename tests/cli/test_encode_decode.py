@@ -303,5 +303,5 @@ def test_a_damaged_file_that_is_passed_over_is_told(run, tmp_path):
     (tmp_path / "folder" / "ranks.tiktoken").write_bytes(ranks.read_bytes())
     (tmp_path / "folder" / "tokenizer.json").write_text('{"model":')
     done = run("encode", "-t", "folder", "--pattern", "gpt4", "hi").good()
-    assert done.stderr.startswith("note: damaged, and passed over: ")
+    assert done.stderr.startswith("note: damaged and skipped: ")
     assert "tokenizer.json" in done.stderr

@@ -63,7 +63,10 @@ def test_the_engine_can_be_demanded(ranks: Path) -> None:
     assert found["kernel"].startswith("tiktoken ")
     done = run("inspect", ranks, "--pattern", r"\w+|\W+", "--engine", "native")
     assert done.exit_code == 2
-    assert "cannot run it: its split pattern is none that our scanners know" in done.stderr
+    assert (
+        "cannot run this tokenizer: its split pattern is not one of those that the native kernel implements"
+        in done.stderr
+    )
 
 
 def test_the_sheet_fits_eighty_columns(ranks: Path) -> None:
@@ -113,7 +116,7 @@ def test_encode_and_decode_take_the_same_options(ranks: Path) -> None:
 def test_a_rank_file_without_a_pattern_is_an_error_with_a_hint(ranks: Path) -> None:
     done = run("encode", "-t", ranks, "low")
     assert done.exit_code == 2
-    assert "does not say how text is split" in done.stderr
+    assert "does not define how to split text" in done.stderr
     assert "hint:  --pattern takes a name" in done.stderr
 
 

@@ -146,7 +146,9 @@ def test_ctrl_c_says_how_to_go_on(start, run, trained, tmp_path):
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (130, b""), err
-    assert err.decode().endswith("error: interrupted\nhint:  --resume goes on behind the last whole shard\n")
+    assert err.decode().endswith(
+        "error: interrupted\nhint:  --resume continues after the last finished shard\n"
+    )
     run("shards", "verify", "shards").refused(1, "no finished shards", "--resume")
     run(*arguments, "--out", "shards", "--resume").good()
     run(*arguments, "--out", "whole").good()

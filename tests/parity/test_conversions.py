@@ -360,8 +360,8 @@ def test_what_rounding_does_not_explain_is_a_difference_all_the_same(
     ("name", "target", "found"),
     [
         ("unigram", "tokbin", "tokbin adds up no scores in another precision"),
-        ("sentencepiece", "tokenizers", "is no Unigram: nothing is rounded"),
-        ("bpe", "transformers", "is no Unigram: nothing is rounded"),
+        ("sentencepiece", "tokenizers", "is not a Unigram model: no scores are rounded"),
+        ("bpe", "transformers", "is not a Unigram model: no scores are rounded"),
     ],
 )
 def test_rounding_is_accepted_only_where_something_may_be_rounded(

@@ -103,7 +103,7 @@ def chosen_corpus(
 
 
 def tell_problems(corpus: Corpus) -> None:
-    """Say on stderr what of a corpus was passed over or replaced."""
+    """Report on stderr what of a corpus was skipped or replaced."""
     if message := str(corpus.problems):
         print(f"note: {message}", file=sys.stderr)
     if corpus.left_out.binary or corpus.left_out.unlisted or corpus.left_out.about:

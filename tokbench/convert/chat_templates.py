@@ -20,7 +20,7 @@ _WAIT = 120
 
 
 def rendered_differently(folder: Path, config: TokenizerConfig) -> Mapping[str, str] | None:
-    """The first conversation that a folder renders otherwise than a configuration's templates do.
+    """The first conversation that a folder renders differently from a configuration's templates.
 
     Args:
         folder: what `AutoTokenizer` opens.
@@ -59,5 +59,5 @@ def _endless() -> ConversionError:
 
     return ConversionError(
         f"the chat templates are not rendered within {SECONDS} s of processor time and 2 GiB",
-        hint="look at them with `tokbench inspect`; --chat-template FILE gives another one",
+        hint="`tokbench inspect` shows them; --chat-template FILE replaces them",
     )

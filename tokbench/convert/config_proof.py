@@ -22,7 +22,7 @@ Fact = tuple[str, object, object]
 
 
 def prove_config(opened: Any, folder: Path, *, source: Source, config: TokenizerConfig, name: str) -> None:
-    """Hold an opened folder to what its source is to a model.
+    """Compare the configuration of an opened folder with that of its source.
 
     Args:
         opened: the folder as `AutoTokenizer` opens it.

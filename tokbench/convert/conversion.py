@@ -66,7 +66,7 @@ class Product:
 
 
 def undescribed(source: Source) -> ConversionError:
-    """The refusal of a tokenizer that does not say what it is made of."""
+    """The error for a tokenizer that does not describe its components."""
     return ConversionError(
         f"the backend {source.tokenizer.info.backend!r} does not describe its tokenizers in terms of other formats",
         hint="--to token_bytes needs no description",

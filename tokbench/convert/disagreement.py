@@ -56,7 +56,7 @@ class Disagreement:
 
 
 def in_words(found: Disagreement) -> str:
-    """What the second tokenizer does otherwise, as the end of a sentence.
+    """What the second tokenizer does differently, as the end of a sentence.
 
     >>> in_words(Disagreement("encode", "ab", (1,), (2, 3)))
     "gives other ids for the text 'ab'"

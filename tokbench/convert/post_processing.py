@@ -36,7 +36,7 @@ def post_processing_of(description: Description | None) -> PostProcessing:
 
 
 def as_configured(done: PostProcessing, config: TokenizerConfig) -> PostProcessing:
-    """What transformers does where a `tokenizer_config.json` stands beside a `tokenizer.json` that asks for it.
+    """What transformers does for a `tokenizer.json` with a `tokenizer_config.json` beside it.
 
     The role pad and the sides come before those of the file. The template is the file's, whatever
     add_bos_token and add_eos_token say.
@@ -55,7 +55,7 @@ def as_configured(done: PostProcessing, config: TokenizerConfig) -> PostProcessi
 
 
 def unwritten(done: PostProcessing, config: TokenizerConfig) -> tuple[str, ...]:
-    """Notes of what add_bos_token and add_eos_token say and no template does.
+    """Notes on add_bos_token and add_eos_token that no template implements.
 
     >>> from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     >>> unwritten(NOTHING, TokenizerConfig(roles={"bos": "<s>"}, add_bos_token=True))
@@ -73,7 +73,7 @@ def unwritten(done: PostProcessing, config: TokenizerConfig) -> tuple[str, ...]:
 
 
 def kept(done: PostProcessing) -> tuple[str, ...]:
-    """Notes of what `encode()` of the target does as its source did.
+    """Notes on what `encode()` of the target keeps of its source.
 
     >>> from tokbench.core.descriptions import PostProcessing, Truncation
     >>> kept(PostProcessing(truncation=Truncation(max_length=256)))
@@ -83,7 +83,7 @@ def kept(done: PostProcessing) -> tuple[str, ...]:
 
 
 def lost(done: PostProcessing, *, who: str) -> tuple[str, ...]:
-    """Notes of what the source does to the ids of a text and a target cannot.
+    """Notes on what the source does to the ids of a text and the target cannot.
 
     >>> from tokbench.core.descriptions import PostProcessing, Truncation
     >>> lost(PostProcessing(truncation=Truncation(max_length=256)), who="tiktoken")

@@ -1,4 +1,4 @@
-"""Proving that two tokenizers are the same one: equal ids, equal decoding and equal vocabularies.
+"""Verify that two tokenizers are equal: ids, decoding and vocabularies.
 
 The texts are the bundled ones, generated ones and the text of each token of the vocabulary
 (`proof_texts`). What differs is cut down to the smallest text that still does.
@@ -119,7 +119,7 @@ class ProofResult:
 
 
 class ProofError(ConversionError):
-    """A conversion that was made and found not to be exact: nothing was written.
+    """The error of a conversion whose result differs from its source: nothing was written.
 
     Attributes:
         proof: the `ProofResult` with the smallest text that differs.

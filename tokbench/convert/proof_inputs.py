@@ -67,7 +67,7 @@ class InputCall:
 
 @dataclass(frozen=True, slots=True)
 class ComparedInputs:
-    """What came of a comparison.
+    """The result of a comparison.
 
     Attributes:
         count: texts and pairs of texts that were compared.

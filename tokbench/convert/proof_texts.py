@@ -73,7 +73,7 @@ def generated_texts(special_tokens: Sequence[str], *, seed: int) -> Iterator[str
 
 
 def special_texts(special_tokens: Sequence[str], *, seed: int) -> Iterator[str]:
-    """Texts with special tokens: alone, in words, side by side, between spaces, cut short.
+    """Texts with special tokens: alone, in words, adjacent, between spaces, truncated.
 
     >>> "a<end>b" in list(special_texts(["<end>"], seed=0))
     True

@@ -23,7 +23,7 @@ _OF_SENTENCEPIECE = ("bos", "eos", "pad")
 
 
 def model_config(source: Source) -> TokenizerConfig:
-    """What a converted tokenizer is to a model, with all its added tokens; `problems` says what is left out.
+    """The configuration of a converted tokenizer, with all added tokens; `problems` says what is left out.
 
     A role counts as the user gives it, else as it stands beside the tokenizer, else as it says itself.
     A token that the vocabulary does not have is left out: it would become a new one.
@@ -57,7 +57,7 @@ def model_config(source: Source) -> TokenizerConfig:
 
 
 def unsaid(source: Source) -> tuple[str, ...]:
-    """A note of what stands beside a tokenizer and a format of one file does not hold.
+    """A note on configuration that a format of one file cannot hold.
 
     >>> from types import SimpleNamespace as Made
     >>> config = TokenizerConfig(roles={"eos": "</s>"}, chat_templates={"default": "{{ messages }}"})

@@ -29,7 +29,7 @@ _HINT = (
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """What adding up the scores of a Unigram in two precisions does.
+    """The effect of summing the scores of a Unigram model in two precisions.
 
     Attributes:
         limit: what is proved by arithmetic; None where sums may be rounded.
@@ -55,7 +55,7 @@ class Rounding:
 
 
 def rounding_of(pieces: Sequence[ModelPiece], source: Source) -> Rounding:
-    """What the other library makes of the scores of a Unigram.
+    """How the other library rounds the scores of a Unigram model.
 
     Args:
         pieces: the model's, by id.
@@ -69,7 +69,7 @@ def rounding_of(pieces: Sequence[ModelPiece], source: Source) -> Rounding:
         return Rounding(limit=sums.sentence)
     why = f"{_DIFFERENT}, and {why_inexact(scores)}"
     if not source.accept_rounding:
-        raise ConversionError(f"{why}, so that no text proves anything of the next", hint=_HINT)
+        raise ConversionError(f"{why}, so tests on some texts prove nothing for others", hint=_HINT)
     return Rounding(
         accepted=f"accepted: {why}; ids differ where segmentations are equally probable but for rounding",
         pieces=pieces,
@@ -80,7 +80,7 @@ def no_rounding(source: Source) -> Rounding:
     """For a source that has no scores to add up. Raises `ConfigError` where rounding was to be accepted."""
     if source.accept_rounding:
         raise ConfigError(
-            f"{source.tokenizer.info.name!r} is no Unigram: nothing is rounded",
+            f"{source.tokenizer.info.name!r} is not a Unigram model: no scores are rounded",
             hint="leave out --accept-rounding",
         )
     return Rounding()

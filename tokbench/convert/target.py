@@ -79,7 +79,7 @@ TARGETS = {
 
 
 def target_named(name: str) -> Target:
-    """The target of a name. Raises `ConfigError`; the hint names those there are.
+    """The target of a name. Raises `ConfigError`; the hint lists all targets.
 
     >>> target_named("tiktoken").summary
     'a rank file for tiktoken'

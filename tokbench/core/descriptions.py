@@ -22,7 +22,7 @@ class TokenFlags:
         lstrip: it takes the white space before it.
         rstrip: it takes the white space behind it.
         single_word: it is found only where no letter, digit or underscore touches it.
-        normalized: it is looked for in the normalised text.
+        normalized: it is matched in the normalised text.
     """
 
     lstrip: bool = False

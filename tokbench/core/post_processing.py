@@ -117,9 +117,9 @@ def _truncated(texts: list[list[int]], truncation: Truncation) -> list[list[int]
         place = 0 if truncation.strategy == "OnlyFirst" else 1
         if place >= len(texts) or sizes[place] <= surplus:
             raise TextError(
-                f"the {('first', 'second')[place]} text has too few tokens to be cut to "
+                f"the {('first', 'second')[place]} text has too few tokens to be truncated to "
                 f"{truncation.max_length} with the other",
-                hint="the tokenizer's file asks to cut this text alone",
+                hint="the tokenizer's file truncates this text only",
             )
         kept[place] -= surplus
     return [_cut(text, size, truncation.direction) for text, size in zip(texts, kept, strict=True)]

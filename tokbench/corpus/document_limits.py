@@ -26,7 +26,7 @@ _MOST_UTF8_BYTES = 4  # of a character
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The most bytes that a document of a file may have, and what becomes of one that has more.
+    """The maximum size of a document in bytes, and how a longer one is handled.
 
     Attributes:
         num_bytes: as UTF-8.
@@ -64,7 +64,7 @@ class Bound:
 
 
 def utf8_size(text: str) -> int:
-    r"""The bytes of a text as UTF-8; a lone surrogate, such as stands for a bad byte, counts as three.
+    r"""The bytes of a text as UTF-8; a lone surrogate, which represents a bad byte, counts as three.
 
     >>> utf8_size("aé"), utf8_size(b"a\xff".decode(errors="surrogateescape"))
     (3, 4)

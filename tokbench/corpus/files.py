@@ -26,7 +26,7 @@ STDIN = "<stdin>"
 _KINDS: dict[str, Kind] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
 _KNOWN_SUFFIXES = frozenset({".txt", ".text", ".md", ".rst", ".csv", ".tsv", *_KINDS})
-"""Never taken for binary in a folder: UTF-16 in one of these should be told, not passed over."""
+"""Never taken for binary in a folder: UTF-16 in one of these should be reported, not skipped."""
 _WILDCARDS = frozenset("*?[")
 
 
@@ -65,7 +65,7 @@ class CorpusFile:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """How many entries of the named folders were not taken for text.
+    """How many files and folders in the named folders were not read as text.
 
     Attributes:
         hidden: files and folders whose name starts with a dot, and `__pycache__`.
@@ -95,7 +95,7 @@ class LeftOut:
 def find_files(
     paths: Iterable[str | Path], *, is_binary: Callable[[CorpusFile], bool]
 ) -> tuple[tuple[CorpusFile, ...], LeftOut]:
-    """The files that paths, folders, patterns and "-" come to, each once, sorted; and what was left out.
+    """Find the files of paths, folders, patterns and "-", each once, sorted; and what was left out.
 
     Folders are walked with everything below them, links to other folders too. A pattern
     (`docs/**/*.md`) means what a shell makes of it: its matches, as though each had been named;

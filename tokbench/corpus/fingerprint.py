@@ -103,7 +103,7 @@ class Fingerprint:
 
 
 def overlap(trained_on: TextIdentity, evaluated_on: TextIdentity) -> float | None:
-    """The share of a text's documents that another text holds too, as the samples of both tell it.
+    """The share of a text's documents that are in another text too, estimated from samples of both.
 
     Args:
         trained_on: the other text.
@@ -196,7 +196,7 @@ class Lines:
 
 
 def line_overlap(trained_on: LineIdentity, evaluated_on: LineIdentity) -> float | None:
-    """The share of a text's distinct lines that another text holds too, as the samples of both tell it.
+    """The share of a text's distinct lines that are in another text too, estimated from samples of both.
 
     Args:
         trained_on: the other text.

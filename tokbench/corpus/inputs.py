@@ -89,7 +89,7 @@ def read_inputs(
 
 
 def is_text(argument: str) -> bool:
-    """Whether an argument is a text itself: it names nothing, and does not look as though it should.
+    """Whether an argument is a text: it is no existing path and does not look like one.
 
     >>> is_text("two words"), is_text("-"), is_text("notes.txt")
     (True, False, False)

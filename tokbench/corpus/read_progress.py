@@ -26,7 +26,7 @@ class TellsBlocks(Protocol):
 
 
 def watched(documents: Iterable[_T], source: object, *, phase: str, progress: Progress) -> Iterator[_T]:
-    """The documents; up to ten times a second is told how far their files are read, where that is known.
+    """The documents, reporting up to ten times a second how far their files are read, where that is known.
 
     Args:
         documents: any.

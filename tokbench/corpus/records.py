@@ -68,7 +68,7 @@ def jsonl_records(
     problems: Problems,
     max_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> Iterator[Record]:
-    """The records of JSON lines; blank lines are passed over.
+    """The records of JSON lines; blank lines are skipped.
 
     Raises:
         CorpusError: a line that is not UTF-8 (under errors="strict"), not JSON, not an object, or

@@ -28,7 +28,7 @@ _LONGEST_MARK = 4
 
 @dataclass(slots=True)
 class Problems:
-    """What a reading met that is not UTF-8, or too long, and went on in spite of.
+    """Counts of what was skipped or replaced while reading: not UTF-8, or too long.
 
     Attributes:
         replaced_bytes: bytes that U+FFFD stands for, under errors="replace".
@@ -63,7 +63,7 @@ class Problems:
 
 @dataclass(frozen=True, slots=True)
 class Utf8Stream:
-    """Bytes that ought to be UTF-8, from after their byte order mark on.
+    """Bytes that should be UTF-8, without their byte order mark.
 
     Attributes:
         name: what messages call them.
@@ -79,7 +79,7 @@ class Utf8Stream:
 
 
 def utf8_stream(name: str, blocks: Iterable[bytes]) -> Utf8Stream:
-    """Take the byte order mark off. Raises `CorpusError` for a mark of UTF-16 or UTF-32.
+    """Remove the byte order mark. Raises `CorpusError` for a mark of UTF-16 or UTF-32.
 
     >>> b"".join(utf8_stream("a.txt", [bytes([0xEF, 0xBB]), bytes([0xBF, 0x41])]).blocks)
     b'A'

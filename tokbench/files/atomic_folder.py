@@ -34,10 +34,10 @@ _REASONS = {
     errno.EACCES: ("no permission to write there", "let --out name a folder that you may write to"),
     errno.EPERM: ("no permission to write there", "let --out name a folder that you may write to"),
     errno.EROFS: ("the disk is read-only", "let --out name a folder that you may write to"),
-    errno.EEXIST: ("it exists", "--force replaces it, --out puts it elsewhere"),
-    errno.ENOTEMPTY: ("it exists", "--force replaces it, --out puts it elsewhere"),
-    errno.ENOTDIR: ("a part of its path is a file", "let --out name another folder"),
-    errno.ENAMETOOLONG: ("its name is too long", "let --out name another folder"),
+    errno.EEXIST: ("it exists", "--force replaces it; --out names another folder"),
+    errno.ENOTEMPTY: ("it exists", "--force replaces it; --out names another folder"),
+    errno.ENOTDIR: ("a part of its path is a file", "name another folder with --out"),
+    errno.ENAMETOOLONG: ("its name is too long", "name another folder with --out"),
 }
 
 

@@ -97,7 +97,7 @@ def _check_implied(
             continue
         implied = _merge_of(token, ranks)
         if implied != listed.get(id):
-            raise ConversionError(f"with ranks alone token {id}, {token!r}, would be merged in another way")
+            raise ConversionError(f"with ranks alone, token {id}, {token!r}, would be merged differently")
         if implied is None and not whole_tokens_first:
             raise ConversionError(
                 f"token {id}, {token!r}, is made by no merge, and tiktoken takes it where it is a whole pre-token"

@@ -29,7 +29,7 @@ _MAX_DEPTH = 2
 
 
 def read_metadata(path: Path, *, prefix: str = "tokenizer.") -> dict[str, Any]:
-    """The entries whose key begins with `prefix`; the others are stepped over.
+    """The entries whose key begins with `prefix`; the others are skipped.
 
     Args:
         path: the file; however large it is, only its head is read.

@@ -95,7 +95,7 @@ def _steps(processor: object) -> list[Mapping[str, Any]]:
     if processor is None:
         return []
     if not isinstance(processor, dict):
-        raise UnknownPostProcessingError("its post-processor is no object")
+        raise UnknownPostProcessingError("its post-processor is not an object")
     if processor.get("type") != "Sequence":
         return [processor]
     listed = processor.get("processors")
@@ -126,7 +126,7 @@ def _template(step: Mapping[str, Any]) -> Template:
 
 def _listed(parts: object, special: Mapping[str, Any]) -> tuple[TemplatePart, ...]:
     if not isinstance(parts, list):
-        raise UnknownPostProcessingError("its template is no list of parts")
+        raise UnknownPostProcessingError("its template is not a list of parts")
     return tuple(_part(part, special) for part in parts)
 
 
@@ -184,25 +184,25 @@ def _truncation(value: object) -> Truncation | None:
         ):
             direction = _direction(rest.get("direction", "Right"))
             return Truncation(max_length=length, strategy=strategy, stride=stride, direction=direction)
-    raise UnknownPostProcessingError("it asks for a truncation that is not known")
+    raise UnknownPostProcessingError("it has an unknown kind of truncation")
 
 
 def _padding(value: object) -> Padding | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise UnknownPostProcessingError("it asks for a padding that is not known")
+        raise UnknownPostProcessingError("it has an unknown kind of padding")
     match value.get("strategy"):
         case "BatchLongest":
             length = None
         case {"Fixed": int(fixed)} if 0 <= fixed < _MAX_PADDING:
             length = fixed
         case _:
-            raise UnknownPostProcessingError("it asks for a padding that is not known")
+            raise UnknownPostProcessingError("it has an unknown kind of padding")
     multiple, token = value.get("pad_to_multiple_of"), value.get("pad_token")
     numbers: list[Any] = [value.get("pad_id"), value.get("pad_type_id"), 0 if multiple is None else multiple]
     if not isinstance(token, str) or not all(type(each) is int and each >= 0 for each in numbers):
-        raise UnknownPostProcessingError("it asks for a padding that is not known")
+        raise UnknownPostProcessingError("it has an unknown kind of padding")
     return Padding(
         length=length,
         multiple=multiple,
@@ -215,7 +215,9 @@ def _padding(value: object) -> Padding | None:
 
 def _direction(value: object) -> str:
     if value not in _DIRECTIONS:
-        raise UnknownPostProcessingError(f"it cuts or fills up at {value!r}, which is no end")
+        raise UnknownPostProcessingError(
+            f"it truncates or pads on the side {value!r}, which is neither left nor right"
+        )
     return str(value)
 
 

@@ -1,4 +1,4 @@
-"""The wire format of Protocol Buffers, walked within the bounds of the data, and written.
+"""Read and write the wire format of Protocol Buffers, checking bounds.
 
 A message is a row of fields: a varint with the field's number and how its value is written, then
 the value. What the fields mean is for the caller to know.
@@ -19,7 +19,7 @@ _MAX_VARINT_BITS = 64
 
 
 def fields(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, int | bytes]]:
-    r"""The fields of a message, in the order in which they stand.
+    r"""The fields of a message, in order.
 
     Args:
         data: the bytes around the message.

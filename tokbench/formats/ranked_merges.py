@@ -1,4 +1,4 @@
-"""Merges from ranks: what a vocabulary without a list of merges does, said as a list of merges.
+"""Derive the list of merges of a vocabulary that has only ranks or scores.
 
 Where ranks alone are known (a rank file of tiktoken, the scores of a SentencePiece BPE), two
 neighbours merge when their concatenation is a piece, the lowest rank first and of equal ones the

@@ -40,7 +40,7 @@ def dump_ranks(tokens: Sequence[bytes]) -> bytes:
         first = positions.setdefault(token, rank)
         if first != rank:
             raise ConversionError(
-                f"tokens {first} and {rank} are both {token!r}, and a rank file has one of each"
+                f"tokens {first} and {rank} are both {token!r}, and a rank file holds each token once"
             )
     return dump_ranked((token, rank) for rank, token in enumerate(tokens))
 

@@ -175,7 +175,7 @@ def _pieces(tokens: Sequence[bytes | None]) -> list[str | None]:
             continue
         if (first := positions.setdefault(token, position)) != position:
             raise ConversionError(
-                f"tokens {first} and {position} are both {token!r}, and tokenizer.json has one of each"
+                f"tokens {first} and {position} are both {token!r}, and a tokenizer.json holds each token once"
             )
     for byte in range(256):
         if bytes([byte]) not in positions:
@@ -237,7 +237,7 @@ def _merged_pieces(
         if one is None or other is None:
             raise ConversionError(f"merge {index} is of ids {left} and {right}, which are not both tokens")
         if (left, right) in seen:
-            raise ConversionError(f"merge {index} of ids {left} and {right} comes a second time")
+            raise ConversionError(f"merge {index} of ids {left} and {right} occurs twice")
         if one + other not in vocabulary:
             raise ConversionError(f"merge {index} of ids {left} and {right} gives bytes that are no token")
         seen.add((left, right))
@@ -252,7 +252,7 @@ def _normalizer(normalization: str | None) -> dict[str, str] | None:
         case "nfc":
             return {"type": "NFC"}
         case _:
-            raise ConversionError(f"the normalization {normalization!r} is not known here")
+            raise ConversionError(f"the normalization {normalization!r} is unknown")
 
 
 def _pre_tokenizer(pattern: str | None) -> dict[str, Any]:

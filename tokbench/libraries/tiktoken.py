@@ -150,6 +150,6 @@ class TiktokenTokenizer(SaveableTokenizer):
         """Refused: only what was trained here has a folder of its own. Raises `ConversionError`."""
         del directory, overwrite
         raise ConversionError(
-            f"{self.info.name!r} was opened from ranks, and how its merges were learned is not known",
+            f"{self.info.name!r} was opened from ranks, so its merges are unknown",
             hint="`tokbench convert` writes it in other formats",
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def completed(data: bytes, config: TokenizerConfig) -> tuple[bytes, tuple[str, ...]]:
-    """A `tokenizer.json` with the added tokens that stand beside it and not in it.
+    """A `tokenizer.json` with the added tokens that only the files beside it list.
 
     What the document says itself counts; a token with an id that it could not get is left out.
 
@@ -45,7 +45,7 @@ def completed(data: bytes, config: TokenizerConfig) -> tuple[bytes, tuple[str, .
 def extended(
     proto: bytes, config: TokenizerConfig, *, pieces: Sequence[ModelPiece]
 ) -> tuple[bytes, tuple[str, ...]]:
-    """A SentencePiece model with the added tokens that stand behind its pieces.
+    """A SentencePiece model with added tokens, whose ids follow those of its pieces.
 
     A special token becomes a control symbol, another one a user-defined symbol, which is found in every
     text. Flags that the model cannot hold are told.
@@ -74,7 +74,7 @@ def _piece(token: AddedToken) -> bytes:
 
 
 def beside_ranks(config: TokenizerConfig, tokens: TokenTable) -> tuple[dict[str, int], tuple[str, ...]]:
-    """The special tokens that stand beside a rank file, which has none itself.
+    """The special tokens that the files beside a rank file list, which has none itself.
 
     Returns:
         Text → id; and what cannot be, a sentence each.

@@ -22,7 +22,7 @@ _BZ2_BLOCK = b"1AY&SY"
 
 
 def compression_in(head: bytes) -> Compression | None:
-    r"""The compression that a file's first bytes tell, or None.
+    r"""The compression of a file, recognised by its first bytes, or None.
 
     >>> compression_in(b"\x1f\x8b\x08\x00"), compression_in(b"BZhang\n")
     ('gz', None)
@@ -43,9 +43,7 @@ def unpacked(path: Path, compression: Compression, *, limit: int) -> bytes:
         for block in blocks:
             data += block
             if len(data) > limit:
-                raise ModelFormatError(
-                    path, f"at most {limit:,} bytes of vocabulary", "more, once it is unpacked"
-                )
+                raise ModelFormatError(path, f"at most {limit:,} bytes of vocabulary", "more after unpacking")
     return bytes(data)
 
 
@@ -56,7 +54,7 @@ def unpacked_head(path: Path, compression: Compression, *, size: int) -> bytes:
 
 
 def plain_name(path: Path) -> Path:
-    """A path without the ending that tells a compression.
+    """A path without its compression suffix.
 
     >>> from pathlib import PurePosixPath
     >>> plain_name(PurePosixPath("a/vocab.txt.gz"))

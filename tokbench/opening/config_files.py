@@ -1,4 +1,4 @@
-"""What stands beside a vocabulary: the files that say what its tokens are to a model.
+"""Read the configuration files beside a vocabulary: roles, added tokens, chat templates.
 
 tokenizer_config.json           roles, added tokens, chat templates
 special_tokens_map.json         roles, where the configuration does not list its added tokens
@@ -52,7 +52,7 @@ _MAX_TEMPLATES = 64
 
 
 def read_config(folder: Path) -> TokenizerConfig:
-    """What the files of a folder say of the tokenizer in it; `problems` tells what is wrong with them.
+    """The configuration of the tokenizer in a folder; its `problems` say what is wrong with the files.
 
     Usage:
 
@@ -75,7 +75,7 @@ def read_config(folder: Path) -> TokenizerConfig:
 
 
 def with_config(source: Source) -> Source:
-    """What was recognised, with what stands beside its files; other formats say it themselves."""
+    """A recognised source with the configuration beside its files; some formats contain it themselves."""
     match source.format:
         case Format.TOKBIN | Format.GGUF:
             return source

@@ -1,4 +1,4 @@
-"""What a tokenizer_config.json says of how text is read, where the vocabulary beside it says otherwise.
+"""Find settings of a tokenizer_config.json that contradict the vocabulary beside it.
 
 A class of `transformers` may follow the configuration. Here the vocabulary's own file counts, and the
 difference is told.
@@ -24,7 +24,7 @@ _BERT = {
 
 
 def contradicted_tokenizer_json(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
-    """What the configuration beside a `tokenizer.json` says otherwise, a sentence each.
+    """Sentences about what the configuration beside a `tokenizer.json` contradicts.
 
     Args:
         document: it.
@@ -46,7 +46,7 @@ def contradicted_tokenizer_json(document: Mapping[str, Any], *, folder: Path, na
 
 
 def contradicted_model(*, add_dummy_prefix: bool, folder: Path, name: str) -> Iterator[str]:
-    """What the configuration beside a SentencePiece model says otherwise, a sentence each.
+    """Sentences about what the configuration beside a SentencePiece model contradicts.
 
     Args:
         add_dummy_prefix: whether the model puts a space before a text.

@@ -35,7 +35,7 @@ _LLAMA3 = {f"<|{name}|>": id for id, name in enumerate(_LLAMA3_NAMES, start=1280
 
 @dataclass(frozen=True, slots=True)
 class KnownRanks:
-    """What a rank file does not say.
+    """What a rank file does not contain: its pattern and special tokens.
 
     Attributes:
         name: what its maker calls it.

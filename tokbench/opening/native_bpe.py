@@ -1,4 +1,4 @@
-"""When a `tokenizer.json` is a byte-level BPE that our kernel computes exactly, and when not.
+"""Decide whether a `tokenizer.json` is a byte-level BPE for which the native kernel gives the library's ids.
 
 Our kernel cuts a text at special tokens, splits it by a pattern that it knows, and merges. Whatever
 else the file asks for that could change an id is a reason to leave it to its library.
@@ -65,18 +65,18 @@ def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLeve
         path: what error messages call it.
 
     Raises:
-        NotNativeError: it does something that our kernel does not, or not in provably the same way.
+        NotNativeError: it does something that our kernel does not, or does differently for some texts.
         ModelFormatError: its vocabulary and merges contradict one another.
     """
     found = parse_byte_level_bpe(document, path=path)
     found.added.check_found()
     if found.bpe.pattern_name == "custom":
-        raise NotNativeError("its split pattern is none that our scanners know")
+        raise NotNativeError("its split pattern is not one of those that the native kernel implements")
     return found.bpe
 
 
 def parse_byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ParsedBpe:
-    """A document as a byte-level BPE, also where it has a pattern of its own or added tokens that are found otherwise.
+    """A document as a byte-level BPE, custom patterns and added tokens that the kernel does not find included.
 
     Args:
         document: a parsed `tokenizer.json`.
@@ -122,7 +122,7 @@ def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> None:
         for part in (left, right):
             if part not in vocab:
                 raise ModelFormatError(
-                    f"{path}, merge {number}", "pieces of the vocabulary", f"{part!a}, which is none"
+                    f"{path}, merge {number}", "pieces of the vocabulary", f"{part!a}, which is not in it"
                 )
         made = left + right.removeprefix(prefix)
         if made not in vocab:
@@ -157,25 +157,25 @@ def _not_two_pieces(merge: object, place: str) -> ModelFormatError:
 def _check_model(model: Mapping[str, Any]) -> None:
     if (model.get("type") or "BPE") != "BPE" or "merges" not in model:
         raise NotNativeError(
-            f"our kernel runs byte-level BPE, and this is {model.get('type') or 'something else'}"
+            f"the native kernel runs byte-level BPE, and this is {model.get('type') or 'something else'}"
         )
     if model.get("dropout"):
-        raise NotNativeError("it drops merges at random")
+        raise NotNativeError("it skips merges at random (dropout)")
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
-            raise NotNativeError(f"its pieces carry the {key.replace('_', ' ')} {model[key]!r}")
+            raise NotNativeError(f"its pieces have a {key.replace('_', ' ')} {model[key]!r}")
 
 
 def _pattern(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str, str | None]:
     """The name and text of the pattern that a pre-tokenizer splits by."""
     steps = _steps(pre_tokenizer, "pretokenizers")
     if not any(step.get("type") == "ByteLevel" for step in steps):
-        raise NotNativeError("its pre-tokenizer does not make bytes of the text")
+        raise NotNativeError("its pre-tokenizer does not map text to bytes")
     if steps[-1].get("type") != "ByteLevel":
         raise NotNativeError(f"it splits in several steps ({_kinds(steps)})")
     *before, byte_level = steps
     if byte_level.get("add_prefix_space"):
-        raise NotNativeError("it puts a space before the text")
+        raise NotNativeError("it prepends a space to the text")
     uses_regex = byte_level.get("use_regex", True)
     if not before:
         name = "gpt2" if uses_regex else "none"
@@ -191,7 +191,7 @@ def _split_pattern(split: Mapping[str, Any]) -> tuple[str, str]:
         raise NotNativeError(f"its split is {behavior[0]}{', inverted' if behavior[1] else ''}")
     text = (split.get("pattern") or {}).get("Regex")
     if not isinstance(text, str):
-        raise NotNativeError("it splits at a text, not by a pattern")
+        raise NotNativeError("it splits at a fixed string, not by a pattern")
     name, known = known_pattern(text)
     return name, text if known is None else known
 
@@ -213,14 +213,14 @@ def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
     if found.truncation is not None:
         written = max(template_size(found.template, pair=pair) for pair in (False, True))
         if found.truncation.max_length - written <= found.truncation.stride:
-            raise NotNativeError("it cuts texts to fewer tokens than its template and stride need")
+            raise NotNativeError("it truncates to fewer tokens than its template and stride need")
     return found
 
 
 def _check_ends(document: Mapping[str, Any]) -> None:
     decoder = document.get("decoder")
     if decoder is None or decoder.get("type") != "ByteLevel":
-        raise NotNativeError("its decoder does more, or less, than join bytes")
+        raise NotNativeError("its decoder is not plain byte-level decoding")
 
 
 def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[bytes | None, ...]:
@@ -246,7 +246,7 @@ def _merges(
     vocab = model["vocab"]
     pairs = merge_pairs(model, path=path)
     if len(set(pairs)) != len(pairs):
-        raise NotNativeError("a merge comes twice in its list")
+        raise NotNativeError("its list repeats a merge")
     return tuple(
         (vocab[left], vocab[right], vocab[left + right])
         for left, right in pairs

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class NativeBpeWithFallback(BpeTokenizer):
-    """A tokenizer that gives its library's ids for every text, and is our kernel wherever that can be.
+    """A tokenizer with its library's ids for every text, run on our kernel where the two agree.
 
     A text with a character that the library and the kernel put into different classes goes to the
     library, which is opened when the first such text comes.

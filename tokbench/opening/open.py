@@ -79,7 +79,7 @@ def open_found(source: Source, request: OpenRequest) -> Opened:
         if not source.damaged:
             raise
         wrong = "; ".join(damage.message for damage in source.damaged.values())
-        raise ConfigError(f"{error.message} (passed over: {wrong})", hint=error.hint) from None
+        raise ConfigError(f"{error.message} (skipped: {wrong})", hint=error.hint) from None
     return open_found(other, request)
 
 

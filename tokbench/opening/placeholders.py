@@ -15,7 +15,7 @@ _PAGE = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html|<\?xml|<
 
 
 def refuse_placeholder(path: Path, head: bytes) -> None:
-    """Refuse a file by its first bytes that only stands for another one.
+    """Refuse a placeholder for another file, recognised by its first bytes.
 
     Raises:
         ModelFormatError: it is a pointer of Git LFS, or a page that a server sent instead of the file.
@@ -31,6 +31,6 @@ def refuse_placeholder(path: Path, head: bytes) -> None:
         raise ModelFormatError(
             path,
             "the file itself",
-            "a page of HTML or XML, as a server sends it in the place of a file",
+            "a page of HTML or XML, as servers send instead of a missing file",
             hint="download the file again, signed in where that is needed",
         )

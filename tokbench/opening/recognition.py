@@ -42,7 +42,7 @@ class Source:
         path: what the user named.
         files: the files it is read from, in the order that the format gives them.
         config: what the files beside them say that it is to a model.
-        damaged: the files of a folder that were passed over before, with what is wrong with them.
+        damaged: the files of a folder that were skipped before, with what is wrong with them.
     """
 
     format: Format
@@ -54,7 +54,7 @@ class Source:
     @property
     def passed_over(self) -> tuple[str, ...]:
         """What is wrong with each damaged file, a sentence each."""
-        return tuple(f"damaged, and passed over: {error.message}" for error in self.damaged.values())
+        return tuple(f"damaged and skipped: {error.message}" for error in self.damaged.values())
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class Source:
 
 
 def recognise(path: Path) -> Source:
-    """Say what a file or folder is.
+    """Recognise what a file or folder is.
 
     Raises:
         StoreError: nothing is there, or it cannot be read.
@@ -230,7 +230,10 @@ def _refuse_pickle(path: Path, head: bytes) -> None:
     else:
         return
     raise ModelFormatError(
-        path, "a tokenizer", found, hint="it was not opened; ask for the vocabulary as tokenizer.json"
+        path,
+        "a tokenizer",
+        found,
+        hint="it was not opened, as it may run code; get the vocabulary as tokenizer.json",
     )
 
 

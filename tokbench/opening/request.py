@@ -41,7 +41,7 @@ class OpenRequest:
             )
 
     def takes_nothing(self, what: str) -> None:
-        """Refuse options for a file that says everything itself. Raises `ConfigError`."""
+        """Refuse options for a file that defines everything itself. Raises `ConfigError`."""
         given = [
             name
             for name, value in (("--pattern", self.pattern), ("--special-token", self.special_tokens))
@@ -49,8 +49,8 @@ class OpenRequest:
         ]
         if given:
             raise ConfigError(
-                f"{what} says itself what {' and '.join(given)} would add",
-                hint="leave the option out; it is for rank files and other bare vocabularies",
+                f"{what} already defines what {' and '.join(given)} would set",
+                hint="leave the option out: it is for rank files and other bare vocabularies",
             )
 
     def refuses(self, engine: str, reason: str) -> None:
@@ -58,8 +58,8 @@ class OpenRequest:
         if self.engine == engine:
             other = "library" if engine == "native" else "native"
             raise ConfigError(
-                f"--engine {engine} cannot run it: {reason}",
-                hint=f"--engine {other} runs it, and auto chooses",
+                f"--engine {engine} cannot run this tokenizer: {reason}",
+                hint=f"--engine {other} can run it; auto chooses an engine that can",
             )
 
 
@@ -73,7 +73,7 @@ class Opened:
         model: the algorithm, in words.
         engine: "native" or "library".
         reason: why that engine.
-        parts: what the file says of its parts ("normalizer", "pre_tokenizer", …), in words; None for none.
+        parts: the file's parts ("normalizer", "pre_tokenizer", …), in words; None for none.
         merges: how many merges are listed; None where there are none to list.
         added_tokens: text → id of the added tokens that are not special.
         pattern: name and text of the split pattern, where it is known.

@@ -77,7 +77,7 @@ def default_tokenizer(*, progress: Progress = no_progress) -> Tokenizer:
 
 
 def open_binary(source: Source, request: OpenRequest) -> Opened:
-    """A tokbin file; what is told of it is in its header, so that nothing is parsed.
+    """Open a tokbin file; its description comes from the header, so nothing else is parsed.
 
     Raises:
         ModelFormatError: it is no tokbin file, or a damaged one.

@@ -1,4 +1,4 @@
-"""What classes of `transformers` put around the texts of a SentencePiece model, which says nothing of it itself.
+"""Templates that classes of `transformers` apply to a SentencePiece model, whose file defines none.
 
 Source: `LlamaTokenizer` and `T5Tokenizer` of transformers.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _ENDS = {"T5Tokenizer"}
-"""End each text with the role eos, whatever is said. Others do what `add_bos_token` and `add_eos_token` say: what
+"""End each text with the role eos, whatever the files say. Others follow `add_bos_token` and `add_eos_token` say: what
 they do where these are missing differs between versions of transformers, and is nothing in the newest."""
 _TYPES = {"t5": "T5Tokenizer"}
 """A `model_type` of config.json → its class, where none is named."""
@@ -27,7 +27,7 @@ _TYPES = {"t5": "T5Tokenizer"}
 def template_beside(
     config: TokenizerConfig, *, folder: Path, usual: Mapping[str, str], ids: Mapping[str, int]
 ) -> PostProcessing:
-    """The template that stands beside a SentencePiece model.
+    """The template for a SentencePiece model, from the files beside it.
 
     Args:
         config: what was read from the folder.

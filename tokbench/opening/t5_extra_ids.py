@@ -24,7 +24,7 @@ _MOST = 10_000
 
 
 def with_extra_ids(config: TokenizerConfig, *, folder: Path, pieces: Collection[str]) -> TokenizerConfig:
-    """What stands beside a SentencePiece model, with T5's `<extra_id_0>` and so on among its added tokens.
+    """The configuration beside a SentencePiece model, with T5's `<extra_id_0>` … as added tokens.
 
     They count down to the last id, as transformers gives them. Files that list their added tokens, models that
     have such pieces, and other classes are left as they are.

@@ -190,7 +190,11 @@ def _native(description: ByteLevelBpe, *, name: str, library: Callable[[], Tikto
 
 
 def _against_native(pattern_name: str) -> str | None:
-    return "its split pattern is none that our scanners know" if pattern_name == "custom" else None
+    return (
+        "its split pattern is not one of those that the native kernel implements"
+        if pattern_name == "custom"
+        else None
+    )
 
 
 def _special_tokens(
@@ -227,7 +231,7 @@ def _no_pattern(path: Path, num_ranks: int) -> ConfigError:
         else "--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression"
     )
     return ConfigError(
-        f"{path} does not say how text is split, and its content is not known", hint=suggestion
+        f"{path} does not define how to split text, and its content is unknown", hint=suggestion
     )
 
 

@@ -222,7 +222,7 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
 
 
 def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokenizer:
-    """The tokenizer that a description describes, on the kernel or the library that runs such ones.
+    """The tokenizer of a description, on the kernel or library that runs its model.
 
     Raises:
         ModelFormatError: the library does not take it.

@@ -1,4 +1,4 @@
-"""How classes of `transformers` read a vocabulary with merges: what the files themselves do not say.
+"""How classes of `transformers` read a vocabulary with merges: settings that the files do not contain.
 
 A class is told by `tokenizer_config.json` or `config.json` beside the vocabulary, and each is written as the
 `tokenizer.json` that its converter makes. Merges that are known by their hash tell it, too.
@@ -196,7 +196,7 @@ _KNOWN_MERGES = {
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What stands beside a vocabulary with merges.
+    """The configuration beside a vocabulary with merges.
 
     Attributes:
         config: what it is to a model.
@@ -215,7 +215,7 @@ class Declared:
 
 
 def read_declared(folder: Path, config: TokenizerConfig) -> Declared:
-    """What the files of a folder say of the class; one that is damaged says nothing.
+    """The class that the files of a folder name; damaged files are ignored.
 
     Args:
         folder: that of the vocabulary.

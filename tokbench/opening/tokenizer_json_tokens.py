@@ -46,7 +46,7 @@ class AddedTokens:
     def check_found(self) -> None:
         """Raise `NotNativeError` unless all are special, and found as our kernel finds them."""
         if self.in_two_passes:
-            raise NotNativeError("it looks for its added tokens in two passes")
+            raise NotNativeError("it searches for added tokens in two passes")
         for text in self.everywhere:
             raise NotNativeError(f"it finds the added token {text!r} in every text")
         for text, flags in self.flags.items():
@@ -54,7 +54,7 @@ class AddedTokens:
                 raise NotNativeError(f"its added token {text!r} has the flag single_word")
         strips = any(flags.lstrip or flags.rstrip for flags in self.flags.values())
         if strips and any(text != text.strip() for text in self.all):
-            raise NotNativeError("one added token takes the white space with which another begins or ends")
+            raise NotNativeError("one added token strips white space that another begins or ends with")
 
 
 def added_tokens(
@@ -74,9 +74,9 @@ def added_tokens(
     for token in added:
         content = token["content"]
         if normalization is not None and token.get("normalized"):
-            raise NotNativeError(f"its added token {content!r} is looked for in the normalised text")
+            raise NotNativeError(f"its added token {content!r} is matched in the normalised text")
         if content in ids or len(content) < 2:
-            raise NotNativeError(f"its added token {content!r} comes twice, or is a letter")
+            raise NotNativeError(f"its added token {content!r} occurs twice, or is a single letter")
         if JoinedPieces(byte_level=True).bytes_of(content) != content.encode():
             raise NotNativeError(f"its added token {content!r} is decoded as other bytes")
         given = _given_id(content, vocab, ids)

@@ -1,4 +1,4 @@
-"""On which characters a library and our kernel agree, so that "the same ids" is said of every text.
+"""The characters on which a library and our kernel agree; others are left to the library.
 
 Split patterns ask for letters, marks, digits and white space, and each library answers from the
 Unicode tables of the year it was built in; NFC has tables too. The library is asked about a character
@@ -36,7 +36,7 @@ _NUM_CODE_POINTS = 0x110000
 
 
 class UnicodeAgreement:
-    """Tells of texts whether every character in them is the same to a library as to the kernel.
+    """Decides whether a library and the kernel agree on every character of a text.
 
     Args:
         members: (class, text) → the characters of the text that the library finds in the class.

@@ -1,4 +1,4 @@
-"""A vocabulary with its merges: two files that say neither how text is split nor what their pieces are.
+"""A vocabulary with its merges: two files without a split pattern or the meaning of their pieces.
 
 They are read as what stands beside them says, or as their merges are known to be; else the user has to choose.
 Nothing is read in a way that the pieces contradict.

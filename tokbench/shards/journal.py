@@ -41,8 +41,8 @@ JOURNAL_NAME = "journal.jsonl"
 _SCHEMA = "tokbench.shards.journal/2"
 _CHECKSUM = "crc32"
 _IDENTITY = ("bytes", "sample", "modified")
-_ANEW = "--force begins anew, --out puts it elsewhere"
-_ANEW_ELSEWHERE = "let --out name another folder"
+_ANEW = "--force starts again; --out names another folder"
+_ANEW_ELSEWHERE = "name another folder with --out"
 
 
 @dataclass(slots=True)
@@ -152,7 +152,7 @@ def refuse_other_plan(before: Mapping[str, Any], now: Mapping[str, Any]) -> None
         more = f", and {len(changes) - 3} more" if len(changes) > 3 else ""
         raise StoreError(
             f"this run cannot be resumed: {', '.join(changes[:3])}{more}",
-            hint=f"run it with what it was begun with; {_ANEW}",
+            hint=f"use the same arguments as the first run; {_ANEW}",
         )
     if change := _corpus_change(before.get("files"), now["files"]):
         raise CorpusError(f"this run cannot be resumed: {change}", hint=_ANEW)

@@ -162,7 +162,7 @@ class Shards:
             raise ConfigError(
                 f"{self.folder} was made by {made.name!r} ({made.vocab_size:,} tokens), and {given.name!r} "
                 f"({given.vocab_size:,} tokens) is another tokenizer",
-                hint="name the one that made it with -t",
+                hint="name the tokenizer that made it with -t",
             )
 
     def check_sizes(self, shard: ShardEntry) -> None:

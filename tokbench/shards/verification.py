@@ -80,10 +80,10 @@ def verify_shards(
         CorpusError: a text of the corpus cannot be read.
     """
     if corpus is not None and tokenizer is None:
-        raise ConfigError("a corpus is compared by encoding it anew", hint="name the tokenizer with -t")
+        raise ConfigError("a corpus is compared by encoding it again", hint="name the tokenizer with -t")
     if sample is not None and (corpus is None or sample < 1):
         raise ConfigError(
-            "--sample chooses documents of a corpus", hint="name the corpus behind the folder, and 1 or more"
+            "--sample N needs a corpus and N of at least 1", hint="name the corpus after the folder"
         )
     folder = folder_of(folder)
     shards = Shards(folder, read_index(folder))

@@ -127,7 +127,7 @@ def write_shards(
             (folder / JOURNAL_NAME).unlink()
         except KeyboardInterrupt:
             is_stream = any(file.stream for file in corpus.files)
-            hint = "--force begins anew" if is_stream else "--resume goes on behind the last whole shard"
+            hint = "--force starts again" if is_stream else "--resume continues after the last finished shard"
             raise KeyboardInterrupt(hint) from None
         finally:
             journal.close()
@@ -329,15 +329,16 @@ def _check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
     if strangers := sorted(names - own):
         more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
         raise StoreError(
-            f"{folder} holds {strangers[0]}{more}, which is no shard", hint="let --out name another folder"
+            f"{folder} holds {strangers[0]}{more}, which is not a shard",
+            hint="name another folder with --out",
         )
     if overwrite or not own or (resume and {INDEX_NAME, JOURNAL_NAME} & own):
         return
     if JOURNAL_NAME in own and INDEX_NAME not in own:
         raise StoreError(
-            f"{folder} holds a run that was interrupted", hint="--resume goes on with it, --force begins anew"
+            f"{folder} holds an interrupted run", hint="--resume continues it, --force starts again"
         )
-    raise StoreError(f"{folder} exists", hint="--force replaces it, --out puts it elsewhere")
+    raise StoreError(f"{folder} exists", hint="--force replaces it; --out names another folder")
 
 
 def _clear(folder: Path, *, keep: list[ShardEntry]) -> None:
@@ -358,7 +359,7 @@ def _finished_before(folder: Path, plan: Plan, *, progress: Progress) -> Shards:
         for name, recorded in ((shard.file, shard.sha256), (shard.offsets_file, shard.offsets)):
             if sha256_of(folder / name) != recorded:
                 raise ModelFormatError(
-                    folder / name, f"the sha256 {recorded[:8]}…", "another one", hint="--force encodes anew"
+                    folder / name, f"the sha256 {recorded[:8]}…", "another one", hint="--force encodes again"
                 )
         done += shard.tokens
     (folder / JOURNAL_NAME).unlink(missing_ok=True)
@@ -369,7 +370,7 @@ def _refuse_streams(corpus: Corpus) -> None:
     for file in corpus.files:
         if file.stream:
             raise CorpusError(
-                f"{file.name} cannot be read again, so that a run on it cannot be resumed",
+                f"{file.name} cannot be read again, so this run cannot be resumed",
                 hint="save it to a file and name that, with --force",
             )
 
@@ -380,5 +381,5 @@ def _errors_named(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "what is whole was kept: make room and go on with --resume, or let --out name another folder"
+        hint = "finished shards are kept: free some space and continue with --resume, or name another folder with --out"
         raise StoreError(f"{folder} was not finished: {error.strerror or error}", hint=hint) from error

@@ -116,17 +116,17 @@ def check_place(directory: Path, *, overwrite: bool = False) -> None:
         if not directory.is_dir():
             raise StoreError(f"{directory} is a file", hint="--out names a folder")
         if not overwrite:
-            raise StoreError(f"{directory} exists", hint="--force replaces it, --out puts it elsewhere")
+            raise StoreError(f"{directory} exists", hint="--force replaces it; --out names another folder")
         entries = list(directory.iterdir())
         strangers = _strangers(directory, entries) if entries else []
     except OSError as error:
         raise StoreError(
-            f"{directory} cannot be looked into: {error.strerror}", hint="--out puts it elsewhere"
+            f"{directory} cannot be opened: {error.strerror}", hint="--out names another folder"
         ) from error
     if strangers:
         raise StoreError(
             f"{directory} will not be replaced: tokbench did not write {_listed(strangers)}",
-            hint="move that away, or let --out name another folder",
+            hint="move that away, or name another folder with --out",
         )
 
 
@@ -221,7 +221,7 @@ def _strangers(directory: Path, entries: Iterable[Path]) -> list[str]:
     except ModelFormatError as error:
         raise StoreError(
             f"{directory} will not be replaced: what is in it cannot be read ({error})",
-            hint="delete it yourself, or let --out name another folder",
+            hint="delete it yourself, or name another folder with --out",
         ) from error
     known = own | _DESKTOP_FILES
     return sorted(

@@ -27,7 +27,7 @@ _NO_SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class SettingDifference:
-    """A setting that two tokenizers have otherwise.
+    """A setting in which two tokenizers differ.
 
     Attributes:
         name: as in the JSON of `tokbench inspect`; what is within another has both names, as `pattern.regex`.

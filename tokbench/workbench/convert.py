@@ -1,4 +1,4 @@
-"""Converting a tokenizer to another tool's format, and comparing two: made, proved, then written.
+"""Convert a tokenizer to another tool's format, verified before it is written, or compare two.
 
 A conversion goes: refuse what the format cannot carry; make the files; put them into a temporary
 folder; open them there with the library they are for; compare it with the source on many texts;
@@ -291,12 +291,12 @@ def _check_place(out: Path, product: Product, *, overwrite: bool) -> None:
     if not is_file and not out.is_dir():
         raise StoreError(f"{out} is a file", hint="--out names the folder to write")
     if not overwrite:
-        raise StoreError(f"{out} exists", hint="--force replaces it, --out puts it elsewhere")
+        raise StoreError(f"{out} exists", hint="--force replaces it; --out names another folder")
     known = {*product.files, *product.at_times}
     if not is_file and (strangers := sorted({path.name for path in out.iterdir()} - known)):
         raise StoreError(
             f"{out} will not be replaced: it holds {strangers[0]!r}, which would not be written",
-            hint="move that away, or let --out name another folder",
+            hint="move that away, or name another folder with --out",
         )
 
 

@@ -62,7 +62,7 @@ def find_split_words(
     top: int = 20,
     progress: Progress = no_progress,
 ) -> SplitsResult:
-    """The most frequent words that are cut at a place (`un|happy`), or by a cause (`earlier-merge:61`).
+    """The most frequent words that are cut at a position (`un|happy`), or for a cause (`earlier-merge:61`).
 
     Raises:
         ConfigError: it is neither, or the tokenizer cannot tell how it makes tokens.

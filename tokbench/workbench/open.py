@@ -74,7 +74,7 @@ def open_tokenizer(
 
     That is a path, a name below `tokenizers/`, the built-in `default`, `tiktoken:NAME` or `hf:ORG/MODEL`;
     only the last two may fetch something. The options are those of `load`; `tell` is called with each damaged
-    file that was passed over for another one of its folder.
+    file that was skipped for another one of its folder.
 
     Raises:
         StoreError: nothing of that name, or it cannot be fetched.

@@ -57,7 +57,7 @@ REFUSED = [
     ("bpe", "sentencepiece", "knows no split pattern"),
     ("bpe", "vocab.txt", "the pieces of a WordPiece tokenizer, and this is a byte-level BPE"),
     ("bpe", "llama2c", "the scores of a SentencePiece BPE model, and this is a byte-level BPE"),
-    ("bpe with nfc", "tiktoken", "brought to NFC first, and tiktoken has no normaliser"),
+    ("bpe with nfc", "tiktoken", "normalised to NFC first, and tiktoken has no normaliser"),
     ("bpe as llama", "tiktoken", "byte-level BPE alone"),
     (
         "bpe as llama",

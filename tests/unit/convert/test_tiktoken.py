@@ -134,9 +134,9 @@ REFUSED = [
     (
         [],
         {"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}},
-        "it puts a space before the text",
+        "it prepends a space to the text",
     ),
-    ([], {"normalizer": {"type": "NFC"}}, "brought to NFC first"),
+    ([], {"normalizer": {"type": "NFC"}}, "normalised to NFC first"),
 ]
 
 

@@ -160,8 +160,8 @@ def outcome(library: tokenizers.Tokenizer, texts: list[str], with_template: Any)
             {"post_processor": template(["<s>", 0], [0], ids={"<s>": []})},
             "neither a text nor a special token",
         ),
-        ({"truncation": {"max_length": -1}}, "a truncation that is not known"),
-        ({"padding": {"strategy": {"Fixed": 1 << 40}}}, "a padding that is not known"),
+        ({"truncation": {"max_length": -1}}, "an unknown kind of truncation"),
+        ({"padding": {"strategy": {"Fixed": 1 << 40}}}, "an unknown kind of padding"),
         ({"post_processor": []}, "no object"),
     ],
 )
@@ -223,7 +223,7 @@ def asked(tokenizer: Any, *texts: str | None, **options: Any) -> Any:
     try:
         return tokenizer.model_input(*texts, **options)
     except TextError:
-        return "cannot be cut"
+        return "cannot be truncated"
 
 
 @pytest.mark.parametrize("flags", [("lstrip",), ("rstrip",), ("lstrip", "rstrip"), ("lstrip", "normalized")])
@@ -252,9 +252,9 @@ def test_a_tokenizer_without_a_template_gives_its_ids() -> None:
 
 def test_a_text_that_cannot_be_cut_is_an_error_on_either_engine() -> None:
     for tokenizer in both("roberta", limits="cut second"):
-        with pytest.raises(TextError, match="cut"):
+        with pytest.raises(TextError, match="truncated"):
             tokenizer.model_input("the cat " * 20)
-        with pytest.raises(TextError, match="cut"):
+        with pytest.raises(TextError, match="truncated"):
             tokenizer.model_input("the cat " * 20, "a")
 
 

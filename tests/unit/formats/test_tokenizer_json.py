@@ -265,7 +265,7 @@ def test_an_empty_token_keeps_its_id() -> None:
         ({"tokens": [*BYTES, b"ab"], "merges": [(97, 99)]}, "gives bytes that are no token"),
         (
             {"tokens": [*BYTES, b"ab"], "merges": [(97, 98), (97, 98)]},
-            "merge 1 of ids 97 and 98 comes a second time",
+            "merge 1 of ids 97 and 98 occurs twice",
         ),
         ({"special_tokens": {"<s>": 306, "</s>": 306}}, "'<s>' and '</s>' have the same id 306"),
         ({"special_tokens": {"<s>": 0}}, "'<s>' has the id 0 of an ordinary token"),
@@ -275,7 +275,7 @@ def test_an_empty_token_keeps_its_id() -> None:
         ({"special_tokens": {"the": 306}}, "'the' is spelled like the piece of b'the'"),
         ({"special_tokens": {"Ġthe": 306}}, "'Ġthe' is spelled like the piece of b' the'"),
         ({"special_tokens": {"café": 306}}, "'café' is spelled like the bytes b'caf\\xe9'"),
-        ({"normalization": "nfkc"}, "the normalization 'nfkc' is not known here"),
+        ({"normalization": "nfkc"}, "the normalization 'nfkc' is unknown"),
     ],
 )
 def test_what_tokenizers_would_get_wrong_is_refused(options: dict[str, Any], reason: str) -> None:

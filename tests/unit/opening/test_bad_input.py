@@ -366,9 +366,9 @@ def test_a_folder_with_two_of_a_kind_is_not_chosen_from(tmp_path: Path) -> None:
 
 def test_options_for_a_file_that_says_everything_are_refused(tmp_path: Path) -> None:
     data = changed(lambda d: None)
-    with pytest.raises(ConfigError, match="says itself what --pattern"):
+    with pytest.raises(ConfigError, match="already defines what --pattern"):
         load(tmp_path, "tokenizer.json", data, pattern="gpt4")
-    with pytest.raises(ConfigError, match="says itself what --special-token"):
+    with pytest.raises(ConfigError, match="already defines what --special-token"):
         load(tmp_path, "tokenizer.json", data, special_tokens={"<x>": 7})
     with pytest.raises(ConfigError, match="there is no engine 'fast'"):
         load(tmp_path, "tokenizer.json", data, engine="fast")

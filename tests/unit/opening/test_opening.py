@@ -110,7 +110,7 @@ def test_a_word_list_says_what_it_guessed(tmp_path: Path) -> None:
 
 
 def test_a_rank_file_asks_for_its_pattern(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="does not say how text is split") as caught:
+    with pytest.raises(ConfigError, match="does not define how to split text") as caught:
         tokbench.load(ranks(tmp_path))
     assert "--pattern takes a name" in (caught.value.hint or "")
 
@@ -175,7 +175,7 @@ def test_gaps_in_the_ranks_and_special_tokens_in_them(tmp_path: Path, engine: st
 def test_a_pattern_of_ones_own_runs_in_tiktoken(tmp_path: Path) -> None:
     found = opened(ranks(tmp_path), pattern=r"\w+|\W+")
     assert found.engine == "library"
-    assert found.reason == "its split pattern is none that our scanners know"
+    assert found.reason == "its split pattern is not one of those that the native kernel implements"
     assert found.tokenizer.encode("low low") == [257, 32, 257]
     with pytest.raises(ConfigError, match="--engine native cannot run it"):
         opened(ranks(tmp_path), pattern=r"\w+|\W+", engine="native")
@@ -261,7 +261,7 @@ TWO_TEMPLATES = {"type": "Sequence", "processors": [BERT, BERT]}
         ({"added_tokens": [added("<a>", 259, single_word=True)]}, "the flag single_word"),
         (
             {"added_tokens": [added("<a>", 259, lstrip=True), added(" <b>", 260)]},
-            "takes the white space with which another begins",
+            "strips white space that another begins",
         ),
         ({"post_processor": TWO_TEMPLATES}, "two templates around a text"),
         (
@@ -269,7 +269,7 @@ TWO_TEMPLATES = {"type": "Sequence", "processors": [BERT, BERT]}
             "fewer tokens than its template and stride need",
         ),
         ({"added_tokens": [added("<a>", 300)]}, "says the id 300, and the library gives it 259"),
-        ({"added_tokens": [added("<a>", 259), added("<a>", 259)]}, "comes twice"),
+        ({"added_tokens": [added("<a>", 259), added("<a>", 259)]}, "occurs twice"),
         ({"added_tokens": [added("<a>", 259), added("<b>", 260, normalized=True)]}, "two passes"),
     ],
 )
@@ -285,9 +285,9 @@ def test_what_could_change_an_id_is_left_to_the_library(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"dropout": 0.1}, "drops merges at random"),
+        ({"dropout": 0.1}, "skips merges at random"),
         ({"end_of_word_suffix": "</w>"}, "end of word suffix"),
-        ({"merges": [["l", "o"], ["lo", "w"], ["Ġ", "low"], ["l", "o"]]}, "a merge comes twice"),
+        ({"merges": [["l", "o"], ["lo", "w"], ["Ġ", "low"], ["l", "o"]]}, "repeats a merge"),
     ],
 )
 def test_models_that_are_left_to_the_library(tmp_path: Path, change: dict[str, Any], reason: str) -> None:

@@ -56,7 +56,7 @@ def test_it_opens_by_either_file_and_by_its_folder(tmp_path: Path, named: str) -
 
 
 def test_it_asks_for_its_pattern_as_a_rank_file_does(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"merges\.txt does not say how text is split") as caught:
+    with pytest.raises(ConfigError, match=r"merges\.txt does not define how to split text") as caught:
         tokbench.load(folder_of(tmp_path))
     assert "--pattern takes a name" in (caught.value.hint or "")
     assert "tokenizer_class" in (caught.value.hint or "")

@@ -148,7 +148,7 @@ def test_a_manifest_that_could_not_be_read_back_is_not_written(tmp_path: Path) -
 def test_a_saved_tokenizer_is_not_replaced_unasked(saved: Path) -> None:
     with pytest.raises(StoreError, match=f"^{re.escape(str(saved))} exists$") as caught:
         write(saved, manifest=MANIFEST, files={})
-    assert caught.value.hint == "--force replaces it, --out puts it elsewhere"
+    assert caught.value.hint == "--force replaces it; --out names another folder"
     assert names(saved.parent) == ["bytes"]
 
 

@@ -94,7 +94,7 @@ def _of_document(data: bytes, *, name: str) -> bytes:
 
     document = parse_tokenizer_json(data, source=name)
     if (kind := model_type(document)) == "Unigram":
-        raise ConversionError("its Unigram has scores for pieces, and no merges")
+        raise ConversionError("it is a Unigram model, which has scores and no merges")
     if kind != "BPE":
         raise ConversionError(
             f"of a tokenizer.json only a BPE or a Unigram can become a .model, and this is {kind}"

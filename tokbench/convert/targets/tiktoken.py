@@ -40,7 +40,7 @@ def make(source: Source) -> Product:
     description, everywhere = ranked.bpe, set(ranked.added.everywhere)
     if description.normalization is not None:
         raise ConversionError(
-            f"text is brought to {description.normalization.upper()} first, and tiktoken has no normaliser"
+            f"text is normalised to {description.normalization.upper()} first, and tiktoken has no normaliser"
         )
     ranks = ranks_of(description)
     special, pattern = dict(description.special_tokens), description.pattern
@@ -92,7 +92,7 @@ def _of_document(data: bytes, *, name: str) -> _Ranked:
         found = parse_byte_level_bpe(document, path=name)
     except NotNativeError as error:
         raise ConversionError(
-            f"tiktoken runs byte-level BPE with one split pattern and nothing before it; of this one, {error}"
+            f"tiktoken runs byte-level BPE with one split pattern and no normaliser; for this tokenizer, {error}"
         ) from None
     _check_everywhere(found.added)
     return _Ranked(found.bpe, found.added)
@@ -104,13 +104,13 @@ def _check_everywhere(added: AddedTokens) -> None:
         if flags := _flags_of(added).get(text):
             raise ConversionError(
                 f"the added token {text!r} is found in every text and has the flag {flags[0]}, "
-                "which tiktoken's special tokens have not"
+                "which tiktoken's special tokens do not have"
             )
     if (added.everywhere or added.in_two_passes) and (found := overlapping(added.all)):
         one, other = found
         raise ConversionError(
             f"the added tokens {one!r} and {other!r} can overlap in a text, and which of them tiktoken "
-            "would find first is left to chance"
+            "would find first is undefined"
         )
 
 

@@ -153,7 +153,7 @@ def _require() -> Any:
             import transformers
     except ImportError:
         raise BackendUnavailableError(
-            "transformers is not installed, and the conversion could not be proved",
+            "transformers is not installed, and without it the conversion cannot be verified",
             hint='pip install "tokbench[transformers]"',
         ) from None
     return transformers

@@ -49,7 +49,7 @@ def make(source: Source) -> Product:
     for name, value in _MODEL.items():
         if model.get(name) != value:
             raise ConversionError(
-                f"who opens a vocab.txt takes {name} to be {value!r}; here it is {model.get(name)!r}"
+                f"readers of a vocab.txt assume {name} = {value!r}; here it is {model.get(name)!r}"
             )
     pieces = _pieces(model["vocab"], document)
     done, written = post_processing_of(source.description), bert_template(model["vocab"])
@@ -123,7 +123,7 @@ def _options(document: Mapping[str, Any]) -> dict[str, Any]:
     ):
         if (found := step.get("type")) != expected:
             raise ConversionError(
-                f"who opens a vocab.txt prepares text as BERT does, with a {expected}; this tokenizer has "
+                f"readers of a vocab.txt prepare text as BERT does, with a {expected}; this tokenizer has "
                 f"{f'the {part} {found}' if found else f'no {part}'}"
             )
     return {

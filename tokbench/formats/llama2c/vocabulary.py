@@ -1,4 +1,4 @@
-"""The `tokenizer.bin` of llama2.c, and its encoder, by which the file is proved.
+"""The `tokenizer.bin` of llama2.c, and its encoder, which verifies the file.
 
 The file is little-endian: the length of the longest token (int32); for each id its score
 (float32), its length in bytes (int32), its bytes. There is no size of the vocabulary in it: the
@@ -159,7 +159,7 @@ def _check_options(model: SentencePieceFile) -> None:
             "llama2.c falls back to the 256 bytes, and this model has an unknown piece instead"
         )
     if trainer["treat_whitespace_as_suffix"]:
-        raise ConversionError("the model has spaces at the end of words, and llama2.c before them")
+        raise ConversionError("the model puts spaces at the end of words, llama2.c before them")
 
 
 def _check_kinds(model: SentencePieceFile) -> None:
@@ -170,7 +170,7 @@ def _check_kinds(model: SentencePieceFile) -> None:
     bytes_ = [piece.text for piece in model.pieces[_FIRST_BYTE : _FIRST_BYTE + 256]]
     if bytes_ != [f"<0x{byte:02X}>" for byte in range(256)] or kinds[_FIRST_BYTE] is not PieceType.BYTE:
         raise ConversionError(
-            "llama2.c has the pieces of the 256 bytes at the ids from 3, and this model not"
+            "llama2.c has the pieces of the 256 bytes at the ids from 3, and this model does not"
         )
     for piece in model.pieces[_FIRST_BYTE + 256 :]:
         if piece.type is not PieceType.NORMAL:

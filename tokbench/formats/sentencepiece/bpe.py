@@ -144,7 +144,7 @@ def _check_pieces(
     listed = set(merges)
     for text in normal:
         if len(text) > 1 and last_pair(text, ranks) not in listed:
-            raise ConversionError(f"with scores alone the piece {text!r} would be merged in another way")
+            raise ConversionError(f"with scores alone, the piece {text!r} would be merged differently")
     for text in ranks:
         if text not in normal:
             raise ConversionError(f"a merge makes {text!r}, which is no ordinary piece")

@@ -52,7 +52,7 @@ def _entries(array: bytes) -> Iterator[tuple[bytes, int]]:
         place, key = pending.pop()
         visited += 1
         if visited > _MOST_NODES or len(key) > _LONGEST_KEY:
-            raise ConversionError("its normalisation table leads back into itself, or is too large")
+            raise ConversionError("its normalisation table contains a cycle, or is too large")
         base = bases[place]
         if units[place] & _HAS_LEAF:
             yield key, int(units[base]) & _VALUE

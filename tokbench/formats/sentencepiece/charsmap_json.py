@@ -1,4 +1,4 @@
-"""SentencePiece's normalisation table as normalisers of `tokenizers`, the same on every text.
+"""SentencePiece's normalisation table as equivalent normalisers of `tokenizers`.
 
 The library has a normaliser that takes the table, `Precompiled`, and it does something else: it replaces a
 whole grapheme cluster of up to five bytes by what its beginning maps to, and the characters of a longer one
@@ -38,7 +38,7 @@ _OTHERWISE = "its normalisation table joins characters as tokenizers cannot"
 
 @dataclass(frozen=True, slots=True)
 class Normalization:
-    """A normalisation table in the words of `tokenizers`.
+    """A normalisation table as normalisers of `tokenizers`.
 
     Attributes:
         steps: normalisers, one after the other.

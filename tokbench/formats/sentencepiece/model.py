@@ -54,7 +54,7 @@ class ModelPiece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SentencePieceFile:
-    """What a `.model` file says.
+    """The contents of a `.model` file.
 
     Attributes:
         pieces: by id.
@@ -149,7 +149,7 @@ _RESTORE = "the file is damaged or no SentencePiece model: restore it, or fetch 
 
 
 def parse_model(data: bytes, *, path: Path | str = "the model") -> SentencePieceFile:
-    """What the bytes of a `.model` file say, held to everything the library relies on.
+    """Parse a `.model` file, checking everything that the library relies on.
 
     Args:
         data: the whole file.
@@ -177,7 +177,7 @@ def looks_like_model(data: bytes) -> bool:
 
 
 def byte_of(text: str) -> int:
-    """The byte that the piece of a byte spells.
+    """The byte of a byte piece.
 
     Raises:
         ValueError: it spells none.
@@ -299,7 +299,7 @@ def _check_pieces(model: SentencePieceFile) -> None:
 
 
 def _check_charsmap(charsmap: bytes) -> None:
-    """Hold a normalisation table to its own bounds.
+    """Check that a normalisation table stays within its bounds.
 
     It is the size of a double array (uint32), the array (uint32 each; a trie in the layout of Darts-clone), and
     the replacements, each ended by a NUL.
@@ -326,7 +326,7 @@ def _check_charsmap(charsmap: bytes) -> None:
 
 
 def piece_bytes(piece: ModelPiece, *, unk_surface: str) -> bytes:
-    r"""The bytes a token stands for: ▁ is a space, a byte piece its byte, the unknown piece its surface.
+    r"""The bytes of a token: ▁ is a space, a byte piece its byte, the unknown piece its surface.
 
     >>> piece_bytes(ModelPiece("▁the", -3.5, PieceType.NORMAL), unk_surface=" ⁇ ")
     b' the'

@@ -116,11 +116,11 @@ def _check(model: SentencePieceFile) -> None:
     if not model.normalizer["escape_whitespaces"]:
         raise ConversionError("the model does not write spaces as ▁")
     if model.trainer["treat_whitespace_as_suffix"]:
-        raise ConversionError("the model has spaces at the end of words, and tokenizers adds none there")
+        raise ConversionError("the model puts spaces at the end of words, which tokenizers cannot do")
     if model.denormalizer["precompiled_charsmap"]:
         raise ConversionError("the model changes text when it decodes, and tokenizers cannot")
     if model.trainer["pretokenization_delimiter"]:
-        raise ConversionError("the model cuts texts at a delimiter of its own")
+        raise ConversionError("the model splits text at a custom delimiter")
     for piece in model.pieces:
         if piece.type is PieceType.USER_DEFINED:
             raise ConversionError(

@@ -96,7 +96,7 @@ def _pieces(document: Mapping[str, Any]) -> tuple[ModelPiece, ...]:
         if not token.get("special"):
             raise ConversionError(
                 f"{token['content']!r} is an added token that is not special; SentencePiece finds such ones "
-                "before it puts a space before the text, tokenizers after it"
+                "before it prepends a space to the text, tokenizers after it"
             )
         special.add(token["id"])
         if entries.setdefault(token["id"], (token["content"], 0.0))[0] != token["content"]:
@@ -148,7 +148,7 @@ def _charsmap(document: Mapping[str, Any]) -> bytes:
     try:
         return base64.b64decode(tables[0]) if tables and tables[0] else b""
     except (binascii.Error, TypeError, ValueError):
-        raise ConversionError("its normalisation table is no base64") from None
+        raise ConversionError("its normalisation table is not base64") from None
 
 
 def _is_written_so(proto: bytes, document: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""The scores of a Unigram: when every library adds them up to the same sums, and what they do otherwise.
+"""The scores of a Unigram model: whether all libraries compute the same sums, and what happens otherwise.
 
 SentencePiece adds up the scores of a whole text in single precision, `tokenizers` those of a pre-token in
 double. Both keep the first segmentation found of those with the highest sum, and look at them in the same
@@ -36,7 +36,7 @@ _SMALLEST_SCORE = 2.0**-100
 
 @dataclass(frozen=True, slots=True)
 class ExactSums:
-    """That no sum of scores is ever rounded, in single precision or in double.
+    """Evidence that no sum of scores is rounded, in single or double precision.
 
     Attributes:
         step: every score is a multiple of it, a power of two.

@@ -29,7 +29,7 @@ def dump_input(token_flags: Mapping[str, TokenFlags], post_processing: PostProce
 
 
 def parse_input(data: bytes) -> tuple[dict[str, TokenFlags], PostProcessing]:
-    """What such bytes say. Raises `ValueError` for others.
+    """Parse such bytes. Raises `ValueError` for others.
 
     >>> from tokbench.core.descriptions import PostProcessing
     >>> parse_input(dump_input({"<mask>": TokenFlags(lstrip=True)}, PostProcessing()))[0]["<mask>"].lstrip

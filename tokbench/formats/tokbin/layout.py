@@ -1,4 +1,4 @@
-"""The tokbin format, byte by byte: a vocabulary that is mapped into memory and used as it lies there.
+"""The tokbin format, byte by byte: a vocabulary that is mapped into memory and used without parsing.
 
 All numbers are little-endian. A file is a header, a table of sections, and the sections, one
 behind the other; each begins at a multiple of 8 and is filled up to the next one with zeros.

@@ -41,7 +41,7 @@ _PACKED_HARD = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokbinContents:
-    """What a tokbin file says.
+    """The contents of a tokbin file.
 
     Attributes:
         model: what runs it.

@@ -1,4 +1,4 @@
-"""What a tokenizer is to a model, and the `tokenizer_config.json` that says so.
+"""A tokenizer's configuration for a model, as in `tokenizer_config.json`: roles, added tokens, templates.
 
 Roles of special tokens, chat templates, what ends a turn: it stands beside a vocabulary and is read by
 `transformers` and by servers of models. A file is somebody else's until it is checked: what is none of
@@ -45,7 +45,7 @@ class AddedToken:
         single_word: whether it is found only where no letter touches it.
         lstrip: whether it takes the white space before it.
         rstrip: whether it takes the white space behind it.
-        normalized: whether it is looked for in the normalised text.
+        normalized: whether it is matched in the normalised text.
     """
 
     id: int
@@ -63,7 +63,7 @@ class AddedToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerConfig:
-    """What a tokenizer is to a model, as far as it is said; None and nothing where it is not.
+    """A tokenizer's configuration for a model; None or empty where it is not given.
 
     Attributes:
         roles: one of `ROLES` → text of the token.
@@ -104,7 +104,7 @@ class TokenizerConfig:
 
     @property
     def special_texts(self) -> tuple[str, ...]:
-        """The texts of all tokens that are special here, each once.
+        """The texts of all special tokens, each once.
 
         >>> TokenizerConfig(roles={"eos": "</s>"}, additional_special_tokens=("<|a|>", "</s>")).special_texts
         ('</s>', '<|a|>')
@@ -118,7 +118,7 @@ class TokenizerConfig:
 
 
 def config_of(tokenizer: object) -> TokenizerConfig:
-    """What a tokenizer says it is to a model; nothing where it does not tell.
+    """A tokenizer's configuration for a model; empty where it has none.
 
     >>> bool(config_of(object()))
     False
@@ -137,7 +137,7 @@ def token_id(tokenizer: Tokenizer, text: str) -> int | None:
 
 
 def parse_tokenizer_config(document: Mapping[str, Any], *, name: str) -> TokenizerConfig:
-    """What a `tokenizer_config.json` says; what is none of what it should be is left out and told.
+    """Parse a `tokenizer_config.json`; invalid values are left out and reported.
 
     Args:
         document: the JSON.
@@ -172,7 +172,7 @@ def parse_tokenizer_config(document: Mapping[str, Any], *, name: str) -> Tokeniz
 
 
 def parse_generation_config(document: Mapping[str, Any], *, name: str) -> TokenizerConfig:
-    """The ids that a `generation_config.json` says.
+    """The ids in a `generation_config.json`.
 
     >>> parse_generation_config({"eos_token_id": [1, 2]}, name="generation_config.json").generation_ids
     {'eos': (1, 2)}

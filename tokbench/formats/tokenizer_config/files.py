@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def with_special_tokens(config: TokenizerConfig, special_tokens: Mapping[str, int]) -> TokenizerConfig:
-    """A configuration in which special tokens are listed that it does not list itself.
+    """A configuration completed with special tokens that it does not list.
 
     >>> made = with_special_tokens(TokenizerConfig(roles={"eos": "</s>"}), {"</s>": 2, "<pad>": 3})
     >>> [token.id for token in made.added_tokens], made.additional_special_tokens
@@ -56,7 +56,7 @@ def dump_tokenizer_config(config: TokenizerConfig, *, token_types: bool = False)
 
 
 def config_files(config: TokenizerConfig, *, token_types: bool = False) -> dict[str, bytes]:
-    """The files that stand beside a `tokenizer.json`, by their names.
+    """The configuration files for a `tokenizer.json`, by name.
 
     >>> made = TokenizerConfig(chat_templates={"default": "{{ messages }}"}, generation_ids={"eos": (2,)})
     >>> list(config_files(made))

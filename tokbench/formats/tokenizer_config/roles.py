@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_roles(roles: Mapping[str, str], config: object) -> None:
-    """Refuse a role that there is not, or one of a text that training will not make a special token.
+    """Refuse an unknown role, or one of a text that training does not make a special token.
 
     Args:
         roles: role → text.
@@ -39,7 +39,7 @@ def check_roles(roles: Mapping[str, str], config: object) -> None:
 
 
 def with_roles(tokenizer: Tokenizer, *, roles: Mapping[str, str], chat_template: str | None) -> Tokenizer:
-    """A tokenizer that says what its special tokens are to a model, and saves it.
+    """A tokenizer with roles for its special tokens, which saves them.
 
     Raises:
         ConfigError: a text that is no special token; or a backend that keeps none of this.
@@ -68,6 +68,6 @@ def with_roles(tokenizer: Tokenizer, *, roles: Mapping[str, str], chat_template:
 
 def _not_special(role: str, text: str, special: Iterable[str], *, of: str) -> ConfigError:
     return ConfigError(
-        f"{text!r}, which is to be {role}, is no special token of {of}",
+        f"{text!r}, given as {role}, is not a special token of {of}",
         hint=f"it has {', '.join(map(repr, special)) or 'none'}; --special-token adds one",
     )

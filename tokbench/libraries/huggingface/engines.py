@@ -89,7 +89,7 @@ def library_errors(source: Path | str) -> Iterator[None]:
         raise ModelFormatError(
             source,
             "a tokenizer.json that the library `tokenizers` takes",
-            f"one of which it says: {error}",
+            f"one that it refuses: {error}",
             hint="was it written for a newer version of tokenizers, or edited?",
         ) from None
 

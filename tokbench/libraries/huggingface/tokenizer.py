@@ -241,7 +241,8 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
                 if not limits or not self._engines.limits:
                     raise
                 raise TextError(
-                    f"the text cannot be cut as the file asks: {error}", hint="limits=False leaves it whole"
+                    f"the text cannot be truncated as the file asks: {error}",
+                    hint="limits=False does not truncate",
                 ) from None
         return ModelInput(tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.attention_mask))
 
@@ -317,7 +318,7 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
         """What ids add to a text where that is not what their tokens are: id → bytes.
 
         Added tokens have their texts for tokens, and go through the decoder all the same: under Llama 2's,
-        "▁" in one becomes a space. One that is looked for in the normalised text is spelled as it is found there.
+        "▁" in one becomes a space. One that is matched in the normalised text is spelled as it is found there.
         """
         assert self._joined is not None
         decoded = {id: self._joined.bytes_of(spelling) for id, spelling in self._decoded_spellings.items()}
@@ -374,6 +375,6 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
         """Refused: only what was trained here has a folder of its own. Raises `ConversionError`."""
         del directory, overwrite
         raise ConversionError(
-            f"{self.info.name!r} was opened from a tokenizer.json, which is its only form",
+            f"{self.info.name!r} was opened from a tokenizer.json, and cannot be saved as a folder",
             hint="copy that file, or convert it to another format",
         )

@@ -204,7 +204,7 @@ class SentencePieceConfig(PassesOn):
         for symbol in symbols:
             if symbol in self.named_ids:
                 raise ConfigError(
-                    f"{symbol!r} is there already, as the piece with id {self.named_ids[symbol]}",
+                    f"{symbol!r} is already the piece with id {self.named_ids[symbol]}",
                     hint="leave it out, or rename unk_piece, bos_piece, eos_piece or pad_piece",
                 )
             if symbols.count(symbol) > 1:
@@ -212,7 +212,7 @@ class SentencePieceConfig(PassesOn):
             if "\n" in symbol or SPACE in symbol or "\0" in symbol:
                 raise ConfigError(
                     f"the symbol {symbol!r} holds a line end, a NUL or {SPACE}",
-                    hint="SentencePiece trains on lines, and writes a space so",
+                    hint="SentencePiece trains on lines and writes a space as ▁",
                 )
 
     def _check_ids(self) -> None:
@@ -250,7 +250,7 @@ class SentencePieceConfig(PassesOn):
         size = self.vocab_size
         if size is not None and size < smallest:
             raise ConfigError(
-                f"a vocabulary of {size} is too small: {special} tokens are special, or have ids of their own",
+                f"a vocabulary of {size} is too small: {special} tokens are special or have fixed ids",
                 hint=f"the smallest that could work is {smallest}, and the text's characters need more",
             )
         if size is not None and size > _MAX_VOCAB_SIZE:

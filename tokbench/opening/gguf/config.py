@@ -24,7 +24,7 @@ _MAX_TEMPLATE_BYTES = 2**20
 
 
 def gguf_config(metadata: Mapping[str, Any]) -> TokenizerConfig:
-    """Roles, chat templates and the ids that end a turn; what is none of these is left out and told.
+    """Roles, chat templates and the ids that end a turn; other values are left out and reported.
 
     Args:
         metadata: key → value, as `formats.gguf.read_metadata` gives those below "tokenizer.".

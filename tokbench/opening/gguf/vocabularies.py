@@ -60,9 +60,7 @@ def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest
     pieces = _pieces(fields, path)
     types = token_types(fields, _strings(fields, "tokens", path), path)
     if request.special_tokens:
-        raise ConfigError(
-            "a GGUF file says itself which tokens are special", hint="leave --special-token out"
-        )
+        raise ConfigError("a GGUF file defines its special tokens itself", hint="leave --special-token out")
     expressions, whole_tokens_first = _splitting(fields, path, asked=request.pattern)
     vocab = {piece: id for id, piece in enumerate(pieces)}
     document = byte_level_tokenizer_json(
@@ -90,7 +88,7 @@ def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> t
         return (checked_pattern(asked),), known is not None and known.whole_tokens_first
     if known is None:
         raise ConfigError(
-            f"{path} names the pre-tokenizer {name!r}, which is not known here",
+            f"{path} names the unknown pre-tokenizer {name!r}",
             hint="--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression; known are "
             + ", ".join(known_names()),
         )
