@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +26,7 @@ _FAILED = 3
 
 
 class FailOn(StrEnum):
-    """From which severity on the exit code is 3."""
+    """The lowest severity for which the exit code is 3."""
 
     error = "error"
     warning = "warning"
@@ -34,10 +34,23 @@ class FailOn(StrEnum):
     never = "never"
 
 
+@dataclass(frozen=True, slots=True)
+class _TextChoices(DocumentChoices):
+    """Which text the tokenizer is checked on; by default none."""
+
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH",
+            help="Text for the rules that need some: files, folders, patterns, or - for stdin.",
+        ),
+    ] = None
+
+
 @taking_groups
 def lint(
     *,
-    documents: DocumentChoices,
+    documents: _TextChoices,
     tokenizer: TokenizerOption = DEFAULT,
     opening: OpeningChoices,
     reference: Annotated[
@@ -45,25 +58,27 @@ def lint(
         typer.Option(
             autocompletion=completion.tokenizers,
             metavar="NAME",
-            help="A tokenizer that this one should be like: finds swapped ids and changed merges.",
+            help="The tokenizer that this one is based on: finds swapped ids and changed merges.",
         ),
     ] = None,
     word_counts: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The pre-tokens of the training text with their counts, as a JSON object: replays the training.",
+            help="The counts of the training text's pre-tokens, as a JSON object: replays the training.",
         ),
     ] = None,
     model_vocab_size: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="The rows of the model's embedding: finds ids beyond them."),
+        typer.Option(
+            metavar="N", min=1, help="The number of rows of the model's embedding: finds ids beyond them."
+        ),
     ] = None,
     text: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="Check this text instead, for what is dangerous to the tokenizer: files or folders; several times.",
+            help="Check this text instead, for what is dangerous to the tokenizer: files or folders; repeatable.",
         ),
     ] = None,
     fix: Annotated[
@@ -76,41 +91,44 @@ def lint(
         list[str] | None,
         typer.Option(
             metavar="RULE,…",
-            help="The rules to check: names, groups, or what these begin with; several times.",
+            help="The rules to check: names, groups, or prefixes of these; repeatable.",
         ),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="RULE,…", help="The rules to leave out, likewise.")
+        list[str] | None,
+        typer.Option(metavar="RULE,…", help="The rules to leave out, given as for --select."),
     ] = None,
     fail_on: Annotated[
-        FailOn, typer.Option(help="The severity from which on the exit code is 3.")
+        FailOn, typer.Option(help="The lowest severity for which the exit code is 3.")
     ] = FailOn.error,
     show_all: Annotated[bool, typer.Option("--all", help="Show every finding of a rule.")] = False,
-    list_: Annotated[bool, typer.Option("--list", help="List the rules, and do nothing else.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the rules and exit.")] = False,
     explain: Annotated[
         str | None,
-        typer.Option(metavar="RULE", help="Say what breaks, how it is found and what to do; nothing else."),
+        typer.Option(
+            metavar="RULE", help="Explain a rule and exit: what breaks, how it is found, what to do."
+        ),
     ] = None,
     sarif: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the findings as SARIF 2.1.0 too.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the findings as SARIF 2.1.0.")
     ] = None,
     verdicts: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write for each token a text that gives it, or why none does, as JSON Lines.",
+            help="Also write, for each token, a text that gives it, or why none does, as JSON Lines.",
         ),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads. By default all.")
+        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
     ] = None,
     json: JsonFlag = False,
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",
 ) -> None:
-    """Find what is wrong with a tokenizer: exit code 3 where a finding is an error.
+    """Find what is wrong with a tokenizer: exit code 3 if a finding is an error.
 
-    Rules that count tokens on text need PATH: files, folders or patterns.
+    Rules that count tokens on text run only with PATH.
     """
     import orjson
 
