@@ -138,7 +138,7 @@ def test_what_exists_is_replaced_only_when_asked(
         (["one", "two", "--to", "tokbin", "--out", "x"], (2, "tokbench convert -t NAME")),
         (["--to", "tokbin", "--out", "x", "--role", "eos=<|pad|>"], (2, "knows neither roles nor")),
         (["--to", "transformers", "--out", "x", "--role", "eos"], (2, "--role 'eos'")),
-        (["--to", "transformers", "--out", "x", "--role", "eos=</s>"], (2, "is no special token")),
+        (["--to", "transformers", "--out", "x", "--role", "eos=</s>"], (2, "is not a special token")),
         (["--to", "transformers", "--out", "x", "--role", "end=<|pad|>"], (2, "there is no role 'end'")),
         (["--to", "transformers", "--out", "x", "--chat-template", "no.jinja"], (2, "cannot be read")),
         (["--to", "tokbin", "--out", "x", "--pattern", "gpt2"], (2, "already defines what --pattern")),

@@ -412,7 +412,7 @@ def test_roles_and_a_chat_template_are_kept_beside_it(run, text, tmp_path):
     assert found["roles"] == {"eos": {"token": "<|end|>", "id": found["special_tokens"]["<|end|>"]}}
     assert list(found["chat_templates"]) == ["default"]
     run(*arguments, "--force", "--role", "end=<|end|>").refused(2, "there is no role 'end'")
-    run(*arguments, "--force", "--role", "eos=<|stop|>").refused(2, "is no special token")
+    run(*arguments, "--force", "--role", "eos=<|stop|>").refused(2, "is not a special token")
 
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram", "sentencepiece"])
@@ -420,5 +420,5 @@ def test_a_role_of_no_special_token_is_refused_before_training(run, text, monkey
     monkeypatch.setattr("tokbench.corpus.Corpus.documents", None)
     arguments = ["train", text, "--backend", backend, "--vocab-size", "300", "--out", "mine"]
     run(*arguments, "--role", "eos=<|stop|>").refused(
-        2, "is no special token of this training", "--special-token"
+        2, "is not a special token of this training", "--special-token"
     )

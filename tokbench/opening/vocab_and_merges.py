@@ -166,7 +166,7 @@ def _no_pattern(path: Path, vocab: Mapping[str, int], across: Sequence[str]) -> 
             if likely
             else "--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression"
         ) + "; so does a tokenizer_config.json beside it that names the tokenizer_class"
-    return ConfigError(f"{path} does not say how text is split, and nothing beside it does", hint=hint)
+    return ConfigError(f"{path} does not define how to split text, nor does a file beside it", hint=hint)
 
 
 def _special_tokens(

@@ -244,7 +244,7 @@ def _source(
             )
         if text not in special:
             raise ConfigError(
-                f"{text!r}, which is to be {role}, is no special token of {tokenizer.info.name!r}",
+                f"{text!r}, given as {role}, is not a special token of {tokenizer.info.name!r}",
                 hint=f"it has {', '.join(map(repr, special)) or 'none'}",
             )
     description = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None

@@ -72,7 +72,7 @@ REFUSED = [
     ("bpe folded", "llama2c", "normalises text, and llama2.c does not"),
     ("bpe without prefix", "llama2c", "puts a space before every text"),
     ("unigram as t5", "llama2c", "this is a unigram model"),
-    ("unigram", "llama2c", "has scores for pieces, and no merges"),
+    ("unigram", "llama2c", "which has scores and no merges"),
     ("unigram", "sentencepiece", "does not know: NFKC"),
     ("wordpiece", "tiktoken", "byte-level BPE alone"),
     ("wordpiece", "sentencepiece", "only a BPE or a Unigram can become a .model, and this is WordPiece"),
@@ -134,7 +134,7 @@ def test_unknown_formats_are_named_with_the_nearest_one() -> None:
         ({"to": "tokenizers", "roles": {"eos": "<|end|>"}}, "knows neither roles nor chat templates"),
         ({"to": "tiktoken", "chat_template": "{{ messages }}"}, "knows neither roles nor chat templates"),
         ({"to": "transformers", "roles": {"end": "<|end|>"}}, "there is no role 'end'"),
-        ({"to": "transformers", "roles": {"eos": "</s>"}}, "is no special token"),
+        ({"to": "transformers", "roles": {"eos": "</s>"}}, "is not a special token"),
     ],
 )
 def test_roles_that_cannot_be_given_are_refused(options: dict[str, Any], found: str) -> None:

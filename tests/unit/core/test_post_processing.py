@@ -154,7 +154,7 @@ def outcome(library: tokenizers.Tokenizer, texts: list[str], with_template: Any)
         ({"post_processor": {"type": "Other"}}, "its post-processor is Other"),
         ({"post_processor": {"type": "Sequence", "processors": [BERT, BERT]}}, "two templates"),
         ({"post_processor": {"type": "BertProcessing", "cls": ["x"], "sep": ["y", 1]}}, "without an id"),
-        ({"post_processor": {"type": "TemplateProcessing", "single": 7}}, "no list of parts"),
+        ({"post_processor": {"type": "TemplateProcessing", "single": 7}}, "not a list of parts"),
         ({"post_processor": template([1], [0, 1])}, "has the second text"),
         (
             {"post_processor": template(["<s>", 0], [0], ids={"<s>": []})},
@@ -162,7 +162,7 @@ def outcome(library: tokenizers.Tokenizer, texts: list[str], with_template: Any)
         ),
         ({"truncation": {"max_length": -1}}, "an unknown kind of truncation"),
         ({"padding": {"strategy": {"Fixed": 1 << 40}}}, "an unknown kind of padding"),
-        ({"post_processor": []}, "no object"),
+        ({"post_processor": []}, "not an object"),
     ],
 )
 def test_what_is_not_known_is_not_guessed(document: dict[str, Any], reason: str) -> None:

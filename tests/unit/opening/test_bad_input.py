@@ -61,7 +61,7 @@ def test_the_document_of_these_tests_opens(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d["model"]["merges"].append(["ab", "zz"]), r"merge 2: .*'zz', which is none"),
+        (lambda d: d["model"]["merges"].append(["ab", "zz"]), r"merge 2: .*'zz', which is not in it"),
         (lambda d: d["model"]["merges"].append(["b", "c"]), r"merge 2: .*make 'bc'"),
         (lambda d: d["model"]["merges"].append("   "), r"merge 2: expected two pieces, found '   '"),
         (lambda d: d["model"]["merges"].append("a b c"), r"merge 2: expected two pieces"),

@@ -177,7 +177,7 @@ def test_a_pattern_of_ones_own_runs_in_tiktoken(tmp_path: Path) -> None:
     assert found.engine == "library"
     assert found.reason == "its split pattern is not one of those that the native kernel implements"
     assert found.tokenizer.encode("low low") == [257, 32, 257]
-    with pytest.raises(ConfigError, match="--engine native cannot run it"):
+    with pytest.raises(ConfigError, match="--engine native cannot run this tokenizer"):
         opened(ranks(tmp_path), pattern=r"\w+|\W+", engine="native")
 
 
@@ -245,8 +245,8 @@ TWO_TEMPLATES = {"type": "Sequence", "processors": [BERT, BERT]}
     ("changes", "reason"),
     [
         ({"normalizer": {"type": "Lowercase"}}, r"normalises the text \(Lowercase\)"),
-        ({"pre_tokenizer": None}, "does not make bytes"),
-        ({"pre_tokenizer": BYTE_LEVEL | {"add_prefix_space": True}}, "a space before the text"),
+        ({"pre_tokenizer": None}, "does not map text to bytes"),
+        ({"pre_tokenizer": BYTE_LEVEL | {"add_prefix_space": True}}, "prepends a space"),
         (
             {
                 "pre_tokenizer": {

@@ -105,7 +105,7 @@ def test_a_class_beside_it_says_how_text_is_split(tmp_path: Path, beside: dict[s
 
 def test_a_class_that_says_nothing_of_the_split_leaves_it_open(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, tokenizer_config={"tokenizer_class": "PreTrainedTokenizerFast"})
-    with pytest.raises(ConfigError, match="nothing beside it does"):
+    with pytest.raises(ConfigError, match="nor does a file beside it"):
         tokbench.load(folder)
 
 
@@ -142,7 +142,7 @@ def test_a_document_beside_it_of_the_same_pieces_says_all(tmp_path: Path) -> Non
     assert tokbench.load(path).encode("LOW") == [258]
     made["model"]["merges"] = MERGES[:2]  # another tokenizer's
     folder_of(tmp_path, tokenizer=made)
-    with pytest.raises(ConfigError, match="nothing beside it does"):
+    with pytest.raises(ConfigError, match="nor does a file beside it"):
         tokbench.load(path)
     (tmp_path / "tokenizer.json").write_text("{", encoding="utf-8")
     assert tokbench.load(path, pattern="gpt2").encode("low") == [257]
