@@ -451,7 +451,7 @@ def test_a_stop_from_outside(folder: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writing, "_BATCH_CHARACTERS", 500)
-        with pytest.raises(KeyboardInterrupt, match="--resume goes on"):
+        with pytest.raises(KeyboardInterrupt, match="--resume continues"):
             write(folder, progress=stop)
     write(folder, resume=True)
     assert files_of(folder / "shards") == files_of(folder / "whole")

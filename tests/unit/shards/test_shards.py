@@ -264,7 +264,7 @@ def test_good_shards_are_good(write: Callable[..., Shards], corpus: tokbench.Cor
     assert tokbench.verify_shards(shards.folder).compared == 0
     sampled = tokbench.verify_shards(shards.folder, tokenizer=tokenizer(), corpus=corpus, sample=3)
     assert (sampled.passed, sampled.compared) == (True, 3)
-    with pytest.raises(ConfigError, match="encoding it anew"):
+    with pytest.raises(ConfigError, match="encoding it again"):
         tokbench.verify_shards(shards.folder, corpus=corpus)
     for sample in (0, 3):
         with pytest.raises(ConfigError, match="--sample"):

@@ -275,7 +275,7 @@ def test_a_library_that_ends_its_process_is_an_error(monkeypatch: pytest.MonkeyP
         ({"bos_id": 2}, "are the same", "-1"),
         ({"bos_piece": "<unk>"}, "are the same", "rename"),
         ({"pad_piece": ""}, "empty", "<pad>"),
-        ({"special_tokens": ("<s>",)}, "there already", "leave it out"),
+        ({"special_tokens": ("<s>",)}, "already the piece with id 1", "leave it out"),
         ({"special_tokens": ("<a>", "<a>")}, "twice", "once"),
         ({"special_tokens": ("<a>",), "user_defined_symbols": ("<a>",)}, "twice", "once"),
         ({"user_defined_symbols": ("a▁b",)}, "line end", "space"),
