@@ -57,6 +57,19 @@ def test_the_document_has_every_field(ranks: Path) -> None:
     assert found["warnings"] == []
 
 
+def test_each_alternative_of_the_pattern_has_a_line(ranks: Path) -> None:
+    """Which can be copied: where the pattern stood in one piece, its spaces were lost where lines were folded."""
+    shown = run("inspect", "-t", ranks, "--pattern", "gpt2").stdout
+    lines = [line.strip() for line in shown.partition("gpt2\n")[2].splitlines()][:7]
+    assert lines[:4] == [
+        r"1  '(?:[sdmt]|ll|ve|re)",
+        r"2   ?\p{L}++",
+        r"3   ?\p{N}++",
+        r"4   ?[^\s\p{L}\p{N}]++",
+    ]
+    assert lines[4:] == [r"5  \s++$", r"6  \s+(?!\S)", r"7  \s"]
+
+
 def test_the_engine_can_be_demanded(ranks: Path) -> None:
     found = inspected(ranks, "--pattern", "gpt4", "--engine", "library")
     assert found["engine"] == "library"

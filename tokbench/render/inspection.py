@@ -14,7 +14,7 @@ from tokbench.render.terminal import print_rows
 from tokbench.workbench.inspect import PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -68,7 +68,7 @@ def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
         name, text = result.pattern
         yield "pattern", Text(name, style="bold")
         if text is not None:
-            yield "", Text(visible(text), style="dim")
+            yield from _alternatives(result.pattern_alternatives)
     yield "special", _tokens(info.special_tokens)
     if result.added_tokens:
         yield "added", _tokens(result.added_tokens)
@@ -77,6 +77,14 @@ def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
     yield "lossless", Text(f"{'yes' if info.lossless else 'no'}: {visible(result.lossless_reason)}")
     for number, warning in enumerate(result.warnings):
         yield "" if number else "warning", Text(visible(warning), style="yellow")
+
+
+def _alternatives(alternatives: Sequence[str]) -> Iterator[tuple[str, Text]]:
+    """A line for each, numbered as `explain` counts them: in one line, folding would lose spaces of the pattern."""
+    width = len(str(len(alternatives)))
+    for number, alternative in enumerate(alternatives, start=1):
+        label = f"{number:>{width}}  " if len(alternatives) > 1 else ""
+        yield "", Text(f"{label}{visible(alternative)}", style="dim")
 
 
 def _config_rows(result: InspectResult) -> Iterator[tuple[str, Text]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.progress import no_progress
+from tokbench.explain.alternatives import split_alternatives
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig, config_of, token_id
 from tokbench.workbench.open import find_and_open
 
@@ -105,6 +106,12 @@ class InspectResult:
     def num_bytes(self) -> int:
         """The size of its files together."""
         return sum(file.num_bytes for file in self.files)
+
+    @property
+    def pattern_alternatives(self) -> list[str]:
+        """What the split pattern tries one after another; none where its text is not known."""
+        text = None if self.pattern is None else self.pattern[1]
+        return [] if text is None else split_alternatives(text)
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
