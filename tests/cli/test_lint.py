@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from support import huggingface
 from support.lint import byte_level
 from support.model_folders import put
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import pytest
     from cli.conftest import Done
 
 
@@ -74,6 +74,23 @@ def test_rules_explain_themselves(run: Callable[..., Done]) -> None:
 
 def test_a_wrong_rule_is_refused_before_any_work(run: Callable[..., Done]) -> None:
     run("lint", "-t", "nowhere", "--select", "bydi").refused(2, "there is no rule 'bydi'")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--list", "--explain", "pad-is-eos"], "--list and --explain ask for different things"),
+        (["--text", "a.txt", "--fix", "copy"], "--text and --fix ask for different things"),
+        (["--text", "a.txt", "--sarif", "a.sarif"], "--sarif has no meaning with --text"),
+        (["--text", "a.txt", "b.txt"], "PATH has no meaning with --text"),
+        (["--fix", "copy", "--reference", "other"], "--reference has no meaning with --fix"),
+        (["--explain", "pad-is-eos", "--all"], "--all has no meaning with --explain"),
+    ],
+)
+def test_options_without_a_meaning_together_are_refused(
+    run: Callable[..., Done], options: list[str], message: str
+) -> None:
+    run("lint", "-t", "nowhere", *options).refused(2, message)
 
 
 def test_verdicts_have_a_text_or_a_reason_for_each_token(run: Callable[..., Done], tmp_path: Path) -> None:

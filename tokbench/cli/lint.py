@@ -20,9 +20,11 @@ from tokbench.render.console import ColorChoice, make_console, print_json
 from tokbench.render.progress import showing_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _FAILED = 3
+_MEANT_WITH = {"--list": (), "--explain": (), "--text": ("--all",), "--fix": ("--select", "--ignore")}
+"""The options that have a meaning beside one that asks for something else than the findings on a tokenizer."""
 
 
 class FailOn(StrEnum):
@@ -136,6 +138,20 @@ def lint(
     from tokbench.render.lint import render_lint
     from tokbench.workbench.lint import lint_tokenizer, read_word_counts
 
+    _refuse_contradictions(
+        {"--list": list_, "--explain": explain is not None, "--text": bool(text), "--fix": fix is not None},
+        {
+            "PATH": bool(documents.paths),
+            "--reference": reference is not None,
+            "--word-counts": word_counts is not None,
+            "--model-vocab-size": model_vocab_size is not None,
+            "--select": bool(select),
+            "--ignore": bool(ignore),
+            "--all": show_all,
+            "--sarif": sarif is not None,
+            "--verdicts": verdicts is not None,
+        },
+    )
     if list_ or explain is not None:
         _show_rules(explain, json=json, color=color)
         return
@@ -190,6 +206,18 @@ def lint(
         raise typer.Exit(_FAILED)
 
 
+def _refuse_contradictions(questions: Mapping[str, bool], options: Mapping[str, bool]) -> None:
+    """Raise `ConfigError` for options that ask for two things, or that have no meaning together."""
+    asked = [name for name, is_given in questions.items() if is_given]
+    if len(asked) > 1:
+        raise ConfigError(f"{asked[0]} and {asked[1]} ask for different things", hint="give one of them")
+    for name, is_given in options.items():
+        if asked and is_given and name not in _MEANT_WITH[asked[0]]:
+            raise ConfigError(
+                f"{name} has no meaning with {asked[0]}", hint=f"leave out {name}, or {asked[0]}"
+            )
+
+
 def _fix(
     out: Path,
     tokenizer: str,
@@ -231,10 +259,6 @@ def _lint_text(
     from tokbench.render.lint_text import render_text_lint
     from tokbench.workbench.lint_text import lint_text
 
-    if documents.paths:
-        raise ConfigError(
-            "--text is the text that is checked", hint="leave PATH out, or give it by --text too"
-        )
     corpus = replace(documents, paths=paths).corpus()
     result = lint_text(tokenizer, corpus, request=opening.request())
     tell_problems(corpus)

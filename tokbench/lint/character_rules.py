@@ -35,7 +35,7 @@ def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool], what: str
         if hidden and len(text) > 1:
             yield Found(
                 subject=target.named(id),
-                evidence=f"holds {what} {', '.join(map(code_point, hidden[:_SHOWN]))}",
+                evidence=f"holds {what}{'s' if len(hidden) > 1 else ''} {', '.join(map(code_point, hidden[:_SHOWN]))}",
                 token_ids=(id,),
                 severity=Severity.WARNING if _STEERING.intersection(hidden) else None,
                 details={"code_points": [ord(character) for character in hidden]},
