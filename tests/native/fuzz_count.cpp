@@ -13,7 +13,7 @@ namespace {
 struct Expected {
   naive::Counts counts;
   CounterTotals totals;
-  std::optional<InvalidPlace> invalid;
+  std::optional<InvalidByte> invalid;
 
   void add(const std::string& document, Pattern pattern, const std::vector<std::string>& special_tokens) {
     if (document.empty()) return;
@@ -99,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     feed(counter, part, random);
     counter.end_source();
     const auto bad = naive::first_invalid(naive::to_bytes(part));
-    if (bad && !expected.invalid) expected.invalid = InvalidPlace{num_sources, *bad};
+    if (bad && !expected.invalid) expected.invalid = InvalidByte{num_sources, *bad};
     num_sources += 1;
     for (const std::string& document : mode == DocumentMode::File ? std::vector{part} : naive::lines(part)) {
       expected.add(document, pattern, special_tokens);
