@@ -76,11 +76,6 @@ def read_index(folder: Path) -> ShardIndex:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def holds_shards(folder: Path) -> bool:
-    """Whether a folder claims to hold shards."""
-    return os.path.isfile(folder / INDEX_NAME)  # noqa: PTH113 -- False, not an error, without permission
-
-
 class Shards:
     """The documents of a folder of shards, by their number; iterating gives one after another.
 
