@@ -14,6 +14,7 @@ line prints both and exits with the class's code, and no other place prints erro
     ├── SpecialTokenError         a special token's text where it is not allowed
     ├── UnknownIdError            an id outside the vocabulary
     ├── DecodeError               what are no ids, or ids whose bytes are not UTF-8, decoded strictly
+    ├── TemplateError             a conversation that a chat template does not render
     ├── ModelFormatError          a file that is not what it claims to be
     │   └── SelfTestError         a loaded tokenizer that gives other ids than when saved
     └── ConversionError           a conversion that cannot be exact
@@ -105,6 +106,10 @@ class UnknownIdError(TokbenchError):
 
 class DecodeError(TokbenchError):
     """What is given for ids and are none, or ids whose bytes are not UTF-8, decoded with errors="strict"."""
+
+
+class TemplateError(TokbenchError):
+    """A chat template that refuses a conversation, is no template, fails, or exceeds its limits."""
 
 
 class ModelFormatError(TokbenchError):

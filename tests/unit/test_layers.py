@@ -22,11 +22,11 @@ PACKAGE = Path(tokbench.__file__).parent
 # Each part imports from those before it, and from itself. A new part gets its place here.
 ORDER = [
     "errors", "files", "native", "core", "registry", "config", "corpus", "metrics", "formats", "store",
-    "explain", "libraries", "backends", "opening", "inspection", "evaluation", "shards", "convert", "lint",
+    "explain", "libraries", "backends", "opening", "inspection", "evaluation", "shards", "chat", "convert", "lint",
     "workbench", "bench", "render", "cli",
 ]  # fmt: skip
 
-RENDER_IMPORTS = {"core", "errors", "evaluation", "explain", "metrics", "workbench"}
+RENDER_IMPORTS = {"chat", "core", "errors", "evaluation", "explain", "metrics", "workbench"}
 
 
 class Import(NamedTuple):

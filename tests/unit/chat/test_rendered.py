@@ -1,0 +1,25 @@
+"""Rendered conversations cover their text with origins."""
+
+from __future__ import annotations
+
+import pytest
+from tokbench.chat.rendered import COMPUTED, TEMPLATE, Origin, Rendered, Run
+
+
+def test_neighbours_of_one_origin_become_one_run():
+    rendered = Rendered.of([("<a>", TEMPLATE), ("", COMPUTED), ("<b>", TEMPLATE), ("x", Origin(0, "content"))])
+    assert rendered.text == "<a><b>x"
+    assert rendered.runs == (Run(0, 6, TEMPLATE), Run(6, 7, Origin(0, "content")))
+
+
+@pytest.mark.parametrize("runs", [(), (Run(0, 1, TEMPLATE),), (Run(0, 1, TEMPLATE), Run(2, 3, TEMPLATE))])
+def test_runs_with_holes_are_refused(runs):
+    with pytest.raises(ValueError, match="do not cover"):
+        Rendered("abc", runs)
+
+
+def test_only_the_templates_own_text_may_become_control_tokens():
+    assert TEMPLATE.is_template
+    assert Origin(3).is_template
+    assert not COMPUTED.is_template
+    assert not Origin(0, "content").is_template

@@ -1,0 +1,27 @@
+"""A conversation: messages, and what else a template is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a template is given.
+
+    Attributes:
+        messages: each a JSON object with a `role`, and `content` (a text, None or a list of parts), `tool_calls`,
+            `tool_call_id`, `name`, `reasoning_content` or what else a template asks for.
+        tools: JSON schemas of functions, as `{"type": "function", "function": {...}}`.
+        documents: for templates of retrieval.
+        variables: what else the template may ask for by name, as `enable_thinking`.
+    """
+
+    messages: tuple[Mapping[str, Any], ...]
+    tools: tuple[Mapping[str, Any], ...] = ()
+    documents: tuple[Mapping[str, Any], ...] = ()
+    variables: Mapping[str, Any] = field(default_factory=dict)
