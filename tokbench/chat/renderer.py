@@ -19,7 +19,9 @@ class Renderer(Protocol):
     def name(self) -> str:
         """How the user calls it: `chatml`, or the name of its file."""
 
-    def render(self, conversations: Sequence[Conversation], *, prompt: bool = False) -> list[Rendered | TemplateError]:
+    def render(
+        self, conversations: Sequence[Conversation], *, prompt: bool = False
+    ) -> list[Rendered | TemplateError]:
         """Write each conversation as text.
 
         Args:

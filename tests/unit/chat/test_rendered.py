@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+
 from tokbench.chat.rendered import COMPUTED, TEMPLATE, Origin, Rendered, Run
 
 
 def test_neighbours_of_one_origin_become_one_run():
-    rendered = Rendered.of([("<a>", TEMPLATE), ("", COMPUTED), ("<b>", TEMPLATE), ("x", Origin(0, "content"))])
+    rendered = Rendered.of(
+        [("<a>", TEMPLATE), ("", COMPUTED), ("<b>", TEMPLATE), ("x", Origin(0, "content"))]
+    )
     assert rendered.text == "<a><b>x"
     assert rendered.runs == (Run(0, 6, TEMPLATE), Run(6, 7, Origin(0, "content")))
 
