@@ -79,11 +79,12 @@ class StoreError(TokbenchError):
 
 
 class SpecialTokenError(TokbenchError):
-    """A special token's text in a text that must not hold one."""
+    """A special token's text in a text that must not hold one; `place` names the file and line, if it has any."""
 
-    def __init__(self, token: str, span: Span) -> None:
+    def __init__(self, token: str, span: Span, *, place: str | None = None) -> None:
+        where = "" if place is None else f"{place}: "
         super().__init__(
-            f"the text holds the special token {token!r} at bytes {span.start}-{span.stop}",
+            f"{where}the text holds the special token {token!r} at bytes {span.start}-{span.stop}",
             hint="pass special=SpecialPolicy.TEXT (--special-policy text) to encode it as ordinary text, "
             "SpecialPolicy.ENCODE (--special-policy encode) to make it the special token, or take it out of the text",
         )

@@ -161,6 +161,17 @@ def test_special_tokens_in_the_text(run, trained, special_ids):
     assert run("encode", "-t", trained, "--special-policy", "raise", "plain").good().out
 
 
+@pytest.mark.parametrize("command", ["encode", "count"])
+def test_a_refused_special_token_is_named_with_its_file_and_line(run, trained, tmp_path, command):
+    text, records = tmp_path / "notes.txt", tmp_path / "notes.jsonl"
+    text.write_text("first\n\u00e9 <|endoftext|> behind\n")
+    records.write_text('\n{"text": "a <|endoftext|>"}\n')
+    command = (command, "-t", trained, "--special-policy", "raise")
+    run(*command, text).refused(1, f"{text}, line 2: the text holds", "bytes 9-22")
+    run(*command, records).refused(1, f"{records}:2: the text holds", "bytes 2-15")
+    assert run(*command, "a <|endoftext|>").refused(1).stderr.startswith("error: the text holds")
+
+
 def test_bad_utf8_is_refused_or_replaced_as_asked(run, tmp_path):
     (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
     run("encode", "bad.txt").refused(1, "bad.txt: not UTF-8 at byte 3 (0xE9)", "--errors replace")

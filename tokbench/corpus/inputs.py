@@ -32,12 +32,27 @@ class TextInput:
         text: the text.
         file: the file it is a part of: "data.jsonl"; else its source.
         continues: whether the text before it was a part of the same file.
+        is_argument: whether it was given as it is, and no file holds it.
     """
 
     source: str
     text: str
     file: str
     continues: bool = False
+    is_argument: bool = False
+
+    def place(self, offset: int) -> str | None:
+        r"""Where a byte of the text is, as messages call it; None for an argument, which is no file.
+
+        >>> TextInput("a.txt", "one\ntwo", file="a.txt").place(5)
+        'a.txt, line 2'
+        """
+        if self.is_argument:
+            return None
+        if self.source != self.file and "\n" not in self.text:
+            return self.source  # "data.jsonl:17" is a line already
+        line = self.text.encode()[:offset].count(b"\n") + 1
+        return f"{self.source}, line {line}"
 
 
 def read_inputs(
@@ -78,7 +93,7 @@ def read_inputs(
         if kind == "text" or (kind == "auto" and is_text(argument)):
             text = _utf8(argument)
             source = _shortened(text)
-            yield TextInput(source, text, file=source)
+            yield TextInput(source, text, file=source, is_argument=True)
         else:
             corpus = _open(argument, kind=kind, text_field=text_field, errors=errors, **bound)
             from tokbench.corpus.read_progress import watched

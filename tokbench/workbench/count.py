@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.capabilities import SupportsCounts
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.workbench.encode import naming_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -117,7 +118,8 @@ def count_tokens(
         size, characters = len(item.text.encode()), len(item.text)
         joins = item.continues and not per_line
         for tokenizer, found in zip(tokenizers, counts, strict=True):
-            tokens = _num_tokens(tokenizer, item.text, special=special)
+            with naming_place(item):
+                tokens = _num_tokens(tokenizer, item.text, special=special)
             one = Count(item.source if per_line else item.file, tokens, size, characters)
             found.append(found.pop().joined(one) if joins else one)
     return tuple(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.sampling import sample_ids, sample_segmentation
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import SpecialTokenError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,7 +55,8 @@ def encode_texts(
         ConfigError: the tokenizer cannot sample.
     """
     for item in inputs:
-        segmentation = segment(tokenizer, item.text, special=special, sampling=sampling)
+        with naming_place(item):
+            segmentation = segment(tokenizer, item.text, special=special, sampling=sampling)
         yield EncodeResult(source=item.source, info=tokenizer.info, segmentation=segmentation)
 
 
@@ -65,9 +68,24 @@ def encode_ids(
     sampling: Sampling | None = None,
 ) -> Iterator[list[int]]:
     """The ids of each text; otherwise as `encode_texts`."""
-    if sampling is None:
-        return (tokenizer.encode(item.text, special=special) for item in inputs)
-    return (sample_ids(tokenizer, item.text, sampling, special=special) for item in inputs)
+    for item in inputs:
+        with naming_place(item):
+            ids = (
+                tokenizer.encode(item.text, special=special)
+                if sampling is None
+                else sample_ids(tokenizer, item.text, sampling, special=special)
+            )
+        yield ids
+
+
+@contextmanager
+def naming_place(item: TextInput) -> Iterator[None]:
+    """A `SpecialTokenError` says in which file and line the special token is."""
+    try:
+        yield
+    except SpecialTokenError as error:
+        place = item.place(error.span.start)
+        raise SpecialTokenError(error.token, error.span, place=place) from None
 
 
 def segment(
