@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.plurals import counted
+from tokbench.core.quoting import quoted
 from tokbench.explain.model import (
     BesideAddedToken,
     ByDefinition,
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tokbench.explain.model import Alternative, Cause, MergeRule, Symbol
-
-
-def quoted(data: bytes | str) -> str:
-    r"""Bytes or text in quotes, with what cannot be seen, or is no whole character, escaped.
-
-    >>> print(quoted(b" caf\xc3\xa9\n"), quoted(b"\xe2\x82"))
-    " café\n" "\xe2\x82"
-    """
-    text = data if isinstance(data, str) else data.decode(errors="surrogateescape")
-    return '"' + "".join(map(_seen, text)) + '"'
 
 
 def listed(symbols: Sequence[Symbol]) -> str:
@@ -112,15 +103,6 @@ def alternative_in_words(alternative: Alternative) -> str:
 def tokens_in_words(count: int) -> str:
     """How many tokens."""
     return "one token" if count == 1 else counted(count, "token")
-
-
-def _seen(character: str) -> str:
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no whole character
-        return f"\\x{code - 0xDC00:02x}"
-    if character in '"\\':
-        return f"\\{character}"
-    return character if character.isprintable() else ascii(character)[1:-1]
 
 
 _NAMES: dict[type, str] = {

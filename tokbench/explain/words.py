@@ -8,13 +8,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted
+from tokbench.core.quoting import quoted
 from tokbench.explain.model import (
     LatticeTrace,
     LongestMatchTrace,
     LookupTrace,
     MergeTrace,
 )
-from tokbench.explain.sentences import cause_in_words, listed, quoted, rank_of, tokens_in_words
+from tokbench.explain.sentences import cause_in_words, listed, rank_of, tokens_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

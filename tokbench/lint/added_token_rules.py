@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.core.quoting import quoted
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import TokbenchError
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 from tokbench.lint.added_tokens import added_tokens, changes_around, overlaps
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
-from tokbench.lint.target import spelled_bytes
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.opening.recognition import Format, Source
 from tokbench.opening.request import OpenRequest
@@ -53,7 +53,7 @@ def _overlapping(target: LintTarget) -> Iterator[Found]:
         taken = ", ".join(map(target.named, ids[:_SHOWN]))
         yield Found(
             subject=f"{target.named(overlap.first.id)}{more} before {target.named(overlap.second.id)}",
-            evidence=f"both want {_quoted(shared)}: {_quoted(overlap.text)} becomes {taken}",
+            evidence=f"both want {quoted(shared)}: {quoted(overlap.text)} becomes {taken}",
             token_ids=tuple(sorted({id for each in group for id in (each.first.id, each.second.id)})),
             severity=Severity.ERROR if contained else Severity.NOTE if len(shared) == 1 else None,
             details={"text": overlap.text, "ids": ids},
@@ -69,7 +69,7 @@ def _eats_space(target: LintTarget) -> Iterator[Found]:
     for token in tokens[:_MOST_TRIED]:
         changes = changes_around(target, token)
         if changes:
-            shown = tuple(f"it {wrong} in {text.replace(token.text, 'X')!a}" for text, wrong in changes)
+            shown = tuple(f"it {wrong} in {quoted(text.replace(token.text, 'X'))}" for text, wrong in changes)
             alike.setdefault((str(_meant(token)), *shown), []).append(token)
     for key, group in alike.items():
         changed = "; ".join(key[1:])
@@ -101,8 +101,8 @@ def _made_by_text(target: LintTarget) -> Iterator[Found]:
         for context in (text, f" {text}", f"a{text}b"):
             if special[text] in alone.encode(context):
                 yield Found(
-                    subject=f"special token {special[text]} {_quoted(text)}",
-                    evidence=f"the model's own merges make it of {_quoted(context)}",
+                    subject=f"special token {special[text]} {quoted(text)}",
+                    evidence=f"the model's own merges make it of {quoted(context)}",
                     token_ids=(special[text],),
                     details={"text": context},
                 )
@@ -133,7 +133,7 @@ def _plain_words(target: LintTarget) -> Iterator[Found]:
         words = token.text.strip()
         if words and words.replace(" ", "").isalnum() and token.special:
             yield Found(
-                subject=f"special token {token.id} {_quoted(token.text)}",
+                subject=f"special token {token.id} {quoted(token.text)}",
                 evidence="it is an ordinary word: libraries that look for special tokens find it in any text",
                 token_ids=(token.id,),
             )
@@ -181,8 +181,8 @@ def _byte_characters(target: LintTarget) -> Iterator[Found]:
         except (ValueError, KeyError):
             continue
         yield Found(
-            subject=f"added token {token.id} {_quoted(token.text)}",
-            evidence=f"it holds characters that stand for bytes in vocabularies: {spelled_bytes(meant)} is meant, "
+            subject=f"added token {token.id} {quoted(token.text)}",
+            evidence=f"it holds characters that stand for bytes in vocabularies: {quoted(meant)} is meant, "
             "and is not found",
             token_ids=(token.id,),
             details={"meant": meant.decode(errors="replace")},
@@ -198,10 +198,6 @@ def _dumped(value: object) -> str:
     import json
 
     return json.dumps(value)
-
-
-def _quoted(text: str) -> str:
-    return spelled_bytes(text.encode())
 
 
 RULES = (

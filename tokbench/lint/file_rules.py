@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.quoting import quoted
 from tokbench.errors import ConfigError, ModelFormatError, TokbenchError
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.llama_cpp_hash import converter_hash, name_of_hash
@@ -120,14 +121,15 @@ def _other_ids(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> 
     moved = [piece for piece, id in there.items() if piece in here and here[piece] != id]
     if moved:
         shown = ", ".join(
-            f"{piece!a} {there[piece]!a:.12} and {here[piece]!a:.12}" for piece in moved[:_SHOWN]
+            f"{quoted(piece)} {there[piece]!s:.12} there and {here[piece]!s:.12} here"
+            for piece in moved[:_SHOWN]
         )
         yield Found(
             subject=name, evidence=f"{len(moved):,} tokens have other ids than in tokenizer.json: {shown}"
         )
     missing = [piece for piece in here if piece not in there]
     if missing:
-        shown = ", ".join(f"{piece!a:.40}" for piece in missing[:_SHOWN])
+        shown = ", ".join(quoted(piece) for piece in missing[:_SHOWN])
         yield Found(
             subject=name,
             evidence=f"it lacks {len(missing):,} tokens of tokenizer.json: {shown}",
@@ -147,7 +149,7 @@ def _other_merges(name: str, lines: list[str], listed: list[Any]) -> Iterator[Fo
         (rank for rank, (one, other) in enumerate(zip(there, here, strict=False)) if one != other),
         min(len(there), len(here)),
     )
-    shown = [repr(merges[rank])[:60] if rank < len(merges) else "no merge" for merges in (there, here)]
+    shown = [quoted(str(merges[rank])) if rank < len(merges) else "no merge" for merges in (there, here)]
     yield Found(
         subject=name,
         evidence=f"merge {rank:,} is {shown[0]} there and {shown[1]} in tokenizer.json; there are {len(there):,} "
@@ -164,7 +166,7 @@ def _literal_pattern(target: LintTarget) -> Iterator[Found]:
             if isinstance(text, str) and _REGEX_SIGNS.search(text):
                 yield Found(
                     subject=f"a {step.get('type')} of the {part}",
-                    evidence=f"its pattern is the literal string {text[:60]!a}, which is written as a "
+                    evidence=f"its pattern is the literal string {quoted(text)}, which is written as a "
                     "regular expression and matches only itself",
                 )
 
@@ -180,13 +182,14 @@ def _near_pattern(target: LintTarget) -> Iterator[Found]:
     if near is not None:
         yield Found(
             subject=f"the split pattern, which is almost {near.name}",
-            evidence=f"{near.text!a} is split into {_list(near.here)}, and by {near.name} into {_list(near.there)}",
+            evidence=f"{quoted(near.text)} is split into {_list(near.here)}, and by {near.name} into "
+            + _list(near.there),
             details={"name": near.name, "text": near.text, "here": near.here, "there": near.there},
         )
 
 
 def _list(parts: tuple[str, ...]) -> str:
-    return ", ".join(ascii(part) for part in parts)
+    return ", ".join(map(quoted, parts))
 
 
 def _pattern_text(target: LintTarget) -> str | None:
@@ -288,7 +291,7 @@ def _programs(target: LintTarget) -> Iterator[Found]:
         if isinstance(remote, dict) and "AutoTokenizer" in remote:
             yield Found(
                 subject=f"auto_map of {name}",
-                evidence=f"it names {str(remote['AutoTokenizer'])[:60]!a} as the tokenizer, which is a program",
+                evidence=f"it names {quoted(str(remote['AutoTokenizer']))} as the tokenizer, which is a program",
             )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.post_processing import input_of
+from tokbench.core.quoting import quoted
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.files.untrusted import read_regular
@@ -97,7 +98,7 @@ def check_same_ids(before: Tokenizer, after: Tokenizer, texts: Iterable[str]) ->
         for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
             if input_of(before, text, special=special).ids != input_of(after, text, special=special).ids:
                 raise ConversionError(
-                    f"the repaired copy gives other ids for {text[:40]!a}", hint="nothing was written"
+                    f"the repaired copy gives other ids for {quoted(text)}", hint="nothing was written"
                 )
         compared += 1
     return compared

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tokbench.core.quoting import quoted
 from tokbench.inspection.differences import compare_merges, compare_tokens
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
-from tokbench.lint.target import spelled_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ def _swapped(target: LintTarget) -> Iterator[Found]:
         yield Found(
             subject=target.named(id),
             evidence=f"the reference has it under the id {', '.join(map(str, there))}, and here has "
-            + ("nothing" if instead is None else spelled_bytes(instead)),
+            + ("nothing" if instead is None else quoted(instead)),
             token_ids=(id, *there),
         )
 
@@ -71,7 +71,7 @@ def _other_tokens(target: LintTarget) -> Iterator[Found]:
         missing = sorted({theirs[id] for id in found.only_second})
         yield Found(
             subject=f"{len(missing):,} tokens of the reference",
-            evidence=f"they are not here: {', '.join(map(spelled_bytes, missing[:_SHOWN]))}",
+            evidence=f"they are not here: {', '.join(map(quoted, missing[:_SHOWN]))}",
         )
 
 
@@ -100,7 +100,7 @@ def _shown(merges: Sequence[Merge], rank: int) -> str:
     if rank >= len(merges):
         return "no merge"
     parts = (part.encode() if isinstance(part, str) else part or b"" for part in merges[rank])
-    return " + ".join(map(spelled_bytes, parts))
+    return " + ".join(map(quoted, parts))
 
 
 RULES = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.capabilities import SupportsTemplate
 from tokbench.core.post_processing import input_of
+from tokbench.core.quoting import quoted
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import is_id, token_id
 from tokbench.lint.findings import Found, Severity
@@ -113,7 +114,7 @@ def _missing_roles(target: LintTarget) -> Iterator[Found]:
     for role, text in roles.items():
         if token_id(target.tokenizer, text) is None:
             yield Found(
-                subject=f"the role {role}, {text!a}",
+                subject=f"the role {role}, {quoted(text)}",
                 evidence="the vocabulary has no such token: a library adds it with an id that the model has no row for",
                 severity=Severity.ERROR,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from tokbench.core.quoting import quoted
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import Rule
 
@@ -30,7 +31,7 @@ def _slow_inputs(target: LintTarget) -> Iterator[Found]:
         if found is not None and found[1] > _LIMIT:
             size, ratio, seconds = found
             yield Found(
-                subject=f"{unit!a} repeated",
+                subject=f"{quoted(unit)} repeated",
                 evidence=f"{size * _LINEAR:,} characters take {seconds:.2f} s, {ratio:.1f} times what {size:,} take",
                 details={
                     "characters": size * _LINEAR,

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tokbench.core.quoting import quoted
 from tokbench.errors import StoreError
 from tokbench.inspection.contents import TokenizerContents
 
@@ -73,7 +74,7 @@ class LintTarget(TokenizerContents):
         """A token as findings name it: `token 262 " the"`."""
         pieces = self.vocabulary.pieces
         piece = pieces[id] if 0 <= id < len(pieces) else None
-        return f"token {id} {spelled_bytes(piece or b'')}"
+        return f"token {id} {quoted(piece or b'')}"
 
     # --- the files beside it ------------------------------------------------------------------
 
@@ -132,22 +133,3 @@ class LintTarget(TokenizerContents):
 
         assert self.corpus is not None
         return count_corpus(self.tokenizer, self.corpus, threads=self.threads)
-
-
-def spelled_bytes(piece: bytes) -> str:
-    r"""Bytes as findings show them: text in quotes with escapes for what is not seen, else as Python writes bytes.
-
-    >>> spelled_bytes(b" the"), spelled_bytes(b"\xe2\x80"), spelled_bytes("\u200b".encode())
-    ('" the"', "b'\\xe2\\x80'", '"\\u200b"')
-    """
-    try:
-        text = piece.decode()
-    except UnicodeDecodeError:
-        return repr(piece)
-    return '"' + "".join(map(_seen, text)) + '"'
-
-
-def _seen(character: str) -> str:
-    if character in ('"', "\\"):
-        return "\\" + character
-    return character if character.isprintable() else ascii(character)[1:-1]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
+from tokbench.core.quoting import quoted
 from tokbench.lint.findings import Severity
 from tokbench.lint.hidden_characters import (
     BIDI,
@@ -104,7 +105,9 @@ class TextChecks:
             if found == token or (self._exact is not None and self._exact.fullmatch(found)):
                 continue
             severity = Severity.NOTE if found.lower() == token.lower() else Severity.ERROR
-            yield Danger("special-token-look-alike", severity, start, end, f"{found!a} looks like {token}")
+            yield Danger(
+                "special-token-look-alike", severity, start, end, f"{quoted(found)} looks like {token}"
+            )
 
 
 def _danger(check: str, span: tuple[int, int], evidence: str, severity: Severity = Severity.ERROR) -> Danger:
@@ -175,10 +178,10 @@ def _normal_forms(text: str) -> Iterator[Danger]:
     form = (mixed or list(others) or [""])[0]
     start, end = others.get(form, (0, len(text)))
     if mixed:
-        evidence = f"{form!a} is also there as {text[start:end]!a}"
+        evidence = f"{quoted(form)} is also there as {quoted(text[start:end])}"
         yield _danger("mixed-normal-forms", (start, end), evidence, Severity.WARNING)
     else:
-        yield _danger("not-nfc", (start, end), f"{text[start:end][:8]!a} is not in NFC", Severity.NOTE)
+        yield _danger("not-nfc", (start, end), f"{quoted(text[start:end])} is not in NFC", Severity.NOTE)
 
 
 def _homoglyphs(text: str) -> Iterator[Danger]:
@@ -190,7 +193,9 @@ def _homoglyphs(text: str) -> Iterator[Danger]:
         others = [letter for letter in word if not letter.isascii() and not _is_latin(letter)]
         if others and _LATIN.search(word) and all(letter in LOOK_ALIKES for letter in others):
             shown = ", ".join(map(code_point, sorted(set(others))))
-            yield _danger("homoglyph", match.span(), f"{word!a} mixes Latin with {shown}", Severity.WARNING)
+            yield _danger(
+                "homoglyph", match.span(), f"{quoted(word)} mixes Latin with {shown}", Severity.WARNING
+            )
 
 
 def _is_latin(letter: str) -> bool:
@@ -202,7 +207,7 @@ def _trailing_spaces(text: str) -> Iterator[Danger]:
         at_end = match.end() == len(text)
         where = "the text" if at_end else "a line"
         severity = Severity.WARNING if at_end else Severity.NOTE
-        yield _danger("trailing-space", match.span(), f"{where} ends with {match.group()!a}", severity)
+        yield _danger("trailing-space", match.span(), f"{where} ends with {quoted(match.group())}", severity)
 
 
 REMEDIES = {

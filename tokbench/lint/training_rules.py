@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.quoting import quoted
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
-from tokbench.lint.target import spelled_bytes
 from tokbench.lint.training.replay import replay
 from tokbench.lint.training.words import trained_bpe, training_words
 
@@ -105,7 +105,7 @@ def _found(target: LintTarget, turn: Turn, evidence: str) -> Found:
 
 def _pair(target: LintTarget, pair: tuple[int, int]) -> str:
     spellings = (target.derived(trained_bpe).spellings[id] for id in pair)
-    return " + ".join(spelled_bytes(one.encode() if isinstance(one, str) else one) for one in spellings)
+    return " + ".join(quoted(one.encode() if isinstance(one, str) else one) for one in spellings)
 
 
 def _figures(target: LintTarget) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.core.quoting import quoted
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
@@ -44,7 +45,7 @@ def _lost_white_space(target: LintTarget) -> Iterator[Found]:
     if _back(target, "ab") != "ab":
         yield Found(
             subject="every text",
-            evidence=f"even 'ab', without white space, comes back as {_back(target, 'ab')!a}",
+            evidence=f'even "ab", without white space, comes back as {quoted(_back(target, "ab"))}',
             remedy="Give the file the decoder that belongs to its model.",
         )
         return
@@ -57,7 +58,7 @@ def _lost_white_space(target: LintTarget) -> Iterator[Found]:
         yield Found(
             subject=f"{len(lost)} of {len(_PROBES)} texts with white space",
             evidence="they come back as others: "
-            + ", ".join(f"{text!a} as {back!a}" for text, back in lost[:_SHOWN]),
+            + ", ".join(f"{quoted(text)} as {quoted(back)}" for text, back in lost[:_SHOWN]),
             details={"texts": dict(lost)},
         )
 
@@ -68,7 +69,7 @@ def _spaces_at_special_tokens(target: LintTarget) -> Iterator[Found]:
         raise DoesNotApplyError("it has no special tokens")
     alike: dict[tuple[str, ...], list[str]] = {}
     for token in list(specials)[:_SPECIALS_TRIED]:
-        changed = tuple(one.replace(token, "X") for one in _changed_around(target, token))
+        changed = tuple(_changed_around(target, token))
         if changed:
             alike.setdefault(changed, []).append(token)
     for changed, tokens in alike.items():
@@ -82,13 +83,13 @@ def _spaces_at_special_tokens(target: LintTarget) -> Iterator[Found]:
 
 
 def _changed_around(target: LintTarget, token: str) -> Iterator[str]:
-    """Texts that come back otherwise beside a special token than without it."""
+    """Texts that come back otherwise beside a special token, written as X, than without it."""
     tokenizer = target.tokenizer
     for text in (f"{token}b", f"{token} b", f"a{token}", f"a {token}", f"a{token}b"):
         ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
         back = tokenizer.decode(ids)
         if back != text and back.replace(token, "") != _back(target, text.replace(token, "")):
-            yield f"{text!a} as {back!a}"
+            yield f"{quoted(text.replace(token, 'X'))} as {quoted(back.replace(token, 'X'))}"
 
 
 def _back(target: LintTarget, text: str) -> str:

@@ -61,14 +61,14 @@ def test_a_normalized_token_takes_the_space_before_it(tmp_path: Path) -> None:
     document = with_added("<t>", flags={"normalized": True}, normalizer=prepend)
     [finding] = findings_of("added-token-takes-space", target_of(document, tmp_path))
     assert finding.severity is Severity.WARNING
-    assert finding.evidence.startswith("with normalized, it takes the space before it in 'a Xb'")
+    assert finding.evidence.startswith('with normalized, it takes the space before it in "a Xb"')
     assert "'aXb'" not in finding.evidence
 
 
 def test_a_normalized_token_that_is_not_found_between_letters(tmp_path: Path) -> None:
     document = with_added("tok", flags={"single_word": True})
     [finding] = findings_of("added-token-takes-space", target_of(document, tmp_path))
-    assert "it is not found in 'aXb'" in finding.evidence
+    assert 'it is not found in "aXb"' in finding.evidence
     assert finding.severity is Severity.NOTE
 
 

@@ -92,7 +92,7 @@ def test_other_ids_and_missing_tokens_are_found(tmp_path: Path) -> None:
 def test_other_merges_are_found_at_their_rank(tmp_path: Path) -> None:
     beside = {"merges.txt": "#version: 0.2\na b\nb c\n"}
     [finding] = findings_of("vocabulary-files-disagree", target_of(DOCUMENT, tmp_path, beside=beside))
-    assert finding.evidence.startswith("merge 1 is 'b c' there and 'ab c'")
+    assert finding.evidence.startswith('merge 1 is "b c" there and "ab c"')
 
 
 def test_a_vocabulary_that_cannot_be_read_is_told(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ DIGITS = [(str(left), str(right)) for left in range(10) for right in range(10)]
 
 def test_spaces_that_are_collapsed_are_found(tmp_path: Path) -> None:
     [finding] = findings_of("lost-white-space", target_of(byte_level(normalizer=COLLAPSE), tmp_path))
-    assert "'a  b' as 'a b'" in finding.evidence
+    assert '"a  b" as "a b"' in finding.evidence
     assert "a\tb" not in finding.details["texts"]
 
 
@@ -26,7 +26,7 @@ def test_a_decoder_that_loses_more_is_told_apart(tmp_path: Path) -> None:
     document = byte_level(("a", "b"))
     document["decoder"] = {"type": "Replace", "pattern": {"String": "b"}, "content": "c"}
     [finding] = findings_of("lost-white-space", target_of(document, tmp_path))
-    assert finding.evidence == "even 'ab', without white space, comes back as 'ac'"
+    assert finding.evidence == 'even "ab", without white space, comes back as "ac"'
 
 
 def test_white_space_that_stays_is_no_finding(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_special_token_that_takes_spaces_is_found(tmp_path: Path) -> None:
     [finding] = findings_of("space-at-special-token", target_of(document, tmp_path))
     assert finding.token_ids == (256,)
     assert finding.severity is Severity.WARNING
-    assert "'a X' as 'aX'" in finding.evidence
+    assert '"a X" as "aX"' in finding.evidence
 
 
 def test_a_space_before_what_follows_a_special_token_is_found(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_space_before_what_follows_a_special_token_is_found(tmp_path: Path) ->
         pre_tokenizer={**GPT2_SPLIT, "add_prefix_space": True},
     )
     [finding] = findings_of("space-at-special-token", target_of(document, tmp_path))
-    assert "'aXb' as ' aX b'" in finding.evidence
+    assert '"aXb" as " aX b"' in finding.evidence
 
 
 def test_without_special_tokens_there_is_nothing_to_try(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import unicodedata
 from itertools import product
 from typing import TYPE_CHECKING
 
+from tokbench.core.quoting import quoted
 from tokbench.lint.reachability.models import model_of
 from tokbench.lint.reachability.pattern_automaton import automaton_of, pretokens
 from tokbench.lint.reachability.steps import DocumentSteps
@@ -133,7 +134,7 @@ class _Analysis:
             if text is None:
                 continue
             if not automaton.holds(text):
-                shown = " + ".join(f'"{part}"' for part in pretokens(bpe.pattern, text))
+                shown = " + ".join(quoted(part) for part in pretokens(bpe.pattern, text))
                 self.unreachable[id] = Unreachable(
                     id, Cause.PATTERN, f"the split pattern never has it in one pre-token: alone it is {shown}"
                 )
@@ -167,7 +168,7 @@ class _Analysis:
                 return Unreachable(
                     id,
                     Cause.ADDED_TOKEN,
-                    f'the added token "{added}" is found in it first',
+                    f"the added token {quoted(added)} is found in it first",
                     {"added_token": added},
                 )
         return None
@@ -195,7 +196,7 @@ class _Analysis:
         spelling = self.model.spellings.get(id)
         piece = text if steps.is_byte_level or not isinstance(spelling, str) else spelling
         if lost := steps.lost_characters(piece.removeprefix(_INSIDE)):
-            shown = ", ".join(f'"{character}"' for character in lost)
+            shown = ", ".join(quoted(character) for character in lost)
             self.unreachable[id] = Unreachable(
                 id, Cause.NORMALIZER, f"the normaliser leaves no {shown} in any text", {"characters": lost}
             )
@@ -204,10 +205,10 @@ class _Analysis:
                 self.unreachable[id] = Unreachable(
                     id,
                     Cause.PATTERN,
-                    f'the pre-tokenizer leaves "{piece}" behind no other character of a word',
+                    f"the pre-tokenizer leaves {quoted(piece)} behind no other character of a word",
                 )
         elif parts := steps.cut_inside(piece):
-            shown = " + ".join(f'"{part}"' for part in parts)
+            shown = " + ".join(quoted(part) for part in parts)
             self.unreachable[id] = Unreachable(
                 id, Cause.PATTERN, f"the pre-tokenizer cuts it, wherever it stands, into {shown}"
             )
@@ -215,7 +216,7 @@ class _Analysis:
 
 def _changed(id: int, text: str) -> Unreachable:
     return Unreachable(
-        id, Cause.NORMALIZER, f"normalised to NFC it is {unicodedata.normalize('NFC', text)!a}"
+        id, Cause.NORMALIZER, f"normalised to NFC it is {quoted(unicodedata.normalize('NFC', text))}"
     )
 
 

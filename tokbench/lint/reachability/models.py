@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tokbench.core.descriptions import SentencePieceModel
+from tokbench.core.quoting import quoted
 from tokbench.formats.sentencepiece.model import ModelType, PieceType, parse_model
 from tokbench.lint.reachability.merging import blame, rules_from_merges, rules_from_ranks
 from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.reachability.verdicts import Cause, Unreachable
-from tokbench.lint.target import spelled_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -113,7 +113,7 @@ class UnigramModel:
             return None
         parts, score = self._best_parts(piece)
         if parts and score > self.scores[piece] + _SURELY_LESS:
-            shown = " + ".join(f'"{part}"' for part in parts)
+            shown = " + ".join(quoted(part) for part in parts)
             return Unreachable(
                 id,
                 Cause.BETTER_PARTS,
@@ -334,8 +334,8 @@ def _blamed(id: int, found: Blame[Any] | None) -> Unreachable | None:
     """What a failed merging says, in words."""
     if found is None:
         return None
-    token, parts = _quoted(found.token), " + ".join(map(_quoted, found.parts))
-    details: dict[str, Any] = {"made": [_quoted(part) for part in found.parts]}
+    token, parts = quoted(found.token), " + ".join(map(quoted, found.parts))
+    details: dict[str, Any] = {"made": [quoted(part) for part in found.parts]}
     if not found.parts:
         return Unreachable(id, Cause.NO_MERGE, f"{token} has a symbol without a token", details)
     if found.wanted is None or found.blocker is None:
@@ -344,15 +344,11 @@ def _blamed(id: int, found: Blame[Any] | None) -> Unreachable | None:
     blocker = found.blocker
     details |= {"blocking_rank": blocker.rank, "wanted_rank": rank}
     evidence = (
-        f"{token} becomes {parts}: merge {_rank(blocker.rank)} ({_quoted(blocker.left)} + {_quoted(blocker.right)}) "
-        f"comes before merge {_rank(rank)} ({_quoted(left)} + {_quoted(right)}) and takes a part of it"
+        f"{token} becomes {parts}: merge {_rank(blocker.rank)} ({quoted(blocker.left)} + {quoted(blocker.right)}) "
+        f"comes before merge {_rank(rank)} ({quoted(left)} + {quoted(right)}) and takes a part of it"
     )
     return Unreachable(id, Cause.MERGE_ORDER, evidence, details)
 
 
 def _rank(rank: float) -> str:
     return f"{rank:,.0f}" if rank == int(rank) else f"{rank}"
-
-
-def _quoted(token: str | bytes) -> str:
-    return spelled_bytes(token.encode() if isinstance(token, str) else token)
