@@ -44,7 +44,7 @@ def test_found_tokens_are_a_table(run: Callable[..., Done], mine: Path, columns:
     assert done.lines[1].split() == ["id", "token", "length", "rank"]
     assert [line.split() for line in done.lines[3:5]] == [["256", "lo", "2", "0"], ["257", "low", "3", "1"]]
     assert "2 tokens of mine" in done.stdout
-    assert "129 tokens passed over: their bytes are no whole characters" in done.stdout
+    assert "129 tokens left out: their bytes are not whole characters" in done.stdout
 
 
 def test_the_document_of_a_search(run: Callable[..., Done], mine: Path, text: Path) -> None:

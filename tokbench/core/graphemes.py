@@ -87,7 +87,7 @@ def _boundaries(segmentation: Segmentation) -> list[int]:
 
 def _longer_clusters(text: str) -> Iterator[tuple[str, Span]]:
     """The clusters of more than one byte, but for CR LF: no others are characters that can be cut."""
-    # Two printable ASCII characters never share a cluster, so a run of them is passed over up to its
+    # Two printable ASCII characters never share a cluster, so a run of them is skipped up to its
     # last one, which may carry a combining mark.
     position = 0
     for match in _compiled(rf"[ -~]+(?=[ -~])|{_CLUSTER}").finditer(text):

@@ -1,4 +1,4 @@
-"""The `.tiktoken` format: one line a token, its bytes in base64, a space, its rank.
+"""The `.tiktoken` format: one line per token, its bytes in base64, a space, its rank.
 
 A rank is both the token's id and its place in the order of merges: `tiktoken` merges the
 adjacent pair whose joined bytes have the lowest rank. Special tokens and the split pattern

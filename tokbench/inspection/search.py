@@ -56,7 +56,7 @@ class FoundTokens:
 
     Attributes:
         ids: those of the tokens, in their order.
-        without_text: tokens that were passed over, as their bytes are no whole characters and a text was asked for.
+        without_text: tokens that were left out, as their bytes are not whole characters and a text was asked for.
     """
 
     ids: tuple[int, ...]

@@ -1,6 +1,6 @@
 """Opening what exists: tokenizers of other tools, by the content of their files.
 
-A byte-level BPE runs on our kernel where its ids are provably the library's, and everything else
+A byte-level BPE runs on our kernel where its ids are certainly the library's, and everything else
 runs on the library it came from; `Opened` says which, and why. Nothing here runs code that comes
 with a model, and only a name that begins with `tiktoken:` or `hf:` touches the network.
 """
@@ -53,7 +53,7 @@ def open_path(
             merges, `vocab.txt`, GGUF, tokbin, or a folder with one of them.
         pattern: how text is split, a name or a regular expression, where the file does not say.
         special_tokens: text → id where the file does not say; None for the next free id.
-        engine: "native", "library", or "auto", which is native where that is provably the same.
+        engine: "native", "library", or "auto", which is native where it certainly gives the same ids.
 
     Raises:
         StoreError: nothing is there, or it cannot be read.

@@ -1,4 +1,4 @@
-"""`tokenizer.json`: on our kernel where it is provably a BPE that we compute, else on its library."""
+"""`tokenizer.json`: on our kernel if it is a BPE that the kernel computes exactly, else on its library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A benchmark: one row a tokenizer in a library, and where it was measured."""
+"""A benchmark: one row per tokenizer and library, and the machine that it ran on."""
 
 from __future__ import annotations
 

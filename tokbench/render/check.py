@@ -24,7 +24,7 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 def render_checked(checked: Checked, *, console: Console) -> None:
     """A line for each finding, those that failed last, and how many there are.
 
-    Figures of groups that are no worse than they were have one line a metric.
+    Figures of groups that are no worse than they were have one line per metric.
     """
     passed = [finding for finding in checked.findings if finding.passed]
     failed = [finding for finding in checked.findings if not finding.passed]

@@ -24,7 +24,7 @@ _CSV_COLUMNS = ("tokenizer", "source", "tokens", "bytes", "characters", "bytes_p
 
 
 def render_count(results: Sequence[CountResult], *, console: Console) -> None:
-    """A line a text, and the total where there are several; a column of tokens for each tokenizer."""
+    """One line per text, a total if there are several, and a column of token counts per tokenizer."""
     write_table(count_table(results), console=console)
     console.print(Text(_tokenizers(results), style="dim"))
 

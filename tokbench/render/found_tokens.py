@@ -99,13 +99,13 @@ def _number_cell(value: float | None) -> Cell:
 
 
 def _sentences(result: SearchResult) -> Iterator[str]:
-    """How many there are, and what was passed over."""
+    """How many there are, and how many were left out."""
     shown = len(result.entries)
     more = f", the first {shown:,} shown (--top)" if shown < result.found else ""
     yield f"{counted(result.found, 'token')} of {visible(result.info.name)}{more}"
     if result.without_text:
         passed = counted(result.without_text, "token")
-        yield f"{passed} passed over: their bytes are no whole characters (--bytes finds them)"
+        yield f"{passed} left out: their bytes are not whole characters (--bytes finds them)"
     if result.counts is not None:
         yield f"frequency in {counted(result.counts.tokens, 'token occurrence')}"
 

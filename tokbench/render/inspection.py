@@ -27,7 +27,7 @@ _DIGITS_SHOWN = 12
 
 
 def render_inspection(result: InspectResult, *, console: Console) -> None:
-    """A line a finding; long ones go on in the next lines."""
+    """One line per property; long ones are folded."""
     print_rows(_rows(result), console=console)
 
 

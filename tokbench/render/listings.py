@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def render_corpus(result: CorpusResult, *, console: Console) -> None:
-    """A line a group, and the total."""
+    """One line per group, and the total."""
     write_table(corpus_table(result), console=console)
 
 
@@ -61,7 +61,7 @@ def corpus_table(result: CorpusResult) -> Table:
 
 
 def render_list(result: ListResult, *, console: Console) -> None:
-    """A line a tokenizer."""
+    """One line per tokenizer."""
     write_table(list_table(result), console=console)
     console.print(Text('any of them: tokbench viz -t NAME "your text"', style="dim"))
 
@@ -105,7 +105,7 @@ def render_backends(result: BackendsResult, *, console: Console) -> None:
 
 
 def render_doctor(result: DoctorResult, *, console: Console) -> None:
-    """A line a check, and what to do about those that failed."""
+    """One line per check, and what to do about those that failed."""
     signs = {
         True: Text("✓", style="green"),
         False: Text("✗", style="bold red"),

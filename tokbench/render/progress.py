@@ -58,7 +58,7 @@ def _bar() -> Iterator[Progress]:
 
 
 class _BarProgress:
-    """One bar a phase, from the first report on; the rate is that of the phase so far."""
+    """One bar per phase, from the first report on; the rate is that of the phase so far."""
 
     def __init__(self) -> None:
         self._progress: Any = None

@@ -1,4 +1,4 @@
-"""One segmentation as lines of cells: a cell a token, wrapped between tokens, its text made visible.
+"""One segmentation as lines of cells: one cell per token, wrapped between tokens, its text made visible.
 
 With a palette, tokens are told apart by their backgrounds; without one by a separator. A character
 that tokens cut is underlined from end to end, and its boundaries are `╎` instead of `│`. Text that no

@@ -1,4 +1,4 @@
-"""What a run has finished, so that another can go on: a line a shard, on the disk before the next is begun.
+"""What a run has finished, so that another can go on: one line per shard, on the disk before the next is begun.
 
 The first line is the plan. Each further one tells of a shard: what it holds, the place in the corpus behind
 its last document, and the files that had been read to their end. Each ends in its CRC-32. A line that a kill cut

@@ -40,7 +40,7 @@ def load(
             be any name that `-t` takes: one below `tokenizers/`, "default", "tiktoken:NAME", "hf:ORG/MODEL".
         pattern: how text is split, a name or a regular expression, where the file does not say.
         special_tokens: text → id where the file does not say; None for the next free id.
-        engine: "native", "library", or "auto": native where that is provably the same.
+        engine: "native", "library", or "auto": native where it certainly gives the same ids.
 
     Raises:
         StoreError: there is nothing of that path or name.

@@ -56,7 +56,7 @@ class SearchResult:
         info: the tokenizer.
         found: how many were found.
         entries: the first of them, in the order that was asked for.
-        without_text: tokens that were passed over, as their bytes are no whole characters.
+        without_text: tokens that were left out, as their bytes are not whole characters.
         details: the same in depth, where single tokens were asked for.
         counts: how often a corpus has each id; None without one.
     """

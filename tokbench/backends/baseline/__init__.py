@@ -1,4 +1,4 @@
-"""Three tokenizers to compare with: one token a byte, one a character, one a word."""
+"""Baselines to compare with: one token per byte, per character, per word."""
 
 from tokbench.backends.baseline.byte import ByteBackend
 from tokbench.backends.baseline.frequent import CharBackend, WordBackend

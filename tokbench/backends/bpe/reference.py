@@ -93,7 +93,7 @@ def train(
         pretokens: how often each pre-token occurs.
         num_merges: how many merges to learn; fewer are learned when pairs run out.
         min_frequency: training stops when the highest count is below this.
-        max_token_length: pairs that would make a token of more bytes are passed over; None for no limit.
+        max_token_length: pairs that would make a token of more bytes are skipped; None for no limit.
 
     Returns:
         The merges in order; merge i makes id 256 + i.

@@ -100,7 +100,7 @@ def _check_special_text(special_token: str) -> None:
     """Refuse what could be a piece of a word, which has no punctuation in it, or what vocab.txt cannot hold."""
     if len(special_token.splitlines()) != 1 or special_token.splitlines()[0] != special_token:
         raise ConfigError(
-            f"the special token {special_token!r} has a line end", hint="vocab.txt holds one token a line"
+            f"the special token {special_token!r} has a line end", hint="vocab.txt holds one token per line"
         )
     if len(special_token) < 2 or not any(character in string.punctuation for character in special_token):
         raise ConfigError(

@@ -46,7 +46,7 @@ def alphabet(words: Mapping[str, int], *, limit: int | None = None) -> list[str]
 
 
 def characters(word: str, *, letters: Collection[str], prefix: str) -> list[str]:
-    """The pieces that a word starts as; characters outside the alphabet are passed over.
+    """The pieces that a word starts as; characters outside the alphabet are skipped.
 
     >>> characters("hug", letters="ghu", prefix="##")
     ['h', '##u', '##g']
@@ -119,7 +119,7 @@ def best_pair(
 ) -> Pair | None:
     """The pair that is joined next: highest score, then smallest (left id, right id).
 
-    Pairs that occur less than `min_frequency` times are passed over; None where no other is left.
+    Pairs that occur less than `min_frequency` times are skipped; None where no other is left.
 
     >>> counts = {(7, 8): 2, (8, 9): 3, (9, 9): 1}
     >>> best_pair(counts, {7: 2, 8: 5, 9: 5}, objective="likelihood", min_frequency=2)

@@ -1,4 +1,4 @@
-"""Libraries that run the same tokenizer: one module a library, imported when it is asked for.
+"""Libraries that run the same tokenizer: one module per library, imported when it is asked for.
 
 Each has two functions. `prepare(source, folder)` writes the files that the library opens, or raises
 `ConversionError` with the reason why it cannot run this tokenizer; `opened(folder)` opens them. So

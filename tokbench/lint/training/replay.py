@@ -31,7 +31,7 @@ class Turn:
         rank: its place among the merges.
         merge: the left, right and made id.
         count: how often its pair stood together.
-        best: the pair that stood together most often, of those that no turn before passed over; None for none.
+        best: the pair that stood together most often, of those that no earlier turn skipped; None for none.
         best_count: how often.
     """
 
