@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tokbench.core.manifest import Manifest, SelfTestSample
 from tokbench.errors import ModelFormatError
 from tokbench.store import MANIFEST_NAME, read_files, read_manifest, write
-from tokbench.store.manifest import Manifest, SelfTestSample, dump_manifest, is_file_name, parse_manifest
+from tokbench.store.manifest import dump_manifest, is_file_name, parse_manifest
 from tokbench.store.saveable import self_test_texts
 
 PATH = Path("tokenizers/mine/tokbench.json")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from support.kernels import chosen, kernel_named
 from support.texts import bundled_texts, texts
+from tokbench import store
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Subject:
 
     def open(self, directory: Path) -> Tokenizer:
         with self.running():
-            return get_backend(self.backend).load(directory)
+            return get_backend(self.backend).load(directory, store.read_manifest(directory))
 
 
 SUBJECTS = [

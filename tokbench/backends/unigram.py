@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from tokbench.core.manifest import Manifest
     from tokbench.libraries.sentencepiece.config import UnigramConfig
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
@@ -43,8 +44,8 @@ class UnigramBackend:
 
         return train(documents, config, backend=self.name, progress=progress)
 
-    def load(self, directory: Path) -> SentencePieceTokenizer:
+    def load(self, directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
         """Open a folder that `SentencePieceTokenizer.save` wrote. Raises `ModelFormatError`."""
         from tokbench.libraries.sentencepiece.models import load
 
-        return load(directory)
+        return load(directory, manifest)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.encoded import Encoded
+    from tokbench.core.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,5 +164,5 @@ class Backend(Protocol):
     def train(self, documents: Iterable[str], config: Any, *, progress: Progress = no_progress) -> Tokenizer:
         """Learn a tokenizer from documents. Raises `TrainingError`, `ConfigError`, `CorpusError`."""
 
-    def load(self, directory: Path) -> Tokenizer:
-        """Open a folder that this backend saved. Raises `ModelFormatError`."""
+    def load(self, directory: Path, manifest: Manifest) -> Tokenizer:
+        """Open a folder that this backend saved, and what its manifest says. Raises `ModelFormatError`."""

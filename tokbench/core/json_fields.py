@@ -169,8 +169,9 @@ def shortened(text: str) -> str:
 
 def _is_deeper_than(value: object, limit: int) -> bool:
     """Whether a JSON value has containers below the given level; stops there, however deep it goes."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if not isinstance(value, list):
+    if not isinstance(value, dict | list):
         return False
-    return limit == 0 or any(_is_deeper_than(item, limit - 1) for item in value)
+    children = value.values() if isinstance(value, dict) else value
+    return limit == 0 or any(
+        _is_deeper_than(child, limit - 1) for child in children if isinstance(child, dict | list)
+    )

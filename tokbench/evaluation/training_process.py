@@ -20,7 +20,7 @@ from tokbench import errors
 from tokbench.core.time_and_memory import peak_bytes
 from tokbench.errors import TokbenchError, TrainingError
 from tokbench.evaluation.holdout import Side
-from tokbench.registry import get_backend
+from tokbench.opening.saved import load_saved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +87,7 @@ def train_in_process(
         found = _asked(json.dumps(asked), name=name, progress=progress)
         if found is None:
             return None
-        tokenizer = get_backend(name).load(Path(found["folder"]))
+        tokenizer = load_saved(Path(found["folder"]))
     return Trained(tokenizer, found["seconds"], found["peak_bytes"])
 
 

@@ -80,8 +80,9 @@ def with_config(source: Source) -> Source:
         case Format.TOKBIN | Format.GGUF:
             return source
         case Format.SAVED:
-            named = store.read_manifest(source.path).files.keys() & NAMES
-            return replace(source, config=read_config(source.path)) if named else source
+            manifest = store.read_manifest(source.path)
+            config = read_config(source.path) if manifest.files.keys() & NAMES else source.config
+            return replace(source, config=config, manifest=manifest)
         case _:
             return replace(source, config=read_config(source.files[0].parent)) if source.files else source
 

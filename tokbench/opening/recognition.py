@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from tokbench.core.manifest import Manifest
+
 
 class Format(Enum):
     """The kinds of file that hold a tokenizer."""
@@ -42,6 +44,7 @@ class Source:
         path: what the user named.
         files: the files it is read from, in the order that the format gives them.
         config: what the files beside them say that it is to a model.
+        manifest: what a saved tokenizer says of itself, once that was read.
         damaged: the files of a folder that were skipped before, with what is wrong with them.
     """
 
@@ -49,6 +52,7 @@ class Source:
     path: Path
     files: tuple[Path, ...]
     config: TokenizerConfig = field(default_factory=TokenizerConfig)
+    manifest: Manifest | None = None
     damaged: Mapping[Path, ModelFormatError] = field(default_factory=dict)
 
     @property

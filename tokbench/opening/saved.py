@@ -14,6 +14,7 @@ from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.manifest import Manifest
     from tokbench.core.progress import Progress
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
@@ -25,8 +26,22 @@ DEFAULT_OPTIONS = {"vocab_size": 8192, "pattern": "gpt4", "special_tokens": ["<|
 
 def open_saved(source: Source, request: OpenRequest) -> Opened:
     """A folder that a backend saved. Raises `ModelFormatError`, `ConfigError`."""
-    backend = get_backend(store.read_manifest(source.path).backend)
-    return opened_as_saved(backend.load(source.path), source, request)
+    return opened_as_saved(load_saved(source.path, manifest=source.manifest), source, request)
+
+
+def load_saved(directory: Path, *, manifest: Manifest | None = None) -> Tokenizer:
+    """The tokenizer in a folder that a backend saved.
+
+    Args:
+        directory: the folder.
+        manifest: what it says of itself, where that was read already.
+
+    Raises:
+        StoreError: there is no saved tokenizer.
+        ModelFormatError: it is damaged.
+    """
+    manifest = manifest or store.read_manifest(directory)
+    return get_backend(manifest.backend).load(directory, manifest)
 
 
 def opened_as_saved(tokenizer: Tokenizer, source: Source, request: OpenRequest) -> Opened:
@@ -53,13 +68,11 @@ def default_directory() -> Path:
 
 def default_tokenizer(*, progress: Progress = no_progress) -> Tokenizer:
     """The default tokenizer, trained at its first use; where the cache cannot be written, at each use."""
-    from tokbench.registry import get_backend
-
     directory = default_directory()
     backend = get_backend(DEFAULT_BACKEND)
     if directory.is_dir():
         try:
-            return backend.load(directory)
+            return backend.load(directory, store.read_manifest(directory))
         except (ModelFormatError, StoreError):
             import shutil
 
@@ -71,7 +84,7 @@ def default_tokenizer(*, progress: Progress = no_progress) -> Tokenizer:
     tokenizer = backend.train(bundled_corpus(), config, progress=progress)
     try:
         tokenizer.save(directory, overwrite=True)
-        return backend.load(directory)
+        return backend.load(directory, store.read_manifest(directory))
     except TokbenchError:  # no place to keep it, or another process is replacing it at this moment
         return tokenizer
 

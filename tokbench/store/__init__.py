@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from tokbench.core.manifest import Manifest, SelfTestSample
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 from tokbench.files.atomic_folder import write_folder
 from tokbench.store.manifest import (
     FORMAT_VERSION,
     MANIFEST_NAME,
-    Manifest,
-    SelfTestSample,
     dump_manifest,
     is_file_name,
     parse_manifest,

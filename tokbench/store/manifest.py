@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.json_fields import Fields, described, shortened
+from tokbench.core.manifest import Manifest, SelfTestSample
 from tokbench.errors import ModelFormatError, StoreError
 from tokbench.files.untrusted import load_json
 
@@ -28,43 +28,6 @@ _MAX_VOCAB_SIZE = 2**32  # ids are uint32
 _MAX_DEPTH = 32  # of JSON values, as `Fields.json_object` reads them
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _RESTORE = "the file was edited or cut: restore it, or train again"
-
-
-@dataclass(frozen=True, slots=True)
-class SelfTestSample:
-    """A text and the ids it had when the tokenizer was saved."""
-
-    text: str
-    ids: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """The contents of `tokbench.json`, the manifest of a saved tokenizer.
-
-    Attributes:
-        name: how the user calls it.
-        backend: the registered backend that made it and can load it.
-        kernel: what ran when it was made: "native", "python", or a library with its version.
-        vocab_size: tokens, special tokens included; every id is below it.
-        special_tokens: text → id.
-        config: the backend's resolved options, plain JSON.
-        training: documents, bytes, fingerprint … of the training text, plain JSON; None where unknown.
-        versions: "tokbench", "python" and the libraries that the ids depend on → version.
-        files: the other files of the folder → sha256 in hexadecimal; filled in by `store.write`.
-        self_test: texts with the ids they must have after loading.
-    """
-
-    name: str
-    backend: str
-    kernel: str
-    vocab_size: int
-    special_tokens: Mapping[str, int]
-    config: Mapping[str, Any]
-    training: Mapping[str, Any] | None
-    versions: Mapping[str, str]
-    files: Mapping[str, str] = field(default_factory=dict)
-    self_test: tuple[SelfTestSample, ...] = ()
 
 
 def is_file_name(name: str) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer, TrainingRecord
-    from tokbench.store.manifest import Manifest
+    from tokbench.core.manifest import Manifest
 
 _FIXED_TEXTS = (
     "The quick brown fox doesn't jump; it's 'asleep' — WE'LL see, naïve façade.",

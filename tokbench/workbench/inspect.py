@@ -218,7 +218,7 @@ def _files(opened: Opened) -> tuple[Path, ...]:
     source = opened.source
     if source.files or not store.is_saved_tokenizer(source.path):
         return source.files
-    names = store.read_manifest(source.path).files
+    names = (source.manifest or store.read_manifest(source.path)).files
     return tuple(source.path / name for name in (store.MANIFEST_NAME, *sorted(names)))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tokbench
-from tokbench import SpecialPolicy, TokenKind
+from tokbench import SpecialPolicy, TokenKind, store
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.errors import ConfigError, ConversionError, StoreError, UnknownIdError
 from tokbench.formats.tokenizer_json import dump_byte_level_bpe
@@ -24,6 +24,7 @@ from tokbench.workbench.open import open_tokenizer
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tokbench.core.manifest import Manifest
     from tokbench.opening.request import Opened
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -90,6 +91,22 @@ def test_a_saved_folder_opens_as_before(tmp_path: Path) -> None:
     assert found.tokenizer.encode("lowest") == trained.encode("lowest")
     exported = opened(tmp_path / "saved" / "tokenizer.json")
     assert exported.tokenizer.encode("lowest") == trained.encode("lowest")
+
+
+@pytest.mark.parametrize("backend", ["bpe", "byte", "char"])
+def test_the_manifest_of_a_saved_folder_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    tokbench.train(["abc abd"], backend=backend).save(tmp_path / "mine")
+    read, parse = [], store.parse_manifest
+
+    def counted(data: bytes, *, path: Path) -> Manifest:
+        read.append(path)
+        return parse(data, path=path)
+
+    monkeypatch.setattr(store, "parse_manifest", counted)
+    tokbench.load(tmp_path / "mine")
+    assert read == [tmp_path / "mine" / "tokbench.json"]
 
 
 def test_a_word_list_says_what_it_guessed(tmp_path: Path) -> None:

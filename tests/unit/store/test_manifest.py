@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from tokbench.core.manifest import Manifest, SelfTestSample
 from tokbench.errors import ModelFormatError, StoreError
-from tokbench.store.manifest import Manifest, SelfTestSample, dump_manifest, is_file_name, parse_manifest
+from tokbench.store.manifest import dump_manifest, is_file_name, parse_manifest
 
 PATH = Path("tokenizers/mine/tokbench.json")
 MANIFEST = Manifest(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.manifest import Manifest
     from tokbench.core.progress import Progress
     from tokbench.explain.model import Derivation
 
@@ -128,9 +129,8 @@ class ByteBackend:
         del documents, progress
         return ByteTokenizer(special_tokens=config.special_tokens)
 
-    def load(self, directory: Path) -> ByteTokenizer:
+    def load(self, directory: Path, manifest: Manifest) -> ByteTokenizer:
         """Open a folder that `ByteTokenizer.save` wrote. Raises `ModelFormatError`."""
-        manifest = store.read_manifest(directory)
         store.read_files(directory, manifest)
         specials = sorted(manifest.special_tokens, key=manifest.special_tokens.__getitem__)
         tokenizer = ByteTokenizer(name=manifest.name, special_tokens=specials)

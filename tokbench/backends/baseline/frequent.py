@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.documents import TextIdentity
+    from tokbench.core.manifest import Manifest
     from tokbench.core.progress import Progress
     from tokbench.explain.model import Derivation
 
@@ -297,9 +298,8 @@ class _FrequentBackend(Generic[_Made]):
             ),
         )
 
-    def load(self, directory: Path) -> _Made:
+    def load(self, directory: Path, manifest: Manifest) -> _Made:
         """Open a folder that such a tokenizer saved. Raises `ModelFormatError`."""
-        manifest = store.read_manifest(directory)
         files = store.read_files(directory, manifest)
         path = directory / VOCABULARY_NAME
         parts = _parse_vocabulary(files.get(VOCABULARY_NAME, b""), path=path)

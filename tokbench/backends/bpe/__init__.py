@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.tokenizer import BpeTokenizer
     from tokbench.core.checks import Check
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.manifest import Manifest
 
 
 class BpeBackend:
@@ -44,11 +45,11 @@ class BpeBackend:
 
         return train(documents, config, progress=progress)
 
-    def load(self, directory: Path) -> BpeTokenizer:
+    def load(self, directory: Path, manifest: Manifest) -> BpeTokenizer:
         """Open a folder that `BpeTokenizer.save` wrote. Raises `ModelFormatError`."""
         from tokbench.backends.bpe.loading import load
 
-        return load(directory)
+        return load(directory, manifest)
 
     def smaller(self, tokenizer: Tokenizer, vocab_size: int) -> BpeTokenizer | None:
         """The tokenizer of a smaller size that a trained one begins with; see `NestsVocabularies`."""

@@ -19,14 +19,13 @@ from tokbench.errors import ConfigError, ModelFormatError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.store import Manifest
+    from tokbench.core.manifest import Manifest
 
 _MAX_SEED = 2**63 - 1
 
 
-def load(directory: Path) -> BpeTokenizer:
+def load(directory: Path, manifest: Manifest) -> BpeTokenizer:
     """Open a folder that `BpeTokenizer.save` wrote. Raises `ModelFormatError`, `SelfTestError`."""
-    manifest = store.read_manifest(directory)
     files = store.map_files(directory, manifest)
     if MERGES_NAME not in files:
         raise ModelFormatError(directory, f"a file {MERGES_NAME}", "none in the manifest", hint=RETRAIN)

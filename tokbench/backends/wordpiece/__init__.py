@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer
+    from tokbench.core.manifest import Manifest
 
 
 class WordPieceBackend:
@@ -43,8 +44,8 @@ class WordPieceBackend:
 
         return train(documents, config, progress=progress)
 
-    def load(self, directory: Path) -> WordPieceTokenizer:
+    def load(self, directory: Path, manifest: Manifest) -> WordPieceTokenizer:
         """Open a folder that `WordPieceTokenizer.save` wrote. Raises `ModelFormatError`."""
         from tokbench.backends.wordpiece.tokenizer import load
 
-        return load(directory)
+        return load(directory, manifest)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.core.documents import TextIdentity
     from tokbench.core.interfaces import TrainingRecord
+    from tokbench.core.manifest import Manifest
 
 DOCUMENT_NAME = "tokenizer.json"
 
@@ -78,9 +79,8 @@ class WordPieceTokenizer(HuggingFaceTokenizer):
         )
 
 
-def load(directory: Path) -> WordPieceTokenizer:
+def load(directory: Path, manifest: Manifest) -> WordPieceTokenizer:
     """Open a folder that `WordPieceTokenizer.save` wrote. Raises `ModelFormatError`, `SelfTestError`."""
-    manifest = store.read_manifest(directory)
     files = store.read_files(directory, manifest)
     path = directory / DOCUMENT_NAME
     if DOCUMENT_NAME not in files:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.documents import TextIdentity
     from tokbench.core.interfaces import TrainingRecord
+    from tokbench.core.manifest import Manifest
 
 
 _RETRAIN = "the folder is damaged: restore it, or train again"
@@ -161,14 +162,13 @@ class UnigramTokenizer(SentencePieceTokenizer):
         return self._lexicon.ids(pieces)
 
 
-def load(directory: Path) -> SentencePieceTokenizer:
+def load(directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
     """Open a folder that `SentencePieceTokenizer.save` wrote, checked in every part.
 
     Raises:
         ModelFormatError: a file is damaged, or the manifest speaks of another model.
         SelfTestError: it gives other ids than when it was saved.
     """
-    manifest = store.read_manifest(directory)
     files = store.read_files(directory, manifest)
     if MODEL_NAME not in files:
         raise ModelFormatError(directory, f"a file {MODEL_NAME}", "none in the manifest", hint=_RETRAIN)

@@ -59,7 +59,7 @@ def test_special_tokens_that_were_moved_are_found_out(tmp_path: Path) -> None:
     document["special_tokens"] = {"<s>": 7, "</s>": 257}
     path.write_bytes(orjson.dumps(document))
     with pytest.raises(ModelFormatError, match="id 256"):
-        ByteBackend().load(tmp_path / "mine")
+        ByteBackend().load(tmp_path / "mine", store.read_manifest(tmp_path / "mine"))
 
 
 # Characters
@@ -194,8 +194,12 @@ def test_an_option_that_cannot_be_used_is_refused(options: dict[str, object]) ->
 )
 def test_a_vocabulary_that_was_changed_is_found_out(vocabulary: bytes, tmp_path: Path) -> None:
     trained(CharBackend(), "ab").save(tmp_path / "mine")
-    assert CharBackend().load(tmp_path / "mine").parts == ("[UNK]", "a", "b")
+    assert CharBackend().load(tmp_path / "mine", store.read_manifest(tmp_path / "mine")).parts == (
+        "[UNK]",
+        "a",
+        "b",
+    )
     manifest = store.read_manifest(tmp_path / "mine")
     store.write(tmp_path / "mine", manifest=manifest, files={"vocabulary.json": vocabulary}, overwrite=True)
     with pytest.raises(ModelFormatError):
-        CharBackend().load(tmp_path / "mine")
+        CharBackend().load(tmp_path / "mine", store.read_manifest(tmp_path / "mine"))

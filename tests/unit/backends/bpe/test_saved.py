@@ -12,6 +12,7 @@ import pytest
 from support.kernels import chosen, kernel_named
 from support.texts import bundled_texts
 
+from tokbench import store
 from tokbench.backends.bpe import BpeBackend
 from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.reference import Merge
@@ -41,7 +42,7 @@ def trained(kernel: Kernel, **options: object) -> BpeTokenizer:
 
 def opened(kernel: Kernel, directory: Path) -> BpeTokenizer:
     with chosen(kernel.name):
-        return BpeBackend().load(directory)
+        return BpeBackend().load(directory, store.read_manifest(directory))
 
 
 @pytest.fixture

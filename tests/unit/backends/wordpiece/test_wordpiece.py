@@ -287,7 +287,7 @@ def test_a_saved_folder_holds_what_others_open(english: WordPieceTokenizer, tmp_
     lines = (tmp_path / "mine" / "vocab.txt").read_text(encoding="utf-8").split("\n")
     vocabulary = json.loads(english.document)["model"]["vocab"]
     assert lines == [*sorted(vocabulary, key=vocabulary.__getitem__), ""]
-    opened = WordPieceBackend().load(tmp_path / "mine")
+    opened = WordPieceBackend().load(tmp_path / "mine", store.read_manifest(tmp_path / "mine"))
     assert opened.info == replace(english.info, name="mine")
     assert opened.config == english.config
 
@@ -310,11 +310,11 @@ def test_a_document_that_was_changed_is_found_out(english: WordPieceTokenizer, t
         changed = {**files, "tokenizer.json": json.dumps(change).encode()}
         store.write(directory, manifest=manifest, files=changed, overwrite=True)
         with pytest.raises(ModelFormatError):
-            WordPieceBackend().load(directory)
+            WordPieceBackend().load(directory, store.read_manifest(directory))
     rest = {name: data for name, data in files.items() if name != "tokenizer.json"}
     store.write(directory, manifest=manifest, files=rest, overwrite=True)
     with pytest.raises(ModelFormatError, match="none in the manifest"):
-        WordPieceBackend().load(directory)
+        WordPieceBackend().load(directory, store.read_manifest(directory))
 
 
 @pytest.mark.parametrize(("preset", "text"), [("bert", "the"), ("bert-cased", "The")])

@@ -1,0 +1,46 @@
+"""What a saved tokenizer says of itself; `tokbench.store` writes and reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTestSample:
+    """A text and the ids it had when the tokenizer was saved."""
+
+    text: str
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The contents of `tokbench.json`, the manifest of a saved tokenizer.
+
+    Attributes:
+        name: how the user calls it.
+        backend: the registered backend that made it and can load it.
+        kernel: what ran when it was made: "native", "python", or a library with its version.
+        vocab_size: tokens, special tokens included; every id is below it.
+        special_tokens: text → id.
+        config: the backend's resolved options, plain JSON.
+        training: documents, bytes, fingerprint … of the training text, plain JSON; None where unknown.
+        versions: "tokbench", "python" and the libraries that the ids depend on → version.
+        files: the other files of the folder → sha256 in hexadecimal; filled in by `store.write`.
+        self_test: texts with the ids they must have after loading.
+    """
+
+    name: str
+    backend: str
+    kernel: str
+    vocab_size: int
+    special_tokens: Mapping[str, int]
+    config: Mapping[str, Any]
+    training: Mapping[str, Any] | None
+    versions: Mapping[str, str]
+    files: Mapping[str, str] = field(default_factory=dict)
+    self_test: tuple[SelfTestSample, ...] = ()
