@@ -163,6 +163,7 @@ def test_what_stands_beside_a_vocabulary_is_shown(tmp_path: Path) -> None:
     assert found["roles"] == {
         "bos": {"token": "<|begin_of_text|>", "id": 259},
         "eos": {"token": "<|eot_id|>", "id": 263},
+        "turn_end": {"token": "<|eot_id|>", "id": 263},
     }
     assert found["generation_ids"] == {"bos": [259], "eos": [260, 263]}
     template = model_folders.LLAMA3_TEMPLATE

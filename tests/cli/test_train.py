@@ -409,7 +409,8 @@ def test_roles_and_a_chat_template_are_kept_beside_it(run, text, tmp_path):
     arguments = ["train", text, "--vocab-size", "300", "--special-token", "<|end|>", "--out", "mine"]
     run(*arguments, "--role", "eos=<|end|>", "--chat-template", "chat.jinja").good()
     found = run("inspect", "-t", "mine", "--json").good().json
-    assert found["roles"] == {"eos": {"token": "<|end|>", "id": found["special_tokens"]["<|end|>"]}}
+    end = {"token": "<|end|>", "id": found["special_tokens"]["<|end|>"]}
+    assert found["roles"] == {"eos": end, "turn_end": end}
     assert list(found["chat_templates"]) == ["default"]
     run(*arguments, "--force", "--role", "end=<|end|>").refused(2, "there is no role 'end'")
     run(*arguments, "--force", "--role", "eos=<|stop|>").refused(2, "is not a special token")

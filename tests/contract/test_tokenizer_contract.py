@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from support.subjects import SPECIAL_TOKENS, sample_texts, texts_with_specials
 from support.texts import texts
 
+from tokbench.core.roles import role_ids_of, roles_of
 from tokbench.core.token_arrays import encode_spans
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import DecodeError, SpecialTokenError, StoreError, TextError, UnknownIdError
+from tokbench.formats.tokenizer_config.roles import with_roles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,6 +165,31 @@ def test_a_special_token_raises_when_asked_to(tokenizer: Tokenizer, call: str) -
         take("né<pad><|endoftext|>")
     assert caught.value.token == "<pad>"
     assert caught.value.span == Span(3, 8)
+
+
+def test_special_tokens_are_not_trained_on_as_text(subject: Subject) -> None:
+    plain = ["low lower lowest", "wide wider widest", " ", "\n"] * 30
+    marked = [f"<pad>{text}<|endoftext|>" for text in plain] + ["<|endoftext|>", "<pad><pad>"] * 60
+    made, expected = subject.train(marked), subject.train(plain)
+    found = [made.token_bytes(id) for id in range(made.info.vocab_size)]
+    assert found == [expected.token_bytes(id) for id in range(expected.info.vocab_size)]
+    special = {text.encode() for text in SPECIAL_TOKENS}
+    assert not [token for token in found if token not in special and (b"pad" in token or b"endof" in token)]
+
+
+def test_roles_are_kept_in_the_folder(tokenizer: Tokenizer, subject: Subject, tmp_path: Path) -> None:
+    given = {"eos": "<|endoftext|>", "pad": "<pad>", "turn_end": "<|endoftext|>"}
+    trained = with_roles(subject.train(["low lower"] * 9), roles=given)
+    trained.save(tmp_path / "mine")
+    opened = subject.open(tmp_path / "mine")
+    specials = opened.info.special_tokens
+    for one in (trained, opened):
+        assert {role: text for role, text in roles_of(one).items() if role in given} == given
+        assert role_ids_of(one)["pad"] == specials["<pad>"]
+        texts_of_roles = [text for role, text in roles_of(one).items() if role != "unk"]
+        for text in texts_of_roles:
+            assert specials[text] not in one.encode(f"a {text}b{text}")
+            assert specials[text] not in one.encode_batch([text]).ids.tolist()
 
 
 # Tokens

@@ -18,7 +18,7 @@ from tokbench import store
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -44,12 +44,14 @@ class Subject:
         kernel_named(self.kernel)  # skips where it is absent
         return chosen(self.kernel)
 
-    def train(self) -> Tokenizer:
+    def train(self, documents: Sequence[str] | None = None) -> Tokenizer:
+        """It, trained on documents, by default on the bundled ones."""
         backend = get_backend(self.backend)
         options = {"vocab_size": 700, "special_tokens": SPECIAL_TOKENS, **self.options}
         has = {field.name for field in fields(backend.config_type)}
         config = backend.config_type(**{name: value for name, value in options.items() if name in has})
-        documents = [text for name, text in bundled_texts().items() if not name.startswith("edge")]
+        if documents is None:
+            documents = [text for name, text in bundled_texts().items() if not name.startswith("edge")]
         with self.running():
             return backend.train(documents, config)
 

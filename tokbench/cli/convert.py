@@ -54,7 +54,7 @@ def convert(
         list[str] | None,
         typer.Option(
             metavar="ROLE=TEXT",
-            help="The role of a special token, for transformers: bos, eos, unk, pad, sep, cls or mask.",
+            help="The role of a special token, for transformers: bos, eos, pad, unk, mask, cls, sep or turn_end.",
         ),
     ] = None,
     chat_template: Annotated[

@@ -6,6 +6,7 @@ import sys
 
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import JsonFlag, ProgressOption
+from tokbench.cli.role_options import RoleChoices
 from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import (
     DropoutOption,
@@ -29,6 +30,7 @@ def encode(
     inputs: TextsArgument = None,
     tokenizer: TokenizersOption = None,
     opening: VocabularyChoices,
+    roles: RoleChoices,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     dropout: DropoutOption = None,
     seed: SeedOption = None,
@@ -40,7 +42,7 @@ def encode(
 
     With several tokenizers each line begins with the tokenizer's name and a tab.
     """
-    opened = opening.open_all(tokenizer, progress=progress)
+    opened = opening.open_all(tokenizer, roles=roles.roles(), progress=progress)
     sampling = chosen_sampling(dropout, seed)
     with showing_progress(_beside_output(progress)) as report:
         for item in reading.read(inputs, progress=report):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,7 @@ from tokbench.cli.corpus_options import (
 )
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import OutputChoices, ProgressOption
+from tokbench.cli.role_options import RoleChoices
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.errors import ConfigError
 from tokbench.render.progress import ProgressChoice, showing_progress
@@ -124,6 +125,7 @@ def inspect(
         ),
     ] = None,
     opening: OpeningChoices,
+    roles: RoleChoices,
     searching: SearchChoices,
     counting: FrequencyChoices,
     vocab_out: Annotated[
@@ -164,7 +166,7 @@ def inspect(
             progress=progress,
         )
     else:
-        _show(names[0], opening.request(), output, progress=progress)
+        _show(names[0], replace(opening.request(), roles=roles.roles()), output, progress=progress)
 
 
 def _show(name: str, request: OpenRequest, output: Output, *, progress: ProgressChoice) -> None:
@@ -176,6 +178,7 @@ def _show(name: str, request: OpenRequest, output: Output, *, progress: Progress
             pattern=request.pattern,
             special_tokens=request.special_tokens,
             engine=request.engine,
+            roles=request.roles,
             progress=report,
         )
     output.write(forms_of_inspection(result), lambda console: render_inspection(result, console=console))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import read_named
@@ -11,6 +14,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MAX_TEMPLATE_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChoices:
+    """What the user says of the tokens of a tokenizer that is opened."""
+
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=TEXT",
+            help="The role of a token, if the files do not say it or say another: bos, eos, pad, unk, mask, cls, "
+            "sep or turn_end; repeatable.",
+        ),
+    ] = None
+
+    def roles(self) -> dict[str, str]:
+        """Role → text. Raises `ConfigError`."""
+        return parsed_roles(self.role or [])
 
 
 def parsed_roles(given: list[str]) -> dict[str, str]:

@@ -17,6 +17,8 @@ from tokbench.render.progress import ProgressChoice, showing_progress
 from tokbench.workbench.open import open_tokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tokbench.core.interfaces import Tokenizer
 
 _MOST_DIGITS = 20
@@ -78,11 +80,15 @@ class VocabularyChoices:
     pattern: PatternOption = None
     special_token: SpecialTokenOption = None
 
-    def open_all(self, names: list[str] | None, *, progress: ProgressChoice) -> list[Tokenizer]:
+    def open_all(
+        self, names: list[str] | None, *, roles: Mapping[str, str] | None = None, progress: ProgressChoice
+    ) -> list[Tokenizer]:
         """The tokenizers of some names, by default of `default` alone. Raises as `open`."""
-        return [self.open(name, progress=progress) for name in names or [DEFAULT]]
+        return [self.open(name, roles=roles, progress=progress) for name in names or [DEFAULT]]
 
-    def open(self, name: str, *, progress: ProgressChoice) -> Tokenizer:
+    def open(
+        self, name: str, *, roles: Mapping[str, str] | None = None, progress: ProgressChoice
+    ) -> Tokenizer:
         """The tokenizer of `-t NAME`. Raises as `tokbench.workbench.open.open_tokenizer`."""
         asked = self.request()
         with showing_progress(progress) as report:
@@ -91,6 +97,7 @@ class VocabularyChoices:
                 pattern=asked.pattern,
                 special_tokens=asked.special_tokens,
                 engine=asked.engine,
+                roles=roles,
                 progress=report,
                 tell=lambda message: print(f"note: {message}", file=sys.stderr),
             )

@@ -84,7 +84,7 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="ROLE=TEXT",
-            help="Save the role of a special token: bos, eos, unk, pad, sep, cls or mask; repeatable.",
+            help="Save the role of a special token: bos, eos, pad, unk, mask, cls, sep or turn_end; repeatable.",
         ),
     ] = None,
     chat_template: Annotated[

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel, TokenFlags
 from tokbench.formats.tokenizer_config.fields import (
-    DEFAULT_TEMPLATE,
     AddedToken,
     TokenizerConfig,
     config_of,
     token_id,
 )
 from tokbench.formats.tokenizer_config.files import with_special_tokens
+from tokbench.formats.tokenizer_config.roles import with_given
 
 if TYPE_CHECKING:
     from tokbench.convert.conversion import Source
-
-_OF_BERT = {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"}
-_OF_SENTENCEPIECE = ("bos", "eos", "pad")
 
 
 def model_config(source: Source) -> TokenizerConfig:
@@ -28,12 +25,17 @@ def model_config(source: Source) -> TokenizerConfig:
     A role counts as the user gives it, else as it stands beside the tokenizer, else as it says itself.
     A token that the vocabulary does not have is left out: it would become a new one.
     """
-    beside = config_of(source.tokenizer)
     ids = _Ids(source)
-    roles = known_roles(source) | dict(beside.roles) | dict(source.roles)
-    templates = dict(beside.chat_templates)
-    if source.chat_template is not None:
-        templates[DEFAULT_TEMPLATE] = source.chat_template
+    said = config_of(source.tokenizer)
+    roles = known_roles(source) | dict(said.roles)
+    beside = with_given(
+        replace(said, roles=roles),
+        roles=source.roles,
+        chat_template=source.chat_template,
+        id_of=ids.find,
+        eos=source.roles.get("eos", roles.get("eos")),
+    )
+    roles = dict(beside.roles)
     additional = (
         () if beside and beside.additional_special_tokens is None else beside.additional_special_tokens
     )
@@ -46,7 +48,6 @@ def model_config(source: Source) -> TokenizerConfig:
         if additional is None
         else tuple(text for text in additional if text in ids),
         added_tokens=added_tokens(source),
-        chat_templates=templates,
         problems=(
             *beside.problems,
             *(f"{text!r} is left out: the vocabulary has no such token" for text in dict.fromkeys(missing)),
@@ -120,15 +121,16 @@ class _Ids:
             self._spelled = {piece.text: id for id, piece in enumerate(pieces)}
 
     def __contains__(self, text: str) -> bool:
-        return self._find(text) is not None
+        return self.find(text) is not None
 
     def __getitem__(self, text: str) -> int:
-        id = self._find(text)
+        id = self.find(text)
         if id is None:
             raise KeyError(text)
         return id
 
-    def _find(self, text: str) -> int | None:
+    def find(self, text: str) -> int | None:
+        """The id of a token; None where there is none."""
         id = self._spelled.get(text)
         return token_id(self._tokenizer, text) if id is None else id
 
@@ -152,23 +154,13 @@ def known_roles(source: Source) -> dict[str, str]:
 
 
 def _of_sentencepiece(proto: bytes) -> dict[str, str]:
-    from tokbench.formats.sentencepiece.model import parse_model, special_tokens_of
+    """Without unk: of an added token, a library would find the text."""
+    from tokbench.formats.sentencepiece.model import parse_model, roles_of_model
 
-    model = parse_model(proto)
-    names = {role: model.trainer[f"{role}_piece"] for role in _OF_SENTENCEPIECE}
-    controls = special_tokens_of(model)
-    return {role: name for role, name in names.items() if controls.get(name) == model.trainer[f"{role}_id"]}
+    return {role: text for role, text in roles_of_model(parse_model(proto)).items() if role != "unk"}
 
 
 def _of_bert(data: bytes) -> dict[str, str]:
-    from tokbench.libraries.huggingface.tokenizer_json import (
-        model_type,
-        parse_tokenizer_json,
-        special_contents,
-    )
+    from tokbench.libraries.huggingface.tokenizer_json import parse_tokenizer_json, roles_of_names
 
-    document = parse_tokenizer_json(data, source="the tokenizer")
-    if model_type(document) != "WordPiece":
-        return {}
-    special = special_contents(document)
-    return {role: text for role, text in _OF_BERT.items() if text in special}
+    return roles_of_names(parse_tokenizer_json(data, source="the tokenizer"))

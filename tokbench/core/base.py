@@ -21,7 +21,7 @@ from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, Token
 from tokbench.errors import ConfigError, DecodeError, TextError, UnknownIdError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo, TrainingRecord
@@ -32,7 +32,7 @@ _MANY_IDS = 1024
 
 
 class PlainUse(ChecksArguments):
-    """`repr`, calling and `vocab_size`, for every tokenizer."""
+    """`repr`, calling, `vocab_size` and roles, for every tokenizer."""
 
     def __repr__(self: Tokenizer) -> str:
         """Short: what it is called, what it is, how large."""
@@ -47,6 +47,16 @@ class PlainUse(ChecksArguments):
     def vocab_size(self: Tokenizer) -> int:
         """Tokens, special tokens included."""
         return self.info.vocab_size
+
+    @cached_property
+    def roles(self) -> Mapping[str, str]:
+        """What a special token is to a model ("bos", "turn_end", …) → its text; see `tokbench.core.roles`."""
+        return {}
+
+    @cached_property
+    def role_ids(self) -> Mapping[str, int]:
+        """The same with ids."""
+        return {}
 
 
 class BaseTokenizer(PlainUse, ABC):

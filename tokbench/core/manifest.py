@@ -32,6 +32,7 @@ class Manifest:
         versions: "tokbench", "python" and the libraries that the ids depend on → version.
         files: the other files of the folder → sha256 in hexadecimal; filled in by `store.write`.
         self_test: texts with the ids they must have after loading.
+        roles: what a special token is to a model ("bos", "turn_end", …) → its text.
     """
 
     name: str
@@ -44,3 +45,4 @@ class Manifest:
     versions: Mapping[str, str]
     files: Mapping[str, str] = field(default_factory=dict)
     self_test: tuple[SelfTestSample, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.capabilities import SupportsTemplate
 from tokbench.core.post_processing import input_of
 from tokbench.core.quoting import quoted
+from tokbench.core.roles import TURN_ENDS
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import is_id, token_id
 from tokbench.lint.findings import Found, Severity
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 _GROUP = "roles"
 _SHOWN = 6
 _TURN_ENDS = re.compile(
-    r"<\|(?:im_end|eot_id|eot|eom_id|end|end_of_turn|END_OF_TURN_TOKEN|turn_end|assistant_end)\|>"
-    r"|<end_of_turn>|<turn\|>|<\uff5cend\u2581of\u2581sentence\uff5c>|<\|return\|>"
+    "|".join(map(re.escape, (*TURN_ENDS, "<|eom_id|>", "<\uff5cend\u2581of\u2581sentence\uff5c>")))
 )
 
 

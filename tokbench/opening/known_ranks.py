@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _END = "<|endoftext|>"
+_EOS = {"eos": _END}
+"""As `tiktoken.Encoding.eot_token` says."""
 _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 
 
@@ -56,10 +58,10 @@ class KnownRanks:
 
 KNOWN_BY_SHA256 = {
     "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": KnownRanks(
-        "r50k_base", "gpt2", {_END: 50256}
+        "r50k_base", "gpt2", {_END: 50256}, roles=_EOS
     ),
     "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": KnownRanks(
-        "p50k_base", "gpt2", {_END: 50256}
+        "p50k_base", "gpt2", {_END: 50256}, roles=_EOS
     ),
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": KnownRanks(
         "cl100k_base",
@@ -69,9 +71,10 @@ KNOWN_BY_SHA256 = {
             **dict(zip(_FIM, range(100258, 100261), strict=True)),
             "<|endofprompt|>": 100276,
         },
+        roles=_EOS,
     ),
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": KnownRanks(
-        "o200k_base", "gpt4o", {_END: 199999, "<|endofprompt|>": 200018}
+        "o200k_base", "gpt4o", {_END: 199999, "<|endofprompt|>": 200018}, roles=_EOS
     ),
     "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55": KnownRanks(
         "llama3",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.formats.tokenizer_config.roles import with_roles
 from tokbench.opening.config_files import with_config
 from tokbench.opening.recognition import Format, recognise, recognise_without
 from tokbench.opening.request import OpenRequest
@@ -45,6 +46,7 @@ def open_path(
     pattern: str | None = None,
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
+    roles: Mapping[str, str] | None = None,
 ) -> Tokenizer:
     """The tokenizer in a file or folder, recognised by content.
 
@@ -54,6 +56,7 @@ def open_path(
         pattern: how text is split, a name or a regular expression, where the file does not say.
         special_tokens: text → id where the file does not say; None for the next free id.
         engine: "native", "library", or "auto", which is native where it certainly gives the same ids.
+        roles: what a token is to a model ("pad", "turn_end", …) → its text; before what the files say.
 
     Raises:
         StoreError: nothing is there, or it cannot be read.
@@ -65,8 +68,10 @@ def open_path(
 
         open_path("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
     """
-    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
-    return open_found(recognise(Path(path)), request).tokenizer
+    request = OpenRequest(
+        pattern=pattern, special_tokens=special_tokens or {}, engine=engine, roles=roles or {}
+    )
+    return with_roles(open_found(recognise(Path(path)), request).tokenizer, roles=request.roles)
 
 
 def open_found(source: Source, request: OpenRequest) -> Opened:

@@ -25,6 +25,7 @@ class OpenRequest:
         pattern: a name or a regular expression, where the file does not say how text is split.
         special_tokens: text → id where the file does not say; None for the next free id.
         engine: one of `ENGINES`.
+        roles: what a special token is to a model → its text; before what the files say.
 
     Raises:
         ConfigError: there is no such engine.
@@ -33,6 +34,7 @@ class OpenRequest:
     pattern: str | None = None
     special_tokens: Mapping[str, int | None] = field(default_factory=dict)
     engine: str = "auto"
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:

@@ -16,9 +16,10 @@ from tokbench.core.post_processing import input_of
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ModelFormatError, TokbenchError, UnknownIdError
 from tokbench.formats.tokbin import Kind, Model, TokbinFile
+from tokbench.formats.tokenizer_config.roles import TellsRoles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokbench.core.descriptions import Description
     from tokbench.core.encoded import Encoded, EncodedSpans
@@ -45,7 +46,7 @@ def open_tokbin(path: Path | str) -> TokbinTokenizer:
     return TokbinTokenizer(TokbinFile.open(path))
 
 
-class TokbinTokenizer(PlainUse, TakesTemplate):
+class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
     """A tokenizer over a mapped file; see `tokbench.core.interfaces.Tokenizer` for the contract.
 
     What an id stands for is looked up in the file. What encodes is made from it when a text is
@@ -83,9 +84,18 @@ class TokbinTokenizer(PlainUse, TakesTemplate):
         return data
 
     @cached_property
-    def tokenizer_config(self) -> TokenizerConfig:
+    def tokenizer_config(self) -> TokenizerConfig:  # type: ignore[override]
         """What it is to a model, as far as the file says. Raises `ModelFormatError`."""
         return self.file.config()
+
+    def own_roles(self) -> Mapping[str, str]:
+        """Role → text, as the payload says; byte-level BPE has none."""
+        engine = self.engine if self.file.model not in _BPE else None
+        return engine.own_roles() if isinstance(engine, TellsRoles) else {}
+
+    def spelled_id(self, text: str) -> int | None:
+        """The id of a token by its text, as its file spells it; None where there is none."""
+        return self.engine.spelled_id(text) if isinstance(self.engine, TellsRoles) else None
 
     def score(self, id: int) -> float | None:
         """-ln(rank + 1) of the merge that makes it, or a log probability; None for a special token.

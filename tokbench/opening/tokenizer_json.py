@@ -101,9 +101,11 @@ def _native(description: ByteLevelBpe, name: str, library: HuggingFaceTokenizer)
     agreement = UnicodeAgreement(
         tokenizers_members, kernel=kernel.name, nfc=description.normalization == "nfc"
     )
-    return NativeBpeWithFallback.build(
+    made = NativeBpeWithFallback.build(
         description, name=name, kernel=kernel, agreement=agreement, library=partial(_itself, library)
     )
+    made.file_roles = library.own_roles()
+    return made
 
 
 def _itself(library: HuggingFaceTokenizer) -> HuggingFaceTokenizer:

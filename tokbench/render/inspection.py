@@ -90,7 +90,9 @@ def _alternatives(alternatives: Sequence[str]) -> Iterator[tuple[str, Text]]:
 def _config_rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
     """What it is to a model, as far as anything is said."""
     config = result.config
-    named = [*config.roles.items(), *config.named_tokens.items()]
+    turn_end = result.roles.get("turn_end")
+    others = {name: text for name, text in config.named_tokens.items() if text != turn_end}
+    named = [*result.roles.items(), *others.items()]
     for number, (role, text) in enumerate(named):
         id = result.token_ids.get(text)
         yield (

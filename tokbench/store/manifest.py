@@ -61,6 +61,7 @@ def dump_manifest(manifest: Manifest) -> bytes:
             "kernel": manifest.kernel,
             "vocab_size": manifest.vocab_size,
             "special_tokens": dict(sorted(manifest.special_tokens.items(), key=_by_id)),
+            "roles": _plain(manifest.roles, where="roles"),
             "config": _plain(manifest.config, where="config"),
             "training": _plain(manifest.training, where="training"),
             "versions": _plain(manifest.versions, where="versions"),
@@ -101,6 +102,7 @@ def parse_manifest(data: bytes, *, path: Path) -> Manifest:
         versions=_texts(fields.inner("versions")),
         files=_files(fields.inner("files")),
         self_test=tuple(_sample(each, vocab_size=vocab_size) for each in fields.items("self_test")),
+        roles=_texts(fields.inner("roles")) if "roles" in fields.values else {},  # not in older folders
     )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.documents import LineIdentity, TextIdentity
 from tokbench.errors import CorpusError, SelfTestError, TokbenchError
-from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
+from tokbench.formats.tokenizer_config.roles import TellsRoles
 
 if TYPE_CHECKING:
     import random
@@ -56,15 +56,13 @@ _IDS_SHOWN = 8
 _TEXT_SHOWN = 40
 
 
-class SaveableTokenizer(BaseTokenizer):
+class SaveableTokenizer(TellsRoles, BaseTokenizer):
     """A tokenizer that writes itself into a folder, and is checked when that is opened.
 
     Attributes:
         identify_text: tells which text it was trained on, by reading it once more; None where that cannot be.
-        tokenizer_config: what it is to a model, as far as that is known.
     """
 
-    tokenizer_config: TokenizerConfig = TokenizerConfig()
     identify_text: Callable[[], TextIdentity] | None = None
     _saved_training: Mapping[str, Any] | None = None
 
@@ -103,6 +101,7 @@ class SaveableTokenizer(BaseTokenizer):
             kernel=info.kernel,
             vocab_size=info.vocab_size,
             special_tokens=info.special_tokens,
+            roles=self.roles,
             config=dict(config or {}),
             training=self._saved_training
             if training is None
@@ -137,13 +136,14 @@ class SaveableTokenizer(BaseTokenizer):
             return None
 
     def hold_to(self, manifest: Manifest, *, path: Path) -> None:
-        """Check an opened tokenizer by its self-test, and keep what the manifest says of its training.
+        """Check an opened tokenizer by its self-test, and keep what the manifest says of its training and roles.
 
         Raises:
             SelfTestError: it gives other ids than when it was saved.
         """
         self_test(self, manifest, path=path)
         self._saved_training = manifest.training
+        self.file_roles = manifest.roles
 
 
 def _training_document(training: TrainingRecord, text: TextIdentity | None) -> dict[str, Any]:

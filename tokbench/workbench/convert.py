@@ -19,13 +19,12 @@ from tokbench.convert.post_processing import as_document, post_processing_of
 from tokbench.convert.proof import ProofError, ProofResult, peer_of, prove
 from tokbench.convert.target import target_named
 from tokbench.core.descriptions import DescribesItself
-from tokbench.core.near_names import meant
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.progress import no_progress
+from tokbench.core.roles import check_role
 from tokbench.errors import ConfigError, ConversionError, StoreError, TokbenchError
 from tokbench.files.atomic_file import write_file
 from tokbench.files.atomic_folder import write_folder
-from tokbench.formats.tokenizer_config.fields import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -238,10 +237,7 @@ def _source(
         )
     special = tokenizer.info.special_tokens
     for role, text in roles.items():
-        if role not in ROLES:
-            raise ConfigError(
-                f"there is no role {role!r}", hint=meant(role, ROLES, otherwise="the roles are {}")
-            )
+        check_role(role)
         if text not in special:
             raise ConfigError(
                 f"{text!r}, given as {role}, is not a special token of {tokenizer.info.name!r}",

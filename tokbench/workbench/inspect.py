@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.progress import no_progress
+from tokbench.core.roles import ROLES, role_ids_of, roles_of
 from tokbench.explain.alternatives import split_alternatives
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig, config_of, token_id
 from tokbench.workbench.open import find_and_open
@@ -27,12 +28,15 @@ def inspect_tokenizer(
     pattern: str | None = None,
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
+    roles: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
 ) -> InspectResult:
     """What is found behind a name: format, files, parts, special tokens, engine. As `open_tokenizer`."""
     from tokbench.opening.request import OpenRequest
 
-    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
+    request = OpenRequest(
+        pattern=pattern, special_tokens=special_tokens or {}, engine=engine, roles=roles or {}
+    )
     return inspect_opened(find_and_open(name, request, progress=progress))
 
 
@@ -79,7 +83,8 @@ class InspectResult:
         lossless_reason: why a text comes back as it was, or may not.
         warnings: what a user should know of.
         config: what it is to a model: roles, chat templates, what ends a turn.
-        token_ids: text → id of the tokens that have a role or a name there; None for what is no token.
+        roles: role → text, from there, from the vocabulary's own file or given; also of texts that are no token.
+        token_ids: text → id of the tokens that have a role or a name; None for what is no token.
         config_files: those that say it.
     """
 
@@ -99,6 +104,7 @@ class InspectResult:
     lossless_reason: str
     warnings: tuple[str, ...]
     config: TokenizerConfig = field(default_factory=TokenizerConfig)
+    roles: Mapping[str, str] = field(default_factory=dict)
     token_ids: Mapping[str, int | None] = field(default_factory=dict)
     config_files: tuple[InspectedFile, ...] = ()
 
@@ -149,7 +155,7 @@ class InspectResult:
             return {"token": text, "id": self.token_ids.get(text)}
 
         return {
-            "roles": {role: with_id(text) for role, text in config.roles.items()},
+            "roles": {role: with_id(text) for role, text in self.roles.items()},
             "named_tokens": {name: with_id(text) for name, text in config.named_tokens.items()},
             "additional_special_tokens": list(config.additional_special_tokens or ()),
             "add_bos_token": config.add_bos_token,
@@ -175,6 +181,7 @@ def inspect_opened(opened: Opened) -> InspectResult:
     """What was found when a tokenizer was opened, with the figures of its files and tokens."""
     tokenizer = opened.tokenizer
     tokens, config = _tokens(tokenizer), config_of(tokenizer)
+    roles, ids = roles_of(tokenizer), role_ids_of(tokenizer)
     byte_level = len({token for token in tokens.values() if len(token) == 1}) == 256
     return InspectResult(
         info=tokenizer.info,
@@ -193,12 +200,20 @@ def inspect_opened(opened: Opened) -> InspectResult:
         lossless_reason=_lossless_reason(opened, byte_level=byte_level),
         warnings=opened.warnings,
         config=config,
+        roles=_ordered({**config.roles, **roles}),
         token_ids={
-            text: token_id(tokenizer, text)
-            for text in (*config.roles.values(), *config.named_tokens.values())
+            **{
+                text: token_id(tokenizer, text)
+                for text in (*config.roles.values(), *config.named_tokens.values())
+            },
+            **{text: ids[role] for role, text in roles.items()},
         },
         config_files=tuple(map(_inspected, _files_beside(opened))),
     )
+
+
+def _ordered(roles: Mapping[str, str]) -> dict[str, str]:
+    return {role: roles[role] for role in ROLES if role in roles}
 
 
 def _tokens(tokenizer: Tokenizer) -> dict[int, bytes]:

@@ -31,6 +31,7 @@ def load(
     pattern: str | None = None,
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
+    roles: Mapping[str, str] | None = None,
 ) -> Tokenizer:
     """Open a tokenizer by its path or name: one that was saved, or that of another tool.
 
@@ -41,6 +42,7 @@ def load(
         pattern: how text is split, a name or a regular expression, where the file does not say.
         special_tokens: text → id where the file does not say; None for the next free id.
         engine: "native", "library", or "auto": native where it certainly gives the same ids.
+        roles: what a token is to a model ("pad", "turn_end", …) → its text; before what the files say.
 
     Raises:
         StoreError: there is nothing of that path or name.
@@ -53,12 +55,14 @@ def load(
         tokenizer = load("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
     """
     if isinstance(path, str):
-        return open_tokenizer(path, pattern=pattern, special_tokens=special_tokens, engine=engine)
+        return open_tokenizer(
+            path, pattern=pattern, special_tokens=special_tokens, engine=engine, roles=roles
+        )
     if not isinstance(path, Path):
         raise ConfigError(f"a tokenizer is opened by a path or a name, not by {path!r:.60}")
     from tokbench.opening.open import open_path
 
-    return open_path(path, pattern=pattern, special_tokens=special_tokens, engine=engine)
+    return open_path(path, pattern=pattern, special_tokens=special_tokens, engine=engine, roles=roles)
 
 
 def open_tokenizer(
@@ -67,6 +71,7 @@ def open_tokenizer(
     pattern: str | None = None,
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
+    roles: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Tokenizer:
@@ -82,7 +87,9 @@ def open_tokenizer(
     """
     from tokbench.opening.request import OpenRequest
 
-    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
+    request = OpenRequest(
+        pattern=pattern, special_tokens=special_tokens or {}, engine=engine, roles=roles or {}
+    )
     started = time.perf_counter()
     opened = find_and_open(name, request, progress=progress)
     for message in opened.source.passed_over:
@@ -95,6 +102,14 @@ def open_tokenizer(
 
 def find_and_open(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
     """What a name of `-t` stands for, opened; raises as `open_tokenizer`."""
+    from tokbench.formats.tokenizer_config.roles import with_roles
+
+    opened = _opened(name, request, progress=progress)
+    with_roles(opened.tokenizer, roles=request.roles)
+    return opened
+
+
+def _opened(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
     from tokbench.opening.open import open_found
     from tokbench.opening.recognition import Format, Source, recognise
     from tokbench.opening.remote import is_remote, open_remote

@@ -94,6 +94,7 @@ def train(
     *,
     backend: str | None = None,
     preset: str | None = None,
+    roles: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
     **options: Any,
 ) -> Tokenizer:
@@ -104,12 +105,13 @@ def train(
             whose files the native kernel reads itself; or its path: a string is one, never a text.
         backend: a registered backend; by default the preset's, else "bpe".
         preset: a preset's name or path; what stands in `options` takes precedence.
+        roles: what a special token is to a model ("bos", "turn_end", …; see `tokbench.core.roles`) → its text.
         progress: told how far it is.
         options: the backend's options, such as `vocab_size=32_000`, `pattern="gpt4"`,
             `special_tokens=["<|endoftext|>"]`, `threads=2`; `tokbench backends` lists them.
 
     Raises:
-        ConfigError: an option that cannot be used.
+        ConfigError: an option that cannot be used; a role of a text that is no special token.
         UnknownBackendError: no backend of that name.
         CorpusError: a text that cannot be read.
         TrainingError: a training that cannot succeed.
@@ -119,9 +121,11 @@ def train(
     [b'low', b'e', b'r']
     """
     from tokbench.corpus.opening import texts_of
+    from tokbench.formats.tokenizer_config.roles import check_roles, with_roles
 
     chosen, config = _configured(backend, preset, options)
-    return chosen.train(texts_of(texts), config, progress=progress)
+    check_roles(roles or {}, config)
+    return with_roles(chosen.train(texts_of(texts), config, progress=progress), roles=roles or {})
 
 
 def train_and_save(

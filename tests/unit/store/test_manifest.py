@@ -59,6 +59,7 @@ def test_the_layout_is_fixed_and_readable() -> None:
         "kernel",
         "vocab_size",
         "special_tokens",
+        "roles",
         "config",
         "training",
         "versions",

@@ -117,6 +117,10 @@ class FrequentTokenizer(SaveableTokenizer):
     def cut(text: str) -> Sequence[str]:
         """The parts of a text; together they are the text."""
 
+    def own_roles(self) -> Mapping[str, str]:
+        """What stands for unknown parts of a text."""
+        return {"unk": UNKNOWN}
+
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text, treating special tokens as ordinary text."""
         find, unknown = self._part_ids.get, self._unknown_id

@@ -63,6 +63,8 @@ class WordPieceTokenizer(HuggingFaceTokenizer):
         beside = _transformers_config(self.config) | {
             f"{role}_token": text for role, text in said.roles.items()
         }
+        if said.named_tokens:
+            beside["extra_special_tokens"] = dict(said.named_tokens)
         files = config_files(said) if said else {}
         self.write(
             directory,

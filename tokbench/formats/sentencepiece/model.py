@@ -348,6 +348,25 @@ def special_tokens_of(model: SentencePieceFile) -> dict[str, int]:
     return {piece.text: id for id, piece in enumerate(model.pieces) if piece.type is PieceType.CONTROL}
 
 
+def roles_of_model(model: SentencePieceFile) -> dict[str, str]:
+    """What a model says of roles: bos, eos and pad where they are control symbols, and unk."""
+    names = {role: model.trainer[f"{role}_piece"] for role in ("bos", "eos", "pad", "unk")}
+    special = {
+        "bos": PieceType.CONTROL,
+        "eos": PieceType.CONTROL,
+        "pad": PieceType.CONTROL,
+        "unk": PieceType.UNKNOWN,
+    }
+    pieces = model.pieces
+    ids = {role: model.trainer[f"{role}_id"] for role in names}
+    return {
+        role: name
+        for role, name in names.items()
+        if 0 <= ids[role] < len(pieces)
+        and (pieces[ids[role]].text, pieces[ids[role]].type) == (name, special[role])
+    }
+
+
 def iter_user_defined(model: SentencePieceFile) -> Iterator[str]:
     """The user-defined symbols: pieces that the library finds in every text before it does anything else."""
     return (piece.text for piece in model.pieces if piece.type is PieceType.USER_DEFINED)

@@ -1,18 +1,78 @@
-"""Roles and a chat template for a tokenizer that was trained here."""
+"""The roles of a tokenizer's special tokens: told from its configuration and its files, and given by the user."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tokbench.core.near_names import meant
+from tokbench.core.near_names import near_names
+from tokbench.core.roles import ROLES, check_role, known_turn_end
 from tokbench.errors import ConfigError
-from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, ROLES, config_of
+from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, TokenizerConfig, token_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from tokbench.core.interfaces import Tokenizer
+
+TURN_END_NAME = "eot_token"
+"""What the token that ends a turn is called among the named tokens of a configuration: transformers has no role."""
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class TellsRoles:
+    """A tokenizer that tells the roles of its tokens; see `tokbench.core.roles.SupportsRoles`.
+
+    Attributes:
+        tokenizer_config: what it is to a model, as far as that is known.
+        file_roles: role → text, as the manifest of its folder says, or the file that it was made from.
+    """
+
+    tokenizer_config: TokenizerConfig = TokenizerConfig()
+    file_roles: Mapping[str, str] = _NONE
+
+    @property
+    def roles(self: Tokenizer) -> Mapping[str, str]:
+        """One of `tokbench.core.roles.ROLES` → text of its token, for the roles that it has."""
+        return {role: text for role, (text, _) in _tokens_with_roles(self).items()}
+
+    @property
+    def role_ids(self: Tokenizer) -> Mapping[str, int]:
+        """The same with ids."""
+        return {role: id for role, (_, id) in _tokens_with_roles(self).items()}
+
+    def own_roles(self) -> Mapping[str, str]:
+        """Role → text, as the vocabulary's own file says; of a text that is no token the role is not told."""
+        return _NONE
+
+    def spelled_id(self: Tokenizer, text: str) -> int | None:
+        """The id of a token by its text, as files name it; None where there is none."""
+        return token_id(self, text)
+
+
+def roles_said(config: TokenizerConfig) -> dict[str, str]:
+    """What a configuration says of roles, that of the turn's end included.
+
+    >>> roles_said(TokenizerConfig(roles={"eos": "</s>"}, named_tokens={"eot_token": "<|im_end|>"}))
+    {'eos': '</s>', 'turn_end': '<|im_end|>'}
+    """
+    end = config.named_tokens.get(TURN_END_NAME)
+    return {**config.roles, **({} if end is None else {"turn_end": end})}
+
+
+def _tokens_with_roles(tokenizer: Tokenizer) -> dict[str, tuple[str, int]]:
+    assert isinstance(tokenizer, TellsRoles)
+    by_name = known_turn_end(tokenizer.info.special_tokens)
+    said = {
+        **({} if by_name is None else {"turn_end": by_name}),
+        **tokenizer.own_roles(),
+        **tokenizer.file_roles,
+        **roles_said(tokenizer.tokenizer_config),
+    }
+    ids = {role: tokenizer.spelled_id(said[role]) for role in ROLES if role in said}
+    return {role: (said[role], id) for role, id in ids.items() if id is not None}
 
 
 def check_roles(roles: Mapping[str, str], config: object) -> None:
@@ -30,44 +90,93 @@ def check_roles(roles: Mapping[str, str], config: object) -> None:
     """
     special = getattr(config, "all_special_tokens", getattr(config, "special_tokens", None))
     for role, text in roles.items():
-        if role not in ROLES:
-            raise ConfigError(
-                f"there is no role {role!r}", hint=meant(role, ROLES, otherwise="the roles are {}")
-            )
+        check_role(role)
         if special is not None and text not in special:
-            raise _not_special(role, text, special, of="this training")
+            raise _no_token(role, text, special, of="this training")
 
 
-def with_roles(tokenizer: Tokenizer, *, roles: Mapping[str, str], chat_template: str | None) -> Tokenizer:
-    """A tokenizer with roles for its special tokens, which saves them.
+def with_roles(
+    tokenizer: Tokenizer, *, roles: Mapping[str, str], chat_template: str | None = None
+) -> Tokenizer:
+    """A tokenizer that takes some of its tokens for what the user says, and saves that.
+
+    The token that ends a turn joins that of the role eos among the ids at which a model stops.
+
+    Args:
+        tokenizer: gets the roles itself.
+        roles: role → text.
+        chat_template: a Jinja template, or None.
 
     Raises:
-        ConfigError: a text that is no special token; or a backend that keeps none of this.
+        ConfigError: an unknown role; a text that is no token; or a backend that keeps none of this.
     """
     if not roles and chat_template is None:
         return tokenizer
-    special = tokenizer.info.special_tokens
+    for role in roles:
+        check_role(role)
+    if not isinstance(tokenizer, TellsRoles):
+        raise ConfigError(f"the backend {tokenizer.info.backend!r} keeps neither roles nor chat templates")
     for role, text in roles.items():
-        if text not in special:
-            raise _not_special(role, text, special, of=repr(tokenizer.info.name))
-    config = config_of(tokenizer)
-    templates = {} if chat_template is None else {DEFAULT_TEMPLATE: chat_template}
-    made = replace(
-        config,
-        roles={**config.roles, **roles},
-        chat_templates={**config.chat_templates, **templates},
+        if tokenizer.spelled_id(text) is None:
+            raise _no_token(role, text, tokenizer.info.special_tokens, of=repr(tokenizer.info.name))
+    eos = roles.get("eos", tokenizer.roles.get("eos"))
+    tokenizer.tokenizer_config = with_given(
+        tokenizer.tokenizer_config,
+        roles=roles,
+        chat_template=chat_template,
+        id_of=tokenizer.spelled_id,
+        eos=eos,
     )
-    try:
-        tokenizer.tokenizer_config = made  # type: ignore[attr-defined]
-    except AttributeError:
-        raise ConfigError(
-            f"the backend {tokenizer.info.backend!r} keeps neither roles nor chat templates"
-        ) from None
     return tokenizer
 
 
-def _not_special(role: str, text: str, special: Iterable[str], *, of: str) -> ConfigError:
+def with_given(
+    config: TokenizerConfig,
+    *,
+    roles: Mapping[str, str],
+    chat_template: str | None,
+    id_of: Callable[[str], int | None],
+    eos: str | None,
+) -> TokenizerConfig:
+    """A configuration with the roles and the chat template that a user gives.
+
+    The token that ends a turn becomes one of the ids at which a model stops, beside that of the role eos.
+
+    Args:
+        config: what is known already.
+        roles: role → text.
+        chat_template: a Jinja template, or None.
+        id_of: the id of a token by its text.
+        eos: the text of the role eos, where there is one.
+    """
+    templates = {} if chat_template is None else {DEFAULT_TEMPLATE: chat_template}
+    config = replace(
+        config,
+        roles={**config.roles, **{role: text for role, text in roles.items() if role != "turn_end"}},
+        chat_templates={**config.chat_templates, **templates},
+    )
+    if "turn_end" not in roles:
+        return config
+    end = roles["turn_end"]
+    stopping = [
+        *config.generation_ids.get("eos", ()),
+        *(id_of(text) for text in (eos, end) if text is not None),
+    ]
+    return replace(
+        config,
+        named_tokens={**config.named_tokens, TURN_END_NAME: end},
+        generation_ids={
+            **config.generation_ids,
+            "eos": tuple(dict.fromkeys(id for id in stopping if id is not None)),
+        },
+    )
+
+
+def _no_token(role: str, text: str, special: Iterable[str], *, of: str) -> ConfigError:
+    near = near_names(text, special)
+    shown = list(special)[:12]
+    having = ", ".join(map(repr, shown)) or "none"
     return ConfigError(
         f"{text!r}, given as {role}, is not a special token of {of}",
-        hint=f"it has {', '.join(map(repr, special)) or 'none'}; --special-token adds one",
+        hint=f"did you mean {near[0]!r}?" if near else f"it has {having}; --special-token adds one",
     )

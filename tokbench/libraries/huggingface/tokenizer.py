@@ -37,7 +37,7 @@ from tokbench.libraries.word_cache.joined_words import Lines
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -111,6 +111,15 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
         )
         super().__init__(info, training=training)
         self._spelled, self._unknown = vocabulary, unknown
+        self._own_roles = reading.own_roles(parsed)
+
+    def own_roles(self) -> Mapping[str, str]:
+        """Role → text, as the file says."""
+        return self._own_roles
+
+    def spelled_id(self, text: str) -> int | None:
+        """The id of a token as the file spells it; None where there is none."""
+        return self._spelled.get(text)
 
     @cached_property
     def _laid_out(self) -> EntryLayout:

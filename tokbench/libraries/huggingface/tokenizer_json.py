@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_DOCUMENT_BYTES = 1 << 30
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust reads a number
+_OF_BERT = {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"}
 _REWRITE = "the file was edited or cut: get it again"
 
 _UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
@@ -124,6 +125,34 @@ def model_type(document: Mapping[str, Any]) -> str:
     if "merges" in model:
         return "BPE"
     return "WordPiece" if "max_input_chars_per_word" in model else "WordLevel"
+
+
+def roles_of_names(document: Mapping[str, Any]) -> dict[str, str]:
+    """Role → special token of a WordPiece, by the names that BERT gave; empty for other models.
+
+    >>> added = {"id": 1, "content": "[SEP]", "special": True}
+    >>> roles_of_names({"model": {"type": "WordPiece"}, "added_tokens": [added]})
+    {'sep': '[SEP]'}
+    """
+    if model_type(document) != "WordPiece":
+        return {}
+    special = special_contents(document)
+    return {role: text for role, text in _OF_BERT.items() if text in special}
+
+
+def own_roles(document: Mapping[str, Any]) -> dict[str, str]:
+    """What a `tokenizer.json` says of roles: BERT's names, the unknown piece, what stands around texts and fills up."""
+    roles = roles_of_names(document)
+    unknown = unknown_piece(document)
+    if unknown is not None:
+        roles["unk"] = unknown
+    for step in steps(document.get("post_processor")):
+        if step.get("type") in ("BertProcessing", "RobertaProcessing"):
+            roles |= {role: step[role][0] for role in ("cls", "sep")}
+    padding = document.get("padding")
+    if isinstance(padding, dict) and isinstance(padding.get("pad_token"), str):
+        roles["pad"] = padding["pad_token"]
+    return roles
 
 
 def unknown_piece(document: Mapping[str, Any]) -> str | None:

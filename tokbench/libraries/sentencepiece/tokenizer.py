@@ -40,6 +40,7 @@ from tokbench.formats.sentencepiece.model import (
     ModelType,
     PieceType,
     piece_bytes,
+    roles_of_model,
     special_tokens_of,
 )
 from tokbench.libraries.sentencepiece.bytes import Found, found_pieces, own_spans
@@ -129,6 +130,18 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
             kernel=library(),
         )
         super().__init__(info, training=training)
+
+    def own_roles(self) -> Mapping[str, str]:
+        """Role → text, as the model says."""
+        return roles_of_model(self.model)
+
+    def spelled_id(self, text: str) -> int | None:
+        """The id of a piece as the model spells it, or of a token by its bytes; None where there is none."""
+        return self._spelled.get(text, self.token_id(text.encode()))
+
+    @cached_property
+    def _spelled(self) -> dict[str, int]:
+        return {piece.text: id for id, piece in enumerate(self.model.pieces)}
 
     # --- encoding -----------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, TokenizerConfig
+from tokbench.formats.tokenizer_config.roles import TURN_END_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,10 +44,13 @@ def gguf_config(metadata: Mapping[str, Any]) -> TokenizerConfig:
                 roles[role] = text
             else:
                 problems.append(f"{key} is {id}, which is no text")
+    end = _id(metadata, "eot_token_id", len(tokens), [])
+    turn_end = None if end is None else _text(tokens[end])
     ends = [_id(metadata, key, len(tokens), []) for key in _ENDS]
     eos = tuple(dict.fromkeys(id for id in ends if id is not None))
     return TokenizerConfig(
         roles=roles,
+        named_tokens={TURN_END_NAME: turn_end} if turn_end else {},
         add_bos_token=_flag(metadata, "add_bos_token"),
         add_eos_token=_flag(metadata, "add_eos_token"),
         chat_templates=_templates(metadata, problems),

@@ -1,0 +1,117 @@
+"""The roles of special tokens: from whatever says them, asked in one way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import huggingface, model_folders
+from support.sentencepiece_models import variant
+
+import tokbench
+from tokbench.core.roles import ROLES, TURN_ENDS, role_ids_of, roles_of
+from tokbench.errors import ConfigError
+from tokbench.workbench.convert import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SPECIALS = ["<s>", "</s>", "<|im_end|>", "<pad>"]
+
+
+@pytest.fixture(scope="module")
+def plain() -> Any:
+    return tokbench.train(["low lower lowest"] * 3, vocab_size=265, special_tokens=SPECIALS)
+
+
+def test_who_knows_no_roles_has_none() -> None:
+    assert roles_of(object()) == role_ids_of(object()) == {}
+
+
+def test_the_end_of_a_turn_is_known_by_its_name(plain: Any) -> None:
+    assert roles_of(plain) == {"turn_end": "<|im_end|>"}
+    assert role_ids_of(plain) == {"turn_end": plain.info.special_tokens["<|im_end|>"]}
+
+
+def test_files_beside_a_vocabulary_say_roles(tmp_path: Path) -> None:
+    opened = tokbench.load(model_folders.llama3(tmp_path / "llama3"))
+    assert roles_of(opened) == {"bos": "<|begin_of_text|>", "eos": "<|eot_id|>", "turn_end": "<|eot_id|>"}
+    assert role_ids_of(opened) == {"bos": 259, "eos": 263, "turn_end": 263}
+
+
+def test_a_sentencepiece_model_says_roles() -> None:
+    model = variant("unigram as t5")
+    assert role_ids_of(model) == {"eos": 1, "pad": 0, "unk": 2}
+    assert roles_of(model)["unk"] == "<unk>"
+
+
+@pytest.mark.parametrize(
+    ("document", "roles"),
+    [
+        (huggingface.wordpiece(), {"unk": "[UNK]"}),
+        (huggingface.word_level(), {"unk": "<unk>"}),
+        (huggingface.byte_level(), {}),
+    ],
+)
+def test_a_tokenizer_json_says_roles(tmp_path: Path, document: bytes, roles: Mapping[str, str]) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(document)
+    found = roles_of(tokbench.load(tmp_path / "tokenizer.json"))
+    assert {role: found[role] for role in roles} == roles
+    assert "eos" not in found
+
+
+def test_what_the_user_says_comes_first(tmp_path: Path) -> None:
+    folder = model_folders.llama3(tmp_path / "llama3")
+    opened = tokbench.load(folder, roles={"eos": "<|end_of_text|>", "pad": "<|end_of_text|>"})
+    assert role_ids_of(opened) == {"bos": 259, "eos": 260, "pad": 260, "turn_end": 263}
+
+
+@pytest.mark.parametrize(
+    ("roles", "words"),
+    [
+        ({"end": "<s>"}, "there is no role 'end'"),
+        ({"eos": "</S>"}, "'</S>', given as eos, is not a special token"),
+        ({"pad": "no such token"}, "--special-token adds one"),
+    ],
+)
+def test_a_role_needs_a_name_and_a_token(tmp_path: Path, roles: Mapping[str, str], words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        tokbench.load(model_folders.llama3(tmp_path / "llama3"), roles=roles)
+    assert words in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_a_role_of_what_is_no_token_is_not_told(tmp_path: Path) -> None:
+    folder = model_folders.llama3(tmp_path / "llama3")
+    (folder / "special_tokens_map.json").write_text('{"pad_token": "<|nowhere|>"}')
+    (folder / "tokenizer_config.json").write_text('{"eos_token": "<|eot_id|>"}')
+    assert roles_of(tokbench.load(folder)) == {"eos": "<|eot_id|>", "turn_end": "<|eot_id|>"}
+
+
+def test_roles_are_trained_saved_and_converted(tmp_path: Path) -> None:
+    given = {"bos": "<s>", "eos": "</s>", "turn_end": "<|im_end|>", "pad": "<pad>"}
+    made = tokbench.train(["low lower lowest"] * 3, vocab_size=265, special_tokens=SPECIALS, roles=given)
+    ids = {role: made.info.special_tokens[text] for role, text in given.items()}
+    assert roles_of(made) == given
+    assert list(roles_of(made)) == [role for role in ROLES if role in given]
+    made.save(tmp_path / "mine")
+    assert role_ids_of(tokbench.load(tmp_path / "mine")) == ids
+    for to, out in (("tokbin", "mine.tokbin"), ("transformers", "folder")):
+        result = convert(made, to=to, out=tmp_path / out)
+        assert result.proof.agrees
+        assert role_ids_of(tokbench.load(tmp_path / out)) == ids
+
+
+def test_the_turns_end_is_written_as_transformers_reads_it(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    roles = {"eos": "</s>", "turn_end": "<|im_end|>"}
+    tokbench.train(["low"] * 9, vocab_size=261, special_tokens=SPECIALS, roles=roles).save(tmp_path / "mine")
+    opened = transformers.AutoTokenizer.from_pretrained(tmp_path / "mine")
+    assert (opened.eos_token, opened.eot_token) == ("</s>", "<|im_end|>")
+    generation = transformers.GenerationConfig.from_pretrained(tmp_path / "mine")
+    assert generation.eos_token_id == opened.convert_tokens_to_ids(["</s>", "<|im_end|>"])
+
+
+def test_of_two_names_the_first_ends_a_turn() -> None:
+    made = tokbench.train(["low"] * 9, vocab_size=261, special_tokens=[TURN_ENDS[3], TURN_ENDS[1]])
+    assert roles_of(made) == {"turn_end": TURN_ENDS[1]}
