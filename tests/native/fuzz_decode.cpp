@@ -1,6 +1,6 @@
 // Known ids become the bytes of their tokens, unknown ones are found, and what was encoded comes back.
 #include "bpe/decoder.hpp"
-#include "bpe/encoder.hpp"
+#include "bpe/family.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 #include "vocabularies.hpp"
@@ -31,8 +31,8 @@ std::vector<std::string> entries_of(const Vocabulary& vocabulary) {
 }
 
 // Any text in a vocabulary comes back.
-void check_text(const Encoder& encoder, Bytes text) {
-  const std::vector<std::string> entries = entries_of(*encoder.vocabulary());
+void check_text(const BpeEncoder& encoder, Bytes text) {
+  const std::vector<std::string> entries = entries_of(*encoder.model());
   CHECK(decoded(Decoder(fuzz::views_of(entries)), encoder.encode(text).view()) == naive::to_string(text));
 }
 
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_unknown(entries, ids, random);
   check_change(entries, ids, random);
 
-  check_text(Encoder(Vocabulary::from_ranks(fuzz::views_of(entries)), pattern), input.rest());
-  check_text(Encoder(Vocabulary::from_merges(fuzz::merges_for(text, random)), pattern), input.rest());
+  check_text(BpeEncoder(Vocabulary::from_ranks(fuzz::views_of(entries)), pattern), input.rest());
+  check_text(BpeEncoder(Vocabulary::from_merges(fuzz::merges_for(text, random)), pattern), input.rest());
   return 0;
 }

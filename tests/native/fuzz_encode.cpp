@@ -1,6 +1,6 @@
 // The encoder merges as the definition does: scanning and with a heap, what it has seen before and what it
 // has not, one text and many, split here and elsewhere, by merges, by ranks and by both.
-#include "bpe/encoder.hpp"
+#include "bpe/family.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 #include "vocabularies.hpp"
@@ -84,7 +84,7 @@ Word word_of(const Ids& ids) { return {ids.view().begin(), ids.view().end()}; }
 
 // Cuts the text into texts, short and long ones, encodes them on some threads, and compares with one at a time.
 template <class Unit>
-void check_batch(const Encoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
+void check_batch(const BpeEncoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
   std::vector<Text> texts;
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t size = std::min(random.below(random.one_in(3) ? 300 : 40), text.size() - start);
@@ -92,7 +92,7 @@ void check_batch(const Encoder& encoder, const std::vector<Unit>& text, Units ki
     start += size;
   }
   const auto threads = static_cast<unsigned>(random.below(4));
-  const Encoder::Batch batch = encoder.encode_batch(texts, threads);
+  const BpeEncoder::Batch batch = encoder.encode_batch(texts, threads);
   const std::vector<std::int64_t> counts = encoder.count_batch(texts, threads);
   CHECK(batch.offsets.size() == texts.size() + 1 && batch.offsets.front() == 0 && counts.size() == texts.size());
   CHECK(batch.offsets.back() == static_cast<std::int64_t>(batch.ids.size()));
@@ -103,14 +103,14 @@ void check_batch(const Encoder& encoder, const std::vector<Unit>& text, Units ki
   }
 }
 
-void check_batch(const Encoder& encoder, Bytes text, Random& random) {
+void check_batch(const BpeEncoder& encoder, Bytes text, Random& random) {
   const std::vector<Byte> bytes(text.begin(), text.end());
   if (random.one_in(2)) return check_batch(encoder, bytes, Units::Utf8, random);
   if (first_invalid(text)) return check_batch(encoder, bytes, Units::Latin1, random);
   check_batch(encoder, naive::code_points(text), Units::Ucs4, random);
 }
 
-void check(const Encoder& encoder, Pattern pattern, Bytes text, const Word& expected, Random& random) {
+void check(const BpeEncoder& encoder, Pattern pattern, Bytes text, const Word& expected, Random& random) {
   if (random.one_in(2)) encoder.complete();
   if (random.one_in(2)) check_batch(encoder, text, random);  // threads meet words that are new to all
   CHECK(word_of(encoder.encode(text)) == expected);

@@ -1,6 +1,6 @@
 // Any bytes: pre-tokens cover the text in order, are the same in every tier and wherever the text begins,
 // cutting it at safe places changes none, and what is not UTF-8 is found where it begins.
-#include "bpe/chunks.hpp"
+#include "bpe/safe_cuts.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 

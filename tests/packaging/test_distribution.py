@@ -23,7 +23,7 @@ PARTS = ("*.j2", "*.css", "*.js")
 """What pages are made of."""
 NATIVE = tuple(f"tokbench/native/{name}" for name in ("_bpe", "_metrics", "_word_cache"))
 """The compiled modules, without their suffixes."""
-SOURCES = tuple(f"native/{name}" for name in ("bpe", "common", "metrics", "word_cache"))
+SOURCES = tuple(f"native/{name}" for name in ("bpe", "common", "encoding", "metrics", "word_cache"))
 EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
 
 

@@ -9,7 +9,7 @@ What is lazy:
 
 - Documents are iterated once, and only here: an iterable may be larger than memory.
 - The heap of pairs: counts in it may be too high, and are corrected when they come up (`native/bpe/trainer.hpp`).
-- The encoder: large tables are made once it has encoded some text (`native/bpe/encoder.hpp`).
+- The encoder: large tables are made once it has encoded some text (`native/encoding/encoder.hpp`).
 - The identity of the text (`identify_text`): read once more, and only for a tokenizer that is saved or compared.
 """
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "common/threads.hpp"
 #include "common/utf8.hpp"
-#include "pair_map.hpp"
-#include "threads.hpp"
+#include "encoding/id.hpp"
 
 namespace tokbench {
 

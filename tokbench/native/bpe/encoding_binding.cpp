@@ -1,8 +1,7 @@
 // Encoding and decoding for Python.
 #include "binding.hpp"
-#include "common/python_texts.hpp"
 #include "decoder.hpp"
-#include "encoder.hpp"
+#include "family.hpp"
 #include "rank_file.hpp"
 
 namespace tokbench {
@@ -11,10 +10,10 @@ using namespace nb::literals;
 
 namespace {
 
-void construct_from_merges(Encoder* self, const nb::ndarray<const Id, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>& merges,
+void construct_from_merges(BpeEncoder* self, const nb::ndarray<const Id, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>& merges,
                            const std::optional<std::string>& pattern) {
   const auto* const rows = reinterpret_cast<const std::array<Id, 2>*>(merges.data());
-  new (self) Encoder(Vocabulary::from_merges({rows, merges.shape(0)}), pattern_or_none(pattern));
+  new (self) BpeEncoder(Vocabulary::from_merges({rows, merges.shape(0)}), pattern_or_none(pattern));
 }
 
 // Views into the bytes of a list, which keeps them alive.
@@ -48,31 +47,31 @@ std::vector<std::string_view> views_of(const InputArray<Byte>& block, const Inpu
   return views;
 }
 
-Encoder* encoder_from_ranks(const nb::list& tokens, const std::optional<std::string>& pattern) {
+BpeEncoder* encoder_from_ranks(const nb::list& tokens, const std::optional<std::string>& pattern) {
   const std::vector<std::string_view> views = views_of(tokens);
   const auto empty = std::ranges::find_if(views, [](std::string_view token) { return token.empty(); });
   if (empty != views.end()) throw std::invalid_argument("token " + std::to_string(empty - views.begin()) + " is empty");
-  return new Encoder(Vocabulary::from_ranks(views), pattern_or_none(pattern));
+  return new BpeEncoder(Vocabulary::from_ranks(views), pattern_or_none(pattern));
 }
 
-Encoder* encoder_from_ranked_block(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts, const std::vector<Id>& gaps,
+BpeEncoder* encoder_from_ranked_block(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts, const std::vector<Id>& gaps,
                                    const std::optional<std::string>& pattern) {
-  return new Encoder(Vocabulary::from_ranks(views_of(block, starts, gaps)), pattern_or_none(pattern));
+  return new BpeEncoder(Vocabulary::from_ranks(views_of(block, starts, gaps)), pattern_or_none(pattern));
 }
 
-Encoder* encoder_from_parts(const nb::list& tokens, const nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>& merges,
+BpeEncoder* encoder_from_parts(const nb::list& tokens, const nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>& merges,
                             bool whole_tokens_first, const std::optional<std::string>& pattern) {
   const auto* const rows = reinterpret_cast<const std::array<Id, 3>*>(merges.data());
-  return new Encoder(Vocabulary::from_parts(views_of(tokens), {rows, merges.shape(0)}, whole_tokens_first),
+  return new BpeEncoder(Vocabulary::from_parts(views_of(tokens), {rows, merges.shape(0)}, whole_tokens_first),
                      pattern_or_none(pattern));
 }
 
-Encoder* encoder_from_merged_block(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts, const std::vector<Id>& gaps,
+BpeEncoder* encoder_from_merged_block(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts, const std::vector<Id>& gaps,
                                    const InputArray<Id>& merges, bool whole_tokens_first,
                                    const std::optional<std::string>& pattern) {
   if (merges.size() % 3 != 0) throw std::invalid_argument("a merge is three ids");
   const auto* const rows = reinterpret_cast<const std::array<Id, 3>*>(merges.data());
-  return new Encoder(Vocabulary::from_parts(views_of(block, starts, gaps), {rows, merges.size() / 3}, whole_tokens_first),
+  return new BpeEncoder(Vocabulary::from_parts(views_of(block, starts, gaps), {rows, merges.size() / 3}, whole_tokens_first),
                      pattern_or_none(pattern));
 }
 
@@ -92,41 +91,12 @@ nb::object read_ranks(const nb::bytes& data, Id limit) {
 
 void construct_decoder(Decoder* self, const nb::list& entries) { new (self) Decoder(views_of(entries)); }
 
-nb::list to_list(const Ids& ids) {
-  const auto list = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(ids.size())));
-  if (!list.is_valid()) throw nb::python_error();
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    PyObject* const id = PyLong_FromUnsignedLong(ids[i]);
-    if (id == nullptr) throw nb::python_error();
-    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), id);
-  }
-  return list;
-}
-
-nb::list encode(const Encoder& encoder, nb::handle string) {
-  const Text text = text_of(string);
-  return to_list(without_lock(std::array{string}, [&] { return encoder.encode(text); }));
-}
-
-nb::list encode_bytes(const Encoder& encoder, const nb::bytes& bytes) {
+nb::list encode_bytes(const BpeEncoder& encoder, const nb::bytes& bytes) {
   const Text text = view(bytes);
   return to_list(without_lock(std::array<nb::handle, 0>{}, [&] { return encoder.encode(text); }));
 }
 
-nb::tuple encode_batch(const Encoder& encoder, const nb::list& strings, unsigned threads) {
-  const nb::tuple kept(strings);  // other threads may change the list meanwhile
-  const std::vector<Text> texts = texts_of(kept);
-  Encoder::Batch batch = without_lock(kept, [&] { return encoder.encode_batch(texts, threads); });
-  return nb::make_tuple(to_array(std::move(batch.ids)), to_array(std::move(batch.offsets)));
-}
-
-Array<std::int64_t> count_batch(const Encoder& encoder, const nb::list& strings, unsigned threads) {
-  const nb::tuple kept(strings);
-  const std::vector<Text> texts = texts_of(kept);
-  return to_array(without_lock(kept, [&] { return encoder.count_batch(texts, threads); }));
-}
-
-Array<Id> encode_split(const Encoder& encoder, nb::handle text, const std::vector<std::size_t>& ends) {
+Array<Id> encode_split(const BpeEncoder& encoder, nb::handle text, const std::vector<std::size_t>& ends) {
   const Bytes bytes = utf8_view(text);
   Ids ids;
   {
@@ -159,9 +129,9 @@ nb::bytes decode_ids(const Decoder& decoder, const InputArray<Id>& ids, unsigned
   return decoded;
 }
 
-nb::list token_list(const Encoder& encoder) {
+nb::list token_list(const BpeEncoder& encoder) {
   nb::list tokens;
-  const std::shared_ptr<const Vocabulary> vocabulary = encoder.vocabulary();
+  const std::shared_ptr<const Vocabulary> vocabulary = encoder.model();
   for (Id id = 0; id < vocabulary->size(); ++id) {
     const Bytes token = vocabulary->token(id);
     tokens.append(nb::bytes(reinterpret_cast<const char*>(token.data()), token.size()));
@@ -174,7 +144,7 @@ nb::list token_list(const Encoder& encoder) {
 void bind_encoding(nb::module_& module) {
   module.def("read_ranks", &read_ranks, "data"_a, "limit"_a,
              "(block, starts as uint32, gaps) of a regular rank file; None for any other, and for ranks from the limit on.");
-  nb::class_<Encoder>(module, "Encoder")
+  nb::class_<BpeEncoder>(module, "Encoder")
       .def("__init__", &construct_from_merges, "merges"_a.noconvert(), "pattern"_a.none())
       .def_static("from_ranks", &encoder_from_ranks, "tokens"_a, "pattern"_a.none())
       .def_static("from_parts", &encoder_from_parts, "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a,
@@ -183,15 +153,15 @@ void bind_encoding(nb::module_& module) {
                   "pattern"_a.none(), "Token i is block[starts[i]:starts[i + 1]], and its rank is i.")
       .def_static("from_merged_block", &encoder_from_merged_block, "block"_a.noconvert(), "starts"_a.noconvert(), "gaps"_a,
                   "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a, "pattern"_a.none())
-      .def("complete", &Encoder::complete, nb::call_guard<nb::gil_scoped_release>(),
+      .def("complete", &BpeEncoder::complete, nb::call_guard<nb::gil_scoped_release>(),
            "Make ready for much text, as it is by itself once there has been some.")
-      .def("encode", &encode, "text"_a)
+      .def("encode", &encode_text<BpeFamily>, "text"_a)
       .def("encode_bytes", &encode_bytes, "text"_a, "The ids of any bytes, UTF-8 or not.")
-      .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
-      .def("count_batch", &count_batch, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].")
+      .def("encode_batch", &encode_texts<BpeFamily>, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("count_batch", &count_texts<BpeFamily>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].")
       .def("encode_split", &encode_split, "text"_a, "ends"_a, "The ids of a text that was split elsewhere: uint32[N].")
       .def("tokens", &token_list, "The bytes of each id.")
-      .def("__len__", [](const Encoder& self) { return self.vocabulary()->size(); });
+      .def("__len__", [](const BpeEncoder& self) { return self.model()->size(); });
   nb::class_<Decoder>(module, "Decoder")
       .def("__init__", &construct_decoder, "entries"_a, "The bytes of each id, none where there is no such entry.")
       .def("decode", &decode_ids, "ids"_a.noconvert(), "threads"_a = 1);

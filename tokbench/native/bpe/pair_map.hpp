@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "common/hashing.hpp"
+#include "encoding/id.hpp"
 
 namespace tokbench {
-
-using Id = std::uint32_t;
 
 class PairMap {
  public:

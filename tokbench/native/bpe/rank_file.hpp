@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/utf8.hpp"
-#include "whole_tokens.hpp"
+#include "encoding/whole_tokens.hpp"
 
 namespace tokbench {
 

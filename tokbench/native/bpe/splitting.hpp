@@ -1,19 +1,10 @@
 // Text → its pre-tokens, some at a time, so that what is done with them is compiled once for all patterns and tiers.
 #pragma once
 
-#include "common/byte_classes.hpp"
+#include "encoding/text_words.hpp"
 #include "patterns.hpp"
 
 namespace tokbench {
-
-// Gives the pre-tokens from `p` on to the sink, until it has no room for those of another block or the text ends; returns
-// where the last one ends. The sink is called with where a pre-token begins and where it ends. p < end, and nothing
-// from `end` on is read.
-template <class Sink>
-using SplitInto = const Byte* (*)(const Byte* p, const Byte* end, Sink& sink);
-
-inline constexpr std::size_t kEnoughPretokens = 64;
-inline constexpr std::size_t kMostPretokens = kEnoughPretokens + kBlock;
 
 // The sink that writes down where they end.
 struct PretokenEnds {

@@ -16,8 +16,8 @@
 #include "byte_pairs.hpp"
 #include "common/compiler.hpp"
 #include "common/utf8.hpp"
+#include "encoding/whole_tokens.hpp"
 #include "pair_ranks.hpp"
-#include "whole_tokens.hpp"
 
 namespace tokbench {
 

@@ -6,22 +6,25 @@
 #include <numeric>
 
 #include "chunks.hpp"
+#include "common/threads.hpp"
 #include "joining.hpp"
-#include "reachable.hpp"
-#include "threads.hpp"
 #include "worker.hpp"
 
 namespace tokbench {
 
+template <Family F>
 class Encoder {
  public:
-  Encoder(Vocabulary vocabulary, Pattern pattern)
-      : vocabulary_(std::make_shared<const Vocabulary>(std::move(vocabulary))), pattern_(pattern), split_words_(split_words_of(pattern)) {}
+  using Model = typename F::Model;
+  using Worker = tokbench::Worker<F>;
 
-  // The entries, and what merges them: whichever is in use.
-  std::shared_ptr<const Vocabulary> vocabulary() const {
+  Encoder(Model model, F family)
+      : model_(std::make_shared<const Model>(std::move(model))), family_(family), split_words_(family_.split_words()) {}
+
+  // What words are solved with: whichever is in use.
+  std::shared_ptr<const Model> model() const {
     const std::lock_guard lock(mutex_);
-    return vocabulary_;
+    return model_;
   }
 
   // Makes ready for much text: by itself that happens once there has been some.
@@ -35,21 +38,21 @@ class Encoder {
     Ids ids;
     ids.expect(text.size);
     const Borrowed worker(*this, text.size);
-    Worker::WritingIds output{&ids};
+    typename Worker::WritingIds output{&ids};
     worker->encode(split_words_, text, output);
     return ids;
   }
 
-  // The ids of a text that was split elsewhere: ends[i] is where pre-token i ends.
+  // The ids of a text that was cut elsewhere: ends[i] is where word i ends.
   Ids encode_split(Bytes text, std::span<const std::size_t> ends) const {
     Ids ids;
     const Borrowed worker(*this, text.size());
     std::size_t start = 0;
     for (const std::size_t end : ends) {
       if (end <= start || end > text.size()) throw std::invalid_argument("pre-tokens must be ascending and inside the text");
-      const Bytes pretoken = text.subspan(start, end - start);
-      Id* const out = ids.prepare(pretoken.size());
-      ids.commit(out + worker->encode_unseen(pretoken, hash_of(pretoken), out));
+      const Bytes word = text.subspan(start, end - start);
+      Id* const out = ids.prepare(word.size());
+      ids.commit(out + worker->encode_unseen(word, hash_of(word), out));
       start = end;
     }
     if (start != text.size()) throw std::invalid_argument("the pre-tokens do not cover the text");
@@ -69,7 +72,7 @@ class Encoder {
     batch.ids.expect(num_units);
     if (threads <= 1) {
       const Borrowed worker(*this, num_units);
-      Worker::WritingIds output{&batch.ids};
+      typename Worker::WritingIds output{&batch.ids};
       for (std::size_t i = 0; i < texts.size(); ++i) {
         worker->encode(split_words_, texts[i], output);
         batch.offsets[i + 1] = static_cast<std::int64_t>(batch.ids.size());
@@ -80,7 +83,7 @@ class Encoder {
     TextCounts counts(std::span(batch.offsets).subspan(1));
     on_chunks(texts, threads, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
       Ids ids = joining.spare();
-      Worker::WritingIds output{&ids};
+      typename Worker::WritingIds output{&ids};
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
         const std::size_t before = ids.size();
         worker.encode(split_words_, part, output);
@@ -97,7 +100,7 @@ class Encoder {
     std::vector<std::int64_t> counts(texts.size());
     TextCounts counted(counts);
     on_chunks(texts, threads, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
-      Worker::CountingIds output;
+      typename Worker::CountingIds output;
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
         const std::uint64_t before = output.total;
         worker.encode(split_words_, part, output);
@@ -131,7 +134,7 @@ class Encoder {
   std::unique_ptr<Worker> worker_for(std::size_t num_units) const {
     const std::lock_guard lock(mutex_);
     if (!is_complete_ && (num_units_ += num_units) >= kUnitsBeforeTables) complete_locked();
-    if (idle_.empty()) return std::make_unique<Worker>(vocabulary_, words_);
+    if (idle_.empty()) return std::make_unique<Worker>(model_, words_);
     std::unique_ptr<Worker> worker = std::move(idle_.back());
     idle_.pop_back();
     return worker;
@@ -139,15 +142,17 @@ class Encoder {
 
   void give_back(std::unique_ptr<Worker> worker) const {
     const std::lock_guard lock(mutex_);
-    if (worker->works_with(*vocabulary_)) idle_.push_back(std::move(worker));
+    if (worker->works_with(*model_)) idle_.push_back(std::move(worker));
   }
 
   // Other threads wait for it meanwhile: what they have to do goes faster behind it.
   void complete_locked() const {
     if (is_complete_) return;
-    vocabulary_ = std::make_shared<const Vocabulary>(completed(*vocabulary_));
+    if constexpr (Completes<F>) {
+      model_ = std::make_shared<const Model>(F::completed(*model_));
+      idle_.clear();
+    }
     is_complete_ = true;
-    idle_.clear();
   }
 
   static std::size_t units_of(std::span<const Text> texts) {
@@ -157,7 +162,7 @@ class Encoder {
   // Calls work(worker, chunks, number of a chunk) for each chunk of the texts, on threads.
   template <class Work>
   void on_chunks(std::span<const Text> texts, unsigned threads, const Work& work) const {
-    const Chunks chunks(texts, pattern_);
+    const Chunks chunks(texts, family_);
     const std::size_t num_units = units_of(texts);
     Turns turns(chunks.size());
     run_on(static_cast<unsigned>(std::min<std::size_t>(threads, chunks.size())), [&] {
@@ -166,14 +171,14 @@ class Encoder {
     });
   }
 
-  // Encoding so much text takes a hundredth of a second longer without the tables, and making them a tenth.
+  // Of BPE: encoding so much text takes a hundredth of a second longer without the tables, and making them a tenth.
   static constexpr std::size_t kUnitsBeforeTables = std::size_t{1} << 18;
 
-  mutable std::mutex mutex_;  // guards the vocabulary, what is known of it, and idle_
-  mutable std::shared_ptr<const Vocabulary> vocabulary_;
+  mutable std::mutex mutex_;  // guards the model, what is known of it, and idle_
+  mutable std::shared_ptr<const Model> model_;
   mutable bool is_complete_ = false;
   mutable std::size_t num_units_ = 0;  // that were encoded before it was complete
-  Pattern pattern_;
+  F family_;
   SplitWords split_words_;
   mutable SharedWords words_;
   mutable std::vector<std::unique_ptr<Worker>> idle_;

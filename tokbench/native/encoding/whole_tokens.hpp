@@ -8,7 +8,7 @@
 #include "common/hashing.hpp"
 #include "common/word_key.hpp"
 #include "common/zeroed_table.hpp"
-#include "pair_map.hpp"
+#include "id.hpp"
 
 namespace tokbench {
 

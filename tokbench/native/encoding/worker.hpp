@@ -1,22 +1,23 @@
-// Text → ids on one thread: split into pre-tokens, look each up among those that any thread has seen, else merge.
+// Text → ids on one thread: cut it into words, look each up among those that any thread has seen, else solve it.
 //
-// Pre-tokens go through in batches, step by step: what a step needs of the memory is fetched in the one before it.
+// Words go through in batches, step by step: what a step needs of the memory is fetched in the one before it.
 #pragma once
 
 #include "common/texts.hpp"
+#include "family.hpp"
 #include "ids.hpp"
-#include "merger.hpp"
 #include "shared_words.hpp"
-#include "word_lookup.hpp"
 
 namespace tokbench {
 
+template <Family F>
 class Worker {
  public:
-  Worker(std::shared_ptr<const Vocabulary> vocabulary, SharedWords& shared)
-      : kept_(std::move(vocabulary)), vocabulary_(*kept_), shared_(shared), merger_(vocabulary_) {}
+  using Model = typename F::Model;
 
-  bool works_with(const Vocabulary& vocabulary) const { return &vocabulary_ == &vocabulary; }
+  Worker(std::shared_ptr<const Model> model, SharedWords& shared) : model_(std::move(model)), shared_(shared), solver_(*model_) {}
+
+  bool works_with(const Model& model) const { return model_.get() == &model; }
 
   // Work is done between these two: an idle worker keeps no store alive.
   void begin(std::size_t num_units) { lease_ = shared_.lease(num_units); }
@@ -34,14 +35,8 @@ class Worker {
     }
   }
 
-  // The ids of one pre-token, written to `out`, which has room for one a byte; their number.
-  std::size_t encode_unseen(Bytes pretoken, std::uint64_t hash, Id* out) {
-    if (const auto whole = vocabulary_.whole_token(pretoken, hash)) {
-      *out = *whole;
-      return 1;
-    }
-    return merger_.merge(pretoken, out);
-  }
+  // The ids of one word, written to `out`, which has room for one a byte; their number.
+  std::size_t encode_unseen(Bytes word, std::uint64_t hash, Id* out) { return solver_.solve(word, hash, out); }
 
   // Writes ids behind one another. Words are given to a copy, which the compiler keeps in registers.
   struct WritingIds {
@@ -121,7 +116,7 @@ class Worker {
         found.write_many({}, ids);
         entries[miss.position] = &found;
       }
-      if (entries[miss.position] == nullptr) prefetch(vocabulary_.slot_of_whole_token(miss.hash));
+      if (entries[miss.position] == nullptr) prefetch(solver_.slot_of(miss.hash));
     }
   }
 
@@ -172,10 +167,9 @@ class Worker {
     return scratch_.data();
   }
 
-  std::shared_ptr<const Vocabulary> kept_;
-  const Vocabulary& vocabulary_;
+  std::shared_ptr<const Model> model_;
   SharedWords& shared_;
-  Merger merger_;
+  typename F::Solver solver_;
   SharedWords::Lease lease_;
   std::vector<Byte> utf8_;
   std::vector<Id> scratch_;

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "common/word_key.hpp"
-#include "pair_map.hpp"
+#include "id.hpp"
 
 namespace tokbench {
 

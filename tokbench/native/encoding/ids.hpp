@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "common/zeroed_table.hpp"
-#include "pair_map.hpp"
+#include "id.hpp"
 
 namespace tokbench {
 

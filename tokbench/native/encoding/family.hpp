@@ -1,0 +1,48 @@
+// What an algorithm brings to the encoder; everything else in this folder is the same for all of them.
+//
+// A text is cut into *words* where nothing that happens on one side of the cut depends on the other side. The ids of a word
+// are looked up among those that any thread has seen, by its bytes as they stand in the text; a new word is solved. A family
+// whose algorithm rewrites text does so in its solver: what is looked up is never rewritten, so that words that come back
+// cost nothing more than under one that does not.
+#pragma once
+
+#include <concepts>
+
+#include "common/texts.hpp"
+#include "text_words.hpp"
+
+namespace tokbench {
+
+// A family is a small value, shared by threads:
+//
+//   Model             what the encoder was made of; constant, and shared by threads
+//   Solver            what one thread solves words with: made of a model that outlives it
+//   split_words()     the function that cuts a text into words. What it leaves out between words has no ids
+//   first_safe_cut()  the first place at `from` > 0 or behind it, in units, where a text can be cut into two of the same
+//                     ids; the size of the text where there is none
+//
+// and of a solver:
+//
+//   solve(word, hash, out)   writes the ids of a word (not empty) to `out`, which has room for one a byte; returns how many.
+//                            The same for the same bytes, whatever stands around them. `hash` is hash_of() the word
+//   slot_of(hash)            what solve() reads first, to be fetched beforehand; may be nullptr
+//
+// A family that also has completed(model) is given a chance to make what large texts pay for: an encoder works with the
+// model as it was made until it has seen some text, and with completed(model), which is to give the same ids, from then on.
+template <class F>
+concept Family = requires(const F& family, const typename F::Model& model, typename F::Solver& solver, const Text& text,
+                          Bytes word, std::uint64_t hash, Id* out, std::size_t from) {
+  typename F::Solver;
+  requires std::constructible_from<typename F::Solver, const typename F::Model&>;
+  { family.split_words() } -> std::same_as<SplitWords>;
+  { family.first_safe_cut(text, from) } -> std::same_as<std::size_t>;
+  { solver.solve(word, hash, out) } -> std::same_as<std::size_t>;
+  { solver.slot_of(hash) } -> std::same_as<const void*>;
+};
+
+template <class F>
+concept Completes = requires(const typename F::Model& model) {
+  { F::completed(model) } -> std::same_as<typename F::Model>;
+};
+
+}  // namespace tokbench

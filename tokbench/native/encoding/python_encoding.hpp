@@ -1,0 +1,73 @@
+// Encoding for Python, the same for every family: texts as they lie in memory, and ids in arrays.
+#pragma once
+
+#include "common/python_arrays.hpp"
+#include "common/python_texts.hpp"
+#include "encoder.hpp"
+
+namespace tokbench {
+
+namespace nb = nanobind;
+
+inline Array<Id> to_array(Ids&& ids) {
+  import_numpy();
+  const std::size_t size = ids.size();
+  Id* const data = ids.release();
+  const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return Array<Id>(data, {size}, owner);
+}
+
+// The UTF-8 of a Python string, which lives as long as the string. Raises UnicodeEncodeError for surrogates.
+inline Bytes utf8_view(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) throw nb::python_error();
+  return {reinterpret_cast<const Byte*>(data), static_cast<std::size_t>(size)};
+}
+
+// What work() returns, which runs without the interpreter's lock; for lone surrogates, what Python says of the
+// first string that has one.
+template <class Strings, class Work>
+auto without_lock(const Strings& strings, const Work& work) {
+  try {
+    const nb::gil_scoped_release unlocked;
+    return work();
+  } catch (const LoneSurrogate&) {
+    for (const nb::handle string : strings) utf8_view(string);
+    throw;
+  }
+}
+
+inline nb::list to_list(const Ids& ids) {
+  const auto list = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(ids.size())));
+  if (!list.is_valid()) throw nb::python_error();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    PyObject* const id = PyLong_FromUnsignedLong(ids[i]);
+    if (id == nullptr) throw nb::python_error();
+    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), id);
+  }
+  return list;
+}
+
+template <Family F>
+nb::list encode_text(const Encoder<F>& encoder, nb::handle string) {
+  const Text text = text_of(string);
+  return to_list(without_lock(std::array{string}, [&] { return encoder.encode(text); }));
+}
+
+template <Family F>
+nb::tuple encode_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads) {
+  const nb::tuple kept(strings);  // other threads may change the list meanwhile
+  const std::vector<Text> texts = texts_of(kept);
+  typename Encoder<F>::Batch batch = without_lock(kept, [&] { return encoder.encode_batch(texts, threads); });
+  return nb::make_tuple(to_array(std::move(batch.ids)), to_array(std::move(batch.offsets)));
+}
+
+template <Family F>
+Array<std::int64_t> count_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads) {
+  const nb::tuple kept(strings);
+  const std::vector<Text> texts = texts_of(kept);
+  return to_array(without_lock(kept, [&] { return encoder.count_batch(texts, threads); }));
+}
+
+}  // namespace tokbench
