@@ -12,6 +12,7 @@ from support.commands import COMMANDS
 import tokbench
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
 from tokbench.config import load_preset, preset_names
+from tokbench.core.special_presets import SPECIAL_PRESETS
 from tokbench.files.bundled import bundled_files
 from tokbench.registry import backend_names
 
@@ -155,7 +156,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(process, tmp_path):
 
 def test_backends_and_presets(run):
     data = run("backends", "--json").good().json
-    assert list(data) == ["schema", "backends", "presets"]
+    assert list(data) == ["schema", "backends", "presets", "special_presets"]
     assert data["schema"] == "tokbench.backends/1"
     assert [backend["name"] for backend in data["backends"]] == backend_names()
     assert [preset["name"] for preset in data["presets"]] == preset_names()
@@ -169,8 +170,10 @@ def test_backends_and_presets(run):
     assert all(option["help"] for backend in data["backends"] for option in backend["options"])
     for preset in data["presets"]:
         assert list(preset) == ["name", "backend", "description", "options"]
+    for preset in data["special_presets"]:
+        assert list(preset) == ["name", "description", "source", "special_tokens", "roles"]
     shown = " ".join(" ".join(run("backends").good().lines).split())
-    for name in (*backend_names(), *preset_names(), *defaults, *PATTERN_NAMES):
+    for name in (*backend_names(), *preset_names(), *SPECIAL_PRESETS, *defaults, *PATTERN_NAMES):
         assert name in shown
 
 

@@ -91,6 +91,7 @@ def bench(
                 pattern=asked.pattern,
                 special_tokens=dict(asked.special_tokens),
                 engine=asked.engine,
+                special_preset=asked.special_preset,
             ),
             sample_of(corpus.documents(), max_bytes=round(megabytes * 1e6)),
             peers=chosen,

@@ -34,6 +34,13 @@ def presets(incomplete: str) -> list[str]:
     return _beginning(incomplete, [*preset_names(), *files])
 
 
+def special_presets(incomplete: str) -> list[str]:
+    """The sets of special tokens."""
+    from tokbench.core.special_presets import SPECIAL_PRESETS
+
+    return _beginning(incomplete, SPECIAL_PRESETS)
+
+
 def patterns(incomplete: str) -> list[str]:
     """The named split patterns."""
     from tokbench.opening.patterns import pattern_names

@@ -179,6 +179,7 @@ def _show(name: str, request: OpenRequest, output: Output, *, progress: Progress
             special_tokens=request.special_tokens,
             engine=request.engine,
             roles=request.roles,
+            special_preset=request.special_preset,
             progress=report,
         )
     output.write(forms_of_inspection(result), lambda console: render_inspection(result, console=console))

@@ -186,6 +186,7 @@ def lint(
             pattern=request.pattern,
             special_tokens=request.special_tokens,
             engine=request.engine,
+            special_preset=request.special_preset,
             threads=threads,
             model_vocab_size=model_vocab_size,
             progress=report,

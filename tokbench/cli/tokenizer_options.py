@@ -65,6 +65,15 @@ SpecialTokenOption = Annotated[
         metavar="TEXT[=ID]", help="Add a special token that the tokenizer's file does not define; repeatable."
     ),
 ]
+SpecialPresetOption = Annotated[
+    str | None,
+    typer.Option(
+        autocompletion=completion.special_presets,
+        metavar="NAME",
+        help="Add a set of special tokens, with ids and roles, that the tokenizer's file does not define: gpt2, "
+        "chatml, llama3, nanochat, mistral, gemma or bert.",
+    ),
+]
 EngineOption = Annotated[
     Engine,
     typer.Option(
@@ -79,6 +88,7 @@ class VocabularyChoices:
 
     pattern: PatternOption = None
     special_token: SpecialTokenOption = None
+    special_preset: SpecialPresetOption = None
 
     def open_all(
         self, names: list[str] | None, *, roles: Mapping[str, str] | None = None, progress: ProgressChoice
@@ -98,13 +108,18 @@ class VocabularyChoices:
                 special_tokens=asked.special_tokens,
                 engine=asked.engine,
                 roles=roles,
+                special_preset=asked.special_preset,
                 progress=report,
                 tell=lambda message: print(f"note: {message}", file=sys.stderr),
             )
 
     def request(self) -> OpenRequest:
         """The same as a request. Raises `ConfigError`."""
-        return OpenRequest(pattern=self.pattern, special_tokens=special_tokens(self.special_token or []))
+        return OpenRequest(
+            pattern=self.pattern,
+            special_tokens=special_tokens(self.special_token or []),
+            special_preset=self.special_preset,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,15 @@ def train(
     special_token: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="Add a special token; repeatable.")
     ] = None,
+    special_preset: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=completion.special_presets,
+            metavar="NAME",
+            help="Add a set of special tokens with their roles: gpt2, chatml, llama3, nanochat, mistral, gemma or "
+            "bert; `tokbench backends` lists them.",
+        ),
+    ] = None,
     min_frequency: Annotated[
         int | None,
         typer.Option(metavar="N", help="The minimum frequency of a merged pair; by default 2."),
@@ -163,6 +172,7 @@ def train(
             directory=directory,
             overwrite=force,
             roles=parsed_roles(role or []),
+            special_preset=special_preset,
             chat_template=read_template(chat_template),
             progress=report,
         )

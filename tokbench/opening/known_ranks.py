@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tokbench.core.special_presets import SPECIAL_PRESETS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,22 +19,7 @@ _EOS = {"eos": _END}
 _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 
 
-_LLAMA3_NAMES = (
-    "begin_of_text",
-    "end_of_text",
-    "reserved_special_token_0",
-    "reserved_special_token_1",
-    "finetune_right_pad_id",
-    "step_id",
-    "start_header_id",
-    "end_header_id",
-    "eom_id",
-    "eot_id",
-    "python_tag",
-    "image",
-    *(f"reserved_special_token_{number}" for number in range(2, 246)),
-)
-_LLAMA3 = {f"<|{name}|>": id for id, name in enumerate(_LLAMA3_NAMES, start=128000)}
+_LLAMA3 = SPECIAL_PRESETS["llama3"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +66,8 @@ KNOWN_BY_SHA256 = {
     "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55": KnownRanks(
         "llama3",
         "llama3",
-        _LLAMA3,
-        roles={"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>", "pad": "<|finetune_right_pad_id|>"},
+        {text: id for id, text in enumerate(_LLAMA3.tokens, start=128_000)},
+        roles={role: text for role, text in _LLAMA3.roles.items() if role != "turn_end"},
         eos_ids=(128001, 128008, 128009),
         note="the special tokens are those of Llama 3.1; Llama 3 has reserved ones for some of them",
     ),

@@ -47,6 +47,7 @@ def open_path(
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
     roles: Mapping[str, str] | None = None,
+    special_preset: str | None = None,
 ) -> Tokenizer:
     """The tokenizer in a file or folder, recognised by content.
 
@@ -57,6 +58,7 @@ def open_path(
         special_tokens: text → id where the file does not say; None for the next free id.
         engine: "native", "library", or "auto", which is native where it certainly gives the same ids.
         roles: what a token is to a model ("pad", "turn_end", …) → its text; before what the files say.
+        special_preset: a well-known set of special tokens ("llama3", "chatml", …), where the file does not say.
 
     Raises:
         StoreError: nothing is there, or it cannot be read.
@@ -69,9 +71,14 @@ def open_path(
         open_path("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
     """
     request = OpenRequest(
-        pattern=pattern, special_tokens=special_tokens or {}, engine=engine, roles=roles or {}
+        pattern=pattern,
+        special_tokens=special_tokens or {},
+        engine=engine,
+        roles=roles or {},
+        special_preset=special_preset,
     )
-    return with_roles(open_found(recognise(Path(path)), request).tokenizer, roles=request.roles)
+    opened = open_found(recognise(Path(path)), request)
+    return with_roles(opened.tokenizer, roles=request.all_roles)
 
 
 def open_found(source: Source, request: OpenRequest) -> Opened:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
+from tokbench.core.special_presets import special_preset
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,15 +27,18 @@ class OpenRequest:
         special_tokens: text → id where the file does not say; None for the next free id.
         engine: one of `ENGINES`.
         roles: what a special token is to a model → its text; before what the files say.
+        special_preset: a well-known set of special tokens, where the file does not say its own; its roles come
+            behind `roles`.
 
     Raises:
-        ConfigError: there is no such engine.
+        ConfigError: there is no such engine, or no such set.
     """
 
     pattern: str | None = None
     special_tokens: Mapping[str, int | None] = field(default_factory=dict)
     engine: str = "auto"
     roles: Mapping[str, str] = field(default_factory=dict)
+    special_preset: str | None = None
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -42,11 +46,36 @@ class OpenRequest:
                 f"there is no engine {self.engine!r}", hint=f"the engines are {', '.join(ENGINES)}"
             )
 
+        if self.special_preset is not None:
+            special_preset(self.special_preset)
+
+    @property
+    def all_roles(self) -> Mapping[str, str]:
+        """The roles that the user gives, one by one or by a set."""
+        of_set = {} if self.special_preset is None else special_preset(self.special_preset).roles
+        return {**of_set, **self.roles}
+
+    def asked_tokens(self, *, num_tokens: int, known: Mapping[str, int]) -> Mapping[str, int | None]:
+        """Text → id of the special tokens that the user adds; None for the next free id.
+
+        Args:
+            num_tokens: how many tokens the vocabulary has: a set may have ids of its own beside it.
+            known: text → id of special tokens that are known already; those of a set keep these ids.
+        """
+        if self.special_preset is None:
+            return self.special_tokens
+        of_set = special_preset(self.special_preset).ids(num_tokens)
+        return {**{text: known.get(text, id) for text, id in of_set.items()}, **self.special_tokens}
+
     def takes_nothing(self, what: str) -> None:
         """Refuse options for a file that defines everything itself. Raises `ConfigError`."""
         given = [
             name
-            for name, value in (("--pattern", self.pattern), ("--special-token", self.special_tokens))
+            for name, value in (
+                ("--pattern", self.pattern),
+                ("--special-token", self.special_tokens),
+                ("--special-preset", self.special_preset),
+            )
             if value
         ]
         if given:

@@ -60,7 +60,9 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
         request=request,
         name=known.name if known else source.name,
         pattern=pattern,
-        special_tokens=_special_tokens(request.special_tokens, says, tokens),
+        special_tokens=_special_tokens(
+            request.asked_tokens(num_tokens=tokens.num_tokens, known=says), says, tokens
+        ),
     )
     return replace(opened, find_warnings=lambda: (*opened.warnings, *warnings))
 

@@ -177,14 +177,15 @@ def _special_tokens(
     config: TokenizerConfig,
 ) -> dict[str, int]:
     """Those the user names; without any, tokens that look like one and that no merge makes."""
-    if not request.special_tokens and config.special_texts:
+    wanted = request.asked_tokens(num_tokens=len(vocab), known={})
+    if not wanted and config.special_texts:
         return {}  # they come from the files beside the vocabulary
-    if not request.special_tokens:
+    if not wanted:
         made = {"".join(pair) for pair in merges}
         return {text: id for text, id in vocab.items() if text not in made and SPECIAL_LOOK.fullmatch(text)}
     next_id = max(vocab.values()) + 1
     specials: dict[str, int] = {}
-    for text, asked in request.special_tokens.items():
+    for text, asked in wanted.items():
         has = vocab.get(text, next_id)
         if asked not in (None, has):
             raise ConfigError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tokbench.core.plurals import counted
 from tokbench.render.amounts import amount
 from tokbench.render.glyphs import visible
 from tokbench.render.table import (
@@ -102,6 +103,16 @@ def render_backends(result: BackendsResult, *, console: Console) -> None:
     for preset in result.presets:
         presets.add_row(Text(f"  {preset.name}"), Text(preset.backend, style="dim"), Text(preset.description))
     print_table(presets, console=console)
+    console.print()
+    console.print(Text("special tokens (--special-preset NAME)", style="bold"))
+    sets = grid("label", "label", "text")
+    for one in result.special_presets:
+        roles = ", ".join(f"{role} {text}" for role, text in one.roles.items())
+        sets.add_row(
+            Text(f"  {one.name}"), Text(counted(len(one.tokens), "token"), style="dim"), Text(one.description)
+        )
+        sets.add_row("", "", Text(roles, style="dim"))
+    print_table(sets, console=console)
 
 
 def render_doctor(result: DoctorResult, *, console: Console) -> None:

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.config import load_preset, preset_names
 from tokbench.core.interfaces import BackendInfo, BackendOption
+from tokbench.core.special_presets import SPECIAL_PRESETS
 from tokbench.registry import backend_names, get_backend
 
 if TYPE_CHECKING:
     from tokbench.config import Preset
     from tokbench.core.interfaces import Backend
+    from tokbench.core.special_presets import SpecialPreset
 
 
 @dataclass(frozen=True, slots=True)
 class BackendsResult:
-    """Every backend and preset."""
+    """Every backend, preset and set of special tokens."""
 
     backends: tuple[BackendInfo, ...]
     presets: tuple[Preset, ...]
+    special_presets: tuple[SpecialPreset, ...]
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -47,14 +50,25 @@ class BackendsResult:
                 }
                 for preset in self.presets
             ],
+            "special_presets": [
+                {
+                    "name": preset.name,
+                    "description": preset.description,
+                    "source": preset.source,
+                    "special_tokens": list(preset.tokens),
+                    "roles": dict(preset.roles),
+                }
+                for preset in self.special_presets
+            ],
         }
 
 
 def list_backends() -> BackendsResult:
-    """Every backend with its options, and every preset."""
+    """Every backend with its options, every preset, every set of special tokens."""
     return BackendsResult(
         backends=tuple(_backend_info(get_backend(name)) for name in backend_names()),
         presets=tuple(load_preset(name) for name in preset_names()),
+        special_presets=tuple(SPECIAL_PRESETS.values()),
     )
 
 

@@ -29,13 +29,18 @@ def inspect_tokenizer(
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
     roles: Mapping[str, str] | None = None,
+    special_preset: str | None = None,
     progress: Progress = no_progress,
 ) -> InspectResult:
     """What is found behind a name: format, files, parts, special tokens, engine. As `open_tokenizer`."""
     from tokbench.opening.request import OpenRequest
 
     request = OpenRequest(
-        pattern=pattern, special_tokens=special_tokens or {}, engine=engine, roles=roles or {}
+        pattern=pattern,
+        special_tokens=special_tokens or {},
+        engine=engine,
+        roles=roles or {},
+        special_preset=special_preset,
     )
     return inspect_opened(find_and_open(name, request, progress=progress))
 

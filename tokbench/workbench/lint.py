@@ -40,6 +40,7 @@ def lint_tokenizer(
     pattern: str | None = None,
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
+    special_preset: str | None = None,
     threads: int | None = None,
     model_vocab_size: int | None = None,
     progress: Progress = no_progress,
@@ -53,9 +54,10 @@ def lint_tokenizer(
         reference: the name of a tokenizer that this one should be like; likewise.
         select: rules or groups to check, or what their names begin with; by default all.
         ignore: those to leave out.
-        pattern: as for `tokbench.load`; so are `special_tokens` and `engine`.
+        pattern: as for `tokbench.load`; so are `special_tokens`, `engine` and `special_preset`.
         special_tokens: text → id.
         engine: "auto", "native" or "library".
+        special_preset: the name of a set of special tokens.
         threads: for encoding; None takes every processor.
         model_vocab_size: the rows of the model's embedding, where config.json does not say them.
         progress: told how many rules are done.
@@ -68,7 +70,12 @@ def lint_tokenizer(
     from tokbench.opening.request import OpenRequest
 
     rules = chosen_rules(select=select, ignore=ignore)
-    request = OpenRequest(pattern=pattern, special_tokens=special_tokens or {}, engine=engine)
+    request = OpenRequest(
+        pattern=pattern,
+        special_tokens=special_tokens or {},
+        engine=engine,
+        special_preset=special_preset,
+    )
     target = LintTarget(
         find_and_open(name, request, progress=progress),
         corpus=corpus,

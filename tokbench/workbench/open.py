@@ -32,6 +32,7 @@ def load(
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
     roles: Mapping[str, str] | None = None,
+    special_preset: str | None = None,
 ) -> Tokenizer:
     """Open a tokenizer by its path or name: one that was saved, or that of another tool.
 
@@ -43,6 +44,8 @@ def load(
         special_tokens: text → id where the file does not say; None for the next free id.
         engine: "native", "library", or "auto": native where it certainly gives the same ids.
         roles: what a token is to a model ("pad", "turn_end", …) → its text; before what the files say.
+        special_preset: a well-known set of special tokens ("llama3", "chatml", …; `tokbench backends` lists them)
+            where the file does not say its own.
 
     Raises:
         StoreError: there is nothing of that path or name.
@@ -56,13 +59,25 @@ def load(
     """
     if isinstance(path, str):
         return open_tokenizer(
-            path, pattern=pattern, special_tokens=special_tokens, engine=engine, roles=roles
+            path,
+            pattern=pattern,
+            special_tokens=special_tokens,
+            engine=engine,
+            roles=roles,
+            special_preset=special_preset,
         )
     if not isinstance(path, Path):
         raise ConfigError(f"a tokenizer is opened by a path or a name, not by {path!r:.60}")
     from tokbench.opening.open import open_path
 
-    return open_path(path, pattern=pattern, special_tokens=special_tokens, engine=engine, roles=roles)
+    return open_path(
+        path,
+        pattern=pattern,
+        special_tokens=special_tokens,
+        engine=engine,
+        roles=roles,
+        special_preset=special_preset,
+    )
 
 
 def open_tokenizer(
@@ -72,6 +87,7 @@ def open_tokenizer(
     special_tokens: Mapping[str, int | None] | None = None,
     engine: str = "auto",
     roles: Mapping[str, str] | None = None,
+    special_preset: str | None = None,
     progress: Progress = no_progress,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Tokenizer:
@@ -88,7 +104,11 @@ def open_tokenizer(
     from tokbench.opening.request import OpenRequest
 
     request = OpenRequest(
-        pattern=pattern, special_tokens=special_tokens or {}, engine=engine, roles=roles or {}
+        pattern=pattern,
+        special_tokens=special_tokens or {},
+        engine=engine,
+        roles=roles or {},
+        special_preset=special_preset,
     )
     started = time.perf_counter()
     opened = find_and_open(name, request, progress=progress)
@@ -105,7 +125,7 @@ def find_and_open(name: str, request: OpenRequest, *, progress: Progress) -> Ope
     from tokbench.formats.tokenizer_config.roles import with_roles
 
     opened = _opened(name, request, progress=progress)
-    with_roles(opened.tokenizer, roles=request.roles)
+    with_roles(opened.tokenizer, roles=request.all_roles)
     return opened
 
 

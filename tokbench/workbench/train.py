@@ -13,6 +13,7 @@ from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.errors import ConfigError
+from tokbench.formats.tokenizer_config.roles import TellsRoles, check_roles, with_roles
 from tokbench.workbench.open import TOKENIZERS
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def train(
     backend: str | None = None,
     preset: str | None = None,
     roles: Mapping[str, str] | None = None,
+    special_preset: str | None = None,
     progress: Progress = no_progress,
     **options: Any,
 ) -> Tokenizer:
@@ -106,6 +108,8 @@ def train(
         backend: a registered backend; by default the preset's, else "bpe".
         preset: a preset's name or path; what stands in `options` takes precedence.
         roles: what a special token is to a model ("bos", "turn_end", …; see `tokbench.core.roles`) → its text.
+        special_preset: a well-known set of special tokens with its roles ("chatml", "llama3", …; `tokbench backends`
+            lists them), before those of `special_tokens`.
         progress: told how far it is.
         options: the backend's options, such as `vocab_size=32_000`, `pattern="gpt4"`,
             `special_tokens=["<|endoftext|>"]`, `threads=2`; `tokbench backends` lists them.
@@ -121,11 +125,11 @@ def train(
     [b'low', b'e', b'r']
     """
     from tokbench.corpus.opening import texts_of
-    from tokbench.formats.tokenizer_config.roles import check_roles, with_roles
 
-    chosen, config = _configured(backend, preset, options)
+    chosen, config = _configured(backend, preset, options, special_preset=special_preset)
     check_roles(roles or {}, config)
-    return with_roles(chosen.train(texts_of(texts), config, progress=progress), roles=roles or {})
+    tokenizer = chosen.train(texts_of(texts), config, progress=progress)
+    return with_roles(tokenizer, roles=_roles(tokenizer, special_preset, roles))
 
 
 def train_and_save(
@@ -137,6 +141,7 @@ def train_and_save(
     directory: Path | None = None,
     overwrite: bool = False,
     roles: Mapping[str, str] | None = None,
+    special_preset: str | None = None,
     chat_template: str | None = None,
     progress: Progress = no_progress,
 ) -> TrainResult:
@@ -150,6 +155,7 @@ def train_and_save(
         directory: the folder to make.
         overwrite: whether to replace a saved tokenizer.
         roles: what a special token is to a model ("bos", "eos", …) → its text; saved with the tokenizer.
+        special_preset: as for `train`.
         chat_template: a Jinja template, saved with it too.
         progress: told how far it is.
 
@@ -158,16 +164,14 @@ def train_and_save(
         ConfigError: also for a role that there is not, or one of a text that is no special token.
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
-    from tokbench.formats.tokenizer_config.roles import check_roles, with_roles
-
-    chosen, config = _configured(backend, preset, options)
+    chosen, config = _configured(backend, preset, options, special_preset=special_preset)
     check_roles(roles or {}, config)
     if directory is not None:
         store.check_place(directory, overwrite=overwrite)
     started = time.perf_counter()
-    tokenizer = with_roles(
-        chosen.train(corpus, config, progress=progress), roles=roles or {}, chat_template=chat_template
-    )
+    tokenizer = chosen.train(corpus, config, progress=progress)
+    given = _roles(tokenizer, special_preset, roles)
+    tokenizer = with_roles(tokenizer, roles=given, chat_template=chat_template)
     trained = time.perf_counter()
     training = _training_record(tokenizer, seconds=trained - started)
     progress("saving", 0, None, "bytes")
@@ -224,8 +228,23 @@ def parsed_options(
     return parse_options(get_backend(name).config_type, texts, where=f"the backend {name!r}")
 
 
-def _configured(backend: str | None, preset: str | None, options: Mapping[str, Any]) -> tuple[Backend, Any]:
+def _roles(
+    tokenizer: Tokenizer, special_preset: str | None, roles: Mapping[str, str] | None
+) -> dict[str, str]:
+    """What the user says of roles, before what a set says, before what the backend itself has."""
+    from tokbench.core.special_presets import special_preset as preset_named
+
+    of_set = {} if special_preset is None else preset_named(special_preset).roles
+    own = tokenizer.own_roles() if isinstance(tokenizer, TellsRoles) else {}
+    return {**{role: text for role, text in of_set.items() if role not in own}, **(roles or {})}
+
+
+def _configured(
+    backend: str | None, preset: str | None, options: Mapping[str, Any], *, special_preset: str | None
+) -> tuple[Backend, Any]:
     from tokbench.config import build_config, load_preset
+    from tokbench.core.special_presets import special_preset as preset_named
+    from tokbench.core.special_presets import training_options
     from tokbench.registry import get_backend
 
     base: Mapping[str, Any] = {}
@@ -241,4 +260,6 @@ def _configured(backend: str | None, preset: str | None, options: Mapping[str, A
             )
         backend, base = found.backend, found.options
     chosen = get_backend(backend or DEFAULT_BACKEND)
+    if special_preset is not None:
+        options = training_options(preset_named(special_preset), chosen.config_type, options)
     return chosen, build_config(chosen.config_type, {**base, **options}, where=f"the backend {chosen.name!r}")

@@ -74,8 +74,11 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
             "there is no text to train on", hint="name files with text, or leave out --special-token"
         )
 
+    reserved = NUM_BYTES + len(config.special_tokens)
     vocab_size = config.vocab_size or fitted_size(counter.distinct_pretokens)
-    num_merges = vocab_size - NUM_BYTES - len(config.special_tokens)
+    if vocab_size <= reserved:  # hundreds of special tokens
+        vocab_size = fitted_size(counter.distinct_pretokens, reserved=reserved)
+    num_merges = vocab_size - reserved
     progress("merging", 0, num_merges, "merges")
     with _limits_told():
         pairs, counts, num_tokens = kernel.train(

@@ -59,8 +59,9 @@ def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest
     path = source.files[0]
     pieces = _pieces(fields, path)
     types = token_types(fields, _strings(fields, "tokens", path), path)
-    if request.special_tokens:
-        raise ConfigError("a GGUF file defines its special tokens itself", hint="leave --special-token out")
+    if request.special_tokens or request.special_preset:
+        option = "--special-token" if request.special_tokens else "--special-preset"
+        raise ConfigError("a GGUF file defines its special tokens itself", hint=f"leave {option} out")
     expressions, whole_tokens_first = _splitting(fields, path, asked=request.pattern)
     vocab = {piece: id for id, piece in enumerate(pieces)}
     document = byte_level_tokenizer_json(
