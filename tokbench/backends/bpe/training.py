@@ -76,7 +76,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
 
     reserved = NUM_BYTES + len(config.special_tokens)
     vocab_size = config.vocab_size or fitted_size(counter.distinct_pretokens)
-    if vocab_size <= reserved:  # hundreds of special tokens
+    if config.vocab_size is None and vocab_size <= reserved:  # hundreds of special tokens
         vocab_size = fitted_size(counter.distinct_pretokens, reserved=reserved)
     num_merges = vocab_size - reserved
     progress("merging", 0, num_merges, "merges")
