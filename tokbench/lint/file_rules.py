@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.quoting import quoted
 from tokbench.errors import ConfigError, ModelFormatError, TokbenchError
 from tokbench.lint.findings import Found, Severity
-from tokbench.lint.llama_cpp_hash import converter_hash, name_of_hash
+from tokbench.lint.llama_cpp_hash import converter_hash, names_of_hash
 from tokbench.lint.near_patterns import near_pattern
 from tokbench.lint.rules import DoesNotApplyError, Rule
 from tokbench.opening.gguf.pretokenizers import pre_tokenizer_named
@@ -220,7 +220,11 @@ def _clean_up(target: LintTarget) -> Iterator[Found]:
 def _gguf(target: LintTarget) -> Iterator[Found]:
     source = target.opened.source
     if source.format is not Format.GGUF:
-        raise DoesNotApplyError("it is no GGUF file")
+        if target.bpe is None or source.format is not Format.TOKENIZER_JSON:
+            raise DoesNotApplyError(
+                "it is no GGUF file, and no byte-level BPE that would be converted to one"
+            )
+        return
     from tokbench.formats.gguf import read_metadata
 
     metadata = read_metadata(source.files[0], prefix="tokenizer.ggml.")
@@ -228,36 +232,31 @@ def _gguf(target: LintTarget) -> Iterator[Found]:
         raise DoesNotApplyError("its vocabulary has no pre-tokenizer")
     written = metadata.get("tokenizer.ggml.pre", b"")
     name = written.decode(errors="replace") if isinstance(written, bytes) else ""
-    known = next(_names_by_other_patterns(target), None)
     if name in ("", "default"):
         yield Found(
             subject="tokenizer.ggml.pre",
             evidence=f"it is {name or 'missing'}: llama.cpp then splits by a rule that few models have",
             details={"name": name, "hash": target.derived(_hash)},
         )
-    elif (
-        known is not None
-        and name_of_hash(target.derived(_hash)) is None
-        and pre_tokenizer_named(known) != pre_tokenizer_named(name)
-    ):
-        yield Found(
-            subject=f"tokenizer.ggml.pre {name}",
-            evidence=f"the vocabulary is that of {known}: split as {known} it has its hash",
-            severity=Severity.ERROR,
-            details={"name": name, "hash": target.derived(_hash)},
-        )
+    elif not names_of_hash(target.derived(_hash)):
+        known = next(_names_by_other_patterns(target), None)
+        if known is not None and pre_tokenizer_named(known) != pre_tokenizer_named(name):
+            yield Found(
+                subject=f"tokenizer.ggml.pre {name}",
+                evidence=f"the vocabulary is that of {known}: split as {known} it has its hash",
+                severity=Severity.ERROR,
+                details={"name": name, "known_as": known, "hash": target.derived(_hash)},
+            )
 
 
 def _names_by_other_patterns(target: LintTarget) -> Iterator[str]:
     """The names whose hash the vocabulary has when it is split by a well-known pattern."""
-    for pattern in ("gpt2", "llama3", "qwen2"):
+    for pattern in ("gpt2", "llama3", "qwen2", "gpt4o"):
         try:
             other = open_found(target.opened.source, OpenRequest(pattern=pattern)).tokenizer
         except TokbenchError:
             continue
-        name = name_of_hash(converter_hash(other))
-        if name is not None:
-            yield name
+        yield from names_of_hash(converter_hash(other))
 
 
 def _hash(target: LintTarget) -> str:
@@ -266,7 +265,8 @@ def _hash(target: LintTarget) -> str:
 
 def _hash_figures(target: LintTarget) -> Mapping[str, Any]:
     found = target.derived(_hash)
-    return {"hash_of_llama_cpp": found, "known_as": name_of_hash(found) or "nothing known here"}
+    names = ", ".join(names_of_hash(found))
+    return {"hash_of_llama_cpp": found, "known_as": names or "nothing: its converter refuses it"}
 
 
 def _programs(target: LintTarget) -> Iterator[Found]:
@@ -346,7 +346,7 @@ RULES = (
         group=_GROUP,
         severity=Severity.WARNING,
         breaks="The name in the file tells llama.cpp how to split: with a wrong one the model reads other tokens.",
-        found="The hash of llama.cpp's converter is computed, also by other patterns, and the few known here compared.",
+        found="The hash of llama.cpp's converter is computed, also by other patterns, and looked up in its list.",
         remedy="Convert again with a converter that knows the model, or set tokenizer.ggml.pre.",
         check=_gguf,
         figures=_hash_figures,

@@ -12,6 +12,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from tokbench.core.post_processing import input_of
+from tokbench.lint.llama_cpp_names import HASHES
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
@@ -27,16 +28,6 @@ _CHECK_TEXT = (
     "'M not sure I'll make it, 'D you like some tea? We'Ve a'lL"
 )
 
-_KNOWN = {
-    "3ce83efda5659b07b1ad37ca97ca5797ea4285d9b9ab0dc679e4a720c9da7454": "gpt-2",
-    "8b5a93ed704057481f240da0be7e7dca721d7f8f4755263b6807227a2cbeae65": "roberta-bpe",
-    "8aeee3860c56296a157a1fe2fad249ec40aa59b1bb5709f4ade11c4e6fe652ed": "falcon",
-    "fcace8b9cac38ce847670c970cd5892031a753a1ef381abd1d9af00f713da085": "phi-2",
-    "b6dc8df998e1cfbdc4eac8243701a65afe638679230920b50d6f17d81c098166": "mpt",
-    "0876d13b50744004aa9aeae05e7b0647eac9d801b5ba4668afc01e709c15e19f": "bert-bge",
-}
-"""Hash → the name that the converter writes as `tokenizer.ggml.pre`: those that are confirmed on real vocabularies."""
-
 
 def converter_hash(tokenizer: Tokenizer) -> str:
     """The hash of a tokenizer, in hexadecimal."""
@@ -44,6 +35,6 @@ def converter_hash(tokenizer: Tokenizer) -> str:
     return hashlib.sha256(str(ids).encode()).hexdigest()
 
 
-def name_of_hash(found: str) -> str | None:
-    """The name that the converter has for a hash, where it is among the few that are known here."""
-    return _KNOWN.get(found)
+def names_of_hash(found: str) -> tuple[str, ...]:
+    """The names that the converter has for a hash, where it knows it: of several it writes one."""
+    return tuple(name for name, hashes in HASHES.items() if found in hashes)

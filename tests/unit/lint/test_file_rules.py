@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,8 @@ from support.places import SHARED
 
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.lint.findings import Severity
-from tokbench.lint.llama_cpp_hash import converter_hash, name_of_hash
+from tokbench.lint.llama_cpp_hash import converter_hash, names_of_hash
+from tokbench.lint.llama_cpp_names import HASHES
 from tokbench.lint.near_patterns import near_pattern
 from tokbench.opening.patterns import pattern_names
 
@@ -152,23 +154,37 @@ def test_pickles_and_programs_beside_it_are_found(tmp_path: Path) -> None:
 def test_the_hash_of_the_converter_is_that_of_the_ids(tmp_path: Path) -> None:
     tokenizer = target_of(byte_level(pre_tokenizer=GPT2_SPLIT), tmp_path).tokenizer
     found = converter_hash(tokenizer)
-    assert name_of_hash(found) is None
+    assert names_of_hash(found) == ()
     assert len(found) == len(hashlib.sha256().hexdigest())
 
 
 @pytest.mark.parametrize(
-    ("place", "name"), [("gpt2", "gpt-2"), ("roberta-base", "roberta-bpe"), ("baai-bge-small-en", "bert-bge")]
+    ("place", "name"),
+    [
+        ("gpt2", "gpt-2"),
+        ("roberta-base", "roberta-bpe"),
+        ("baai-bge-small-en", "bert-bge"),
+        ("falcon", "falcon"),
+        ("gguf/ggml-vocab-mpt.gguf", "olmo"),
+    ],
 )
 def test_the_hashes_of_real_vocabularies_are_those_of_llama_cpp(
     tmp_path: Path, place: str, name: str
 ) -> None:
-    if not (REAL / place).is_dir():
+    if not (REAL / place).exists():
         pytest.skip("the real vocabularies are not here")
-    assert name_of_hash(converter_hash(target_of(REAL / place, tmp_path).tokenizer)) == name
+    assert name in names_of_hash(converter_hash(target_of(REAL / place, tmp_path).tokenizer))
+
+
+def test_the_hashes_of_llama_cpp_are_hashes() -> None:
+    listed = [found for hashes in HASHES.values() for found in hashes]
+    assert all(re.fullmatch("[0-9a-f]{64}", found) for found in listed)
+    assert {len(names_of_hash(found)) for found in listed} == {1, 2}
 
 
 def test_other_files_have_no_name_for_llama_cpp(tmp_path: Path) -> None:
-    assert outcome_of("gguf-pre-tokenizer", target_of(DOCUMENT, tmp_path)).skipped == "it is no GGUF file"
+    outcome = outcome_of("gguf-pre-tokenizer", target_of(DOCUMENT, tmp_path))
+    assert (outcome.findings, outcome.figures["known_as"]) == ((), "nothing: its converter refuses it")
 
 
 def test_a_gguf_that_names_another_pre_tokenizer_is_found(tmp_path: Path) -> None:
