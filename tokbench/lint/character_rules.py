@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.lint.findings import Found, Severity
+from tokbench.lint.alike import findings_on_tokens
+from tokbench.lint.findings import Severity
 from tokbench.lint.hidden_characters import BIDI, ZERO_WIDTH, code_point, is_control
 from tokbench.lint.rules import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
+    from tokbench.lint.findings import Found
     from tokbench.lint.target import LintTarget
 
 _GROUP = "characters"
@@ -19,11 +21,13 @@ _STEERING = frozenset("\x1b\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u206
 """Those that change how what follows them is shown."""
 
 
-def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool], what: str) -> Iterator[Found]:
-    """Each token of more than one character that has a hidden one inside.
+def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool]) -> Iterator[Found]:
+    """The tokens of more than one character that have a hidden one inside, by what that is.
 
     A character alone is only its own token, which every byte-level vocabulary must have.
     """
+    reasons: dict[bool, dict[int, str]] = {True: {}, False: {}}
+    seen: dict[bool, set[str]] = {True: set(), False: set()}
     for id, piece in target.ordinary.items():
         if piece.isascii() and piece.isalnum():
             continue
@@ -31,27 +35,31 @@ def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool], what: str
             text = piece.decode()
         except UnicodeDecodeError:
             continue
-        hidden = sorted({character for character in text if is_hidden(character)})
+        hidden = {character for character in text if is_hidden(character)}
         if hidden and len(text) > 1:
-            yield Found(
-                subject=target.named(id),
-                evidence=f"holds {what}{'s' if len(hidden) > 1 else ''} {', '.join(map(code_point, hidden[:_SHOWN]))}",
-                token_ids=(id,),
-                severity=Severity.WARNING if _STEERING.intersection(hidden) else None,
-                details={"code_points": [ord(character) for character in hidden]},
-            )
+            steers = bool(_STEERING & hidden)
+            seen[steers] |= hidden
+            reasons[steers][id] = f"it holds {_listed(hidden)}"
+    for steers, severity in ((True, Severity.WARNING), (False, None)):
+        of_many = f"they hold {_listed(seen[steers])}"
+        yield from findings_on_tokens(target, reasons[steers], of_many=of_many, severity=severity)
+
+
+def _listed(characters: Collection[str]) -> str:
+    more = f" and {len(characters) - _SHOWN:,} more" if len(characters) > _SHOWN else ""
+    return ", ".join(map(code_point, sorted(characters)[:_SHOWN])) + more
 
 
 def _bidi_tokens(target: LintTarget) -> Iterator[Found]:
-    return _tokens_with(target, BIDI.__contains__, "the direction mark")
+    return _tokens_with(target, BIDI.__contains__)
 
 
 def _zero_width_tokens(target: LintTarget) -> Iterator[Found]:
-    return _tokens_with(target, ZERO_WIDTH.__contains__, "the invisible character")
+    return _tokens_with(target, ZERO_WIDTH.__contains__)
 
 
 def _control_tokens(target: LintTarget) -> Iterator[Found]:
-    return _tokens_with(target, is_control, "the control character")
+    return _tokens_with(target, is_control)
 
 
 RULES = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.reachability.analysis import analyse
 from tokbench.lint.reachability.verdicts import Cause
@@ -12,6 +13,7 @@ from tokbench.lint.rules import Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from tokbench.lint.reachability.verdicts import Unreachable
     from tokbench.lint.target import LintTarget
 
 _GROUP = "reachability"
@@ -27,16 +29,29 @@ _REMEDIES = {
 }
 """What to do, where that is something else than for an order of merges."""
 
+_BY_DESIGN = (
+    "Nothing, where the added tokens were meant to take the place of these: their rows are not trained."
+)
+
 
 def _unreachable_tokens(target: LintTarget) -> Iterator[Found]:
-    for id, found in target.derived(analyse).unreachable.items():
-        yield Found(
-            subject=target.named(id),
-            evidence=found.evidence,
-            token_ids=(id,),
-            remedy=_REMEDIES.get(found.cause),
-            details={"cause": found.cause.value, **found.details},
+    by_cause: dict[tuple[Cause, Severity | None], list[Unreachable]] = {}
+    for found in target.derived(analyse).unreachable.values():
+        by_cause.setdefault((found.cause, _severity(found)), []).append(found)
+    for (cause, severity), several in by_cause.items():
+        yield from findings_on_tokens(
+            target,
+            {found.id: found.evidence for found in several},
+            severity=severity,
+            remedy=_BY_DESIGN if severity is Severity.NOTE else _REMEDIES.get(cause),
+            details={"cause": cause.value},
         )
+
+
+def _severity(found: Unreachable) -> Severity | None:
+    """Added tokens for runs of spaces are there to take the place of what was learned."""
+    hidden_by = found.details.get("added_token")
+    return Severity.NOTE if isinstance(hidden_by, str) and not hidden_by.strip() else None
 
 
 def _undecided_tokens(target: LintTarget) -> Iterator[Found]:
@@ -57,7 +72,7 @@ def _figures(target: LintTarget) -> Mapping[str, Any]:
         "unreachable": len(found.unreachable),
         "by_design": len(found.by_design),
         "undecided": len(found.undecided),
-        "mislabelled_by_encoding_alone": found.mislabelled,
+        "only_in_context": found.only_in_context,
     }
 
 

@@ -71,10 +71,19 @@ class LintTarget(TokenizerContents):
         return made
 
     def named(self, id: int) -> str:
-        """A token as findings name it: `token 262 " the"`."""
+        """A token as findings name it: `token 262 " the"`, and `token 2075 "##ing"` of a WordPiece."""
         pieces = self.vocabulary.pieces
         piece = pieces[id] if 0 <= id < len(pieces) else None
-        return f"token {id} {quoted(piece or b'')}"
+        return f"token {id} {quoted(self._inside_words.get(id) or piece or b'')}"
+
+    @cached_property
+    def _inside_words(self) -> Mapping[int, str]:
+        """The pieces of a WordPiece that stand inside words, as the file spells them."""
+        model: Mapping[str, Any] = {} if self.document is None else self.document["model"]
+        if "max_input_chars_per_word" not in model:
+            return {}
+        prefix = model.get("continuing_subword_prefix") or "##"
+        return {id: piece for piece, id in model["vocab"].items() if piece.startswith(prefix)}
 
     # --- the files beside it ------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.core.quoting import quoted
+from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.reachability.models import model_of
 from tokbench.lint.rules import DoesNotApplyError, Rule
@@ -33,6 +35,7 @@ _HEXADECIMAL = re.compile(
 )
 _ENCODED = re.compile(r"(?=(?:[^a-z]*[a-z]){4})(?=(?:[^A-Z]*[A-Z]){4})(?=(?:\D*\d){2})[A-Za-z0-9+/_-]{16,}")
 _LONGEST_WORD = 40
+_SHORTEST_JUNK = 12
 
 
 def _duplicates(target: LintTarget) -> Iterator[Found]:
@@ -91,18 +94,21 @@ def _straddles(piece: bytes) -> bool:
 
 
 def _junk(target: LintTarget) -> Iterator[Found]:
+    kinds: dict[str, dict[int, str]] = {}
     for id, piece in target.ordinary.items():
-        if len(piece) >= 12 and (reason := _junk_reason(piece)) is not None:
-            yield Found(
-                subject=target.named(id), evidence=reason, token_ids=(id,), details={"bytes": len(piece)}
-            )
+        found = _junk_reason(piece) if len(piece) >= _SHORTEST_JUNK else None
+        if found is not None:
+            of_many, reason = found
+            kinds.setdefault(of_many, {})[id] = reason
+    for of_many, reasons in kinds.items():
+        yield from findings_on_tokens(target, reasons, of_many=of_many)
 
 
-def _junk_reason(piece: bytes) -> str | None:
-    """Why a token looks like leftovers of its training text, not language.
+def _junk_reason(piece: bytes) -> tuple[str, str] | None:
+    """Why a token looks like leftovers of its training text, not language: of many like it, and of itself.
 
-    >>> _junk_reason(b"-" * 40), _junk_reason(b" 3f2504e04f89"), _junk_reason(b" understanding")
-    ('it repeats "-" 40 times', 'it looks like a hexadecimal number', None)
+    >>> _junk_reason(b"-" * 40), _junk_reason(b" understanding")
+    (('they repeat a few characters', 'it repeats "-" 40 times'), None)
     """
     try:
         text = piece.decode().strip()
@@ -110,13 +116,15 @@ def _junk_reason(piece: bytes) -> str | None:
         return None
     if run := _RUN.search(text):
         unit = run["unit"]
-        return f'it repeats "{unit}" {len(run[0]) // len(unit)} times'
+        times = len(run[0]) // len(unit)
+        return "they repeat a few characters", f"it repeats {quoted(unit)} {times} times"
     if _HEXADECIMAL.fullmatch(text):
-        return "it looks like a hexadecimal number"
+        return "they look like hexadecimal numbers", "it looks like a hexadecimal number"
     if _ENCODED.fullmatch(text):
-        return "it looks like encoded data"
+        return "they look like encoded data", "it looks like encoded data"
     if len(text) >= _LONGEST_WORD and not text.isspace():
-        return f"it is {len(text)} characters long: boilerplate that the training text had again and again"
+        boilerplate = "boilerplate that the training text had again and again"
+        return f"they are very long: {boilerplate}", f"it is {len(text)} characters long: {boilerplate}"
     return None
 
 

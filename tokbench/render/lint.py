@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.glyphs import visible
-from tokbench.render.terminal import grid, print_rows, print_table
+from tokbench.render.terminal import grid, print_rows, print_table, unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,9 +39,13 @@ def render_lint(result: LintResult, *, console: Console, shown: int | None = _SH
     for outcome in worst:
         _render_outcome(outcome, console=console, shown=shown)
         console.print()
-    for outcome in result.outcomes:
-        if outcome.figures and not outcome.findings:
-            console.print(Text.assemble((f"{outcome.rule.name}: ", "bold"), (_figures(outcome), "dim")))
+    counted_only = [outcome for outcome in result.outcomes if outcome.figures and not outcome.findings]
+    for outcome in counted_only:
+        table = grid("label", "text")
+        table.add_row(Text(outcome.rule.name, style="bold"), Text(_figures(outcome), style="dim"))
+        print_table(table, console=console)
+    if counted_only:
+        console.print()
     _render_skipped(result.outcomes, console=console)
     console.print(_summary(result))
 
@@ -79,15 +83,23 @@ def _render_outcome(outcome: Outcome, *, console: Console, shown: int | None) ->
     title = Text.assemble((gravest, _STYLES[gravest]), "  ", (outcome.rule.name, "bold"))
     console.print(title.append(f"  {counted(len(findings), 'finding')}", style="dim"))
     if outcome.figures:
-        console.print(Text(f"  {_figures(outcome)}", style="dim"))
-    table = grid("text", "text")
+        _print_folded(Text(_figures(outcome), style="dim"), console=console)
+    table = grid("label", "text", "text")
     for finding in findings[:shown]:
-        table.add_row(Text(f"  {visible(finding.subject)}"), Text(visible(finding.evidence)))
+        subject, evidence = (unbroken(visible(text)) for text in (finding.subject, finding.evidence))
+        table.add_row(Text(), Text(subject), Text(evidence))
     print_table(table, console=console)
     if shown is not None and len(findings) > shown:
         console.print(Text(f"  and {len(findings) - shown:,} more (--all, --json)", style="dim"))
     remedies = dict.fromkeys(finding.remedy for finding in findings[:shown])
     print_remedies(remedies, console=console)
+
+
+def _print_folded(text: Text, *, console: Console) -> None:
+    """A text folded behind an indentation of two."""
+    table = grid("label", "text")
+    table.add_row(Text(), text)
+    print_table(table, console=console)
 
 
 def _render_skipped(outcomes: Iterable[Outcome], *, console: Console) -> None:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted
 from tokbench.render.glyphs import visible
-from tokbench.render.terminal import grid, print_table
+from tokbench.render.terminal import grid, print_table, unbroken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,7 @@ def render_fix(result: FixResult, *, console: Console) -> None:
         table.add_row(
             Text("left", style="yellow"),
             Text(finding.rule, style="bold"),
-            Text(visible(f"{finding.subject}: {finding.evidence}")),
+            Text(unbroken(visible(f"{finding.subject}: {finding.evidence}"))),
         )
     if result.repairs or result.left:
         print_table(table, console=console)

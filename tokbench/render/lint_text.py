@@ -9,7 +9,7 @@ from rich.text import Text
 from tokbench.core.plurals import counted
 from tokbench.render.glyphs import visible
 from tokbench.render.lint import print_remedies
-from tokbench.render.terminal import grid, print_table
+from tokbench.render.terminal import grid, print_table, unbroken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +36,7 @@ def render_text_lint(result: TextLint, *, console: Console, shown: int | None = 
             Text(finding.severity.value, style=_STYLES[finding.severity]),
             Text(finding.check, style="bold"),
             Text(visible(_where(finding))),
-            Text(visible(_evidence(finding))),
+            Text(unbroken(visible(_evidence(finding)))),
         )
     if worst:
         print_table(table, console=console)

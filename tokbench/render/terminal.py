@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 _NARROWEST_TEXT = 12
 """Columns that a text is folded in at least."""
 _BETWEEN_COLUMNS = 3
+_UNBROKEN = "\ue000"
+"""Stands for a space at which a line does not break: what is written here has no private characters."""
+_LONGEST_UNBROKEN = 44
+_IN_QUOTES = re.compile(r'"(?:[^"\\]|\\.)*"')
 _BAR_WIDTH = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -105,9 +110,19 @@ def print_table(table: RichTable, *, console: Console) -> None:
     needed = sum((column.min_width or 0) + _BETWEEN_COLUMNS for column in table.columns) - 1
     options = console.options.update(width=max(console.width, needed))
     for segments in console.render_lines(table, options, pad=False):
-        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
+        parts = ((segment.text.replace(_UNBROKEN, " "), segment.style or "") for segment in segments)
+        line = Text.assemble(*parts)
         line.rstrip()
         console.print(line, soft_wrap=True)
+
+
+def unbroken(text: str) -> str:
+    """A text for `print_table` whose quoted tokens are not folded at their spaces, but for long ones."""
+
+    def kept(match: re.Match[str]) -> str:
+        return match[0].replace(" ", _UNBROKEN) if len(match[0]) <= _LONGEST_UNBROKEN else match[0]
+
+    return _IN_QUOTES.sub(kept, text)
 
 
 def bar(value: float | None, longest: float, *, width: int) -> str:

@@ -10,6 +10,7 @@ from support.lint import byte_level, target_of
 
 from tokbench.errors import ConfigError
 from tokbench.lint import catalogue
+from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
@@ -118,3 +119,15 @@ def test_a_choice_that_names_no_rule_is_refused() -> None:
         chosen_rules(ignore=("all",))
     with pytest.raises(ConfigError, match="no rule 'x'"):
         rule_named("x")
+
+
+def test_tokens_with_the_same_reason_are_one_finding(tmp_path: Path) -> None:
+    target = target_of(byte_level(), tmp_path)
+    reasons = {id: f'it repeats "{chr(id)}" {id} times' for id in range(97, 102)} | {110: "it is 7 long"}
+    alone, together = sorted(findings_on_tokens(target, reasons), key=lambda found: len(found.token_ids))
+    assert (alone.subject, alone.evidence) == ('token 110 "n"', "it is 7 long")
+    assert together.subject == "5 tokens"
+    assert together.evidence.startswith('they repeat … times: token 97 "a", token 98 "b"')
+    assert together.details["reasons"]["99"] == reasons[99]
+    few = {id: reasons[id] for id in range(97, 100)}
+    assert [found.evidence for found in findings_on_tokens(target, few)] == list(few.values())

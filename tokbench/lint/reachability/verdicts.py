@@ -83,6 +83,6 @@ class Reachability:
         return sorted({*self.witnesses, *self.unreachable, *self.by_design, *self.undecided})
 
     @property
-    def mislabelled(self) -> int:
-        """How many reachable tokens encoding each token alone would report."""
+    def only_in_context(self) -> int:
+        """How many reachable tokens do not come of their own text alone: re-encoding each token reports them."""
         return len(self.changed_alone & self.witnesses.keys())
