@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.argument_types import ChecksArguments, not_a_text
 from tokbench.core.capabilities import Decoding
 from tokbench.core.encoded import Encoded
+from tokbench.core.guarded import ControlTokenGuard, encode_between
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, DecodeError, TextError, UnknownIdError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo, TrainingRecord
     from tokbench.core.tokens import ModelInput
 
@@ -139,6 +141,27 @@ class BaseTokenizer(PlainUse, ABC):
                 tokens.extend(_moved(token, offset) for token in self.segment_ordinary(piece.text))
             offset += size
         return Segmentation(text=text, tokens=tuple(tokens))
+
+    @property
+    def control_tokens(self) -> Mapping[str, int]:
+        """The tokens that give a text its structure, text → id: the special tokens."""
+        return self._special_ids
+
+    @cached_property
+    def _guard(self) -> ControlTokenGuard:
+        return ControlTokenGuard(self.control_tokens, flags=self._finder.flags)
+
+    def encode_guarded(
+        self,
+        texts: Sequence[str],
+        trusted: Sequence[Sequence[tuple[int, int]]],
+        *,
+        threads: int | None = None,
+    ) -> GuardedTexts:
+        """Encode texts, recognising control tokens only in trusted ranges; see `tokbench.core.guarded`."""
+        for text in texts:
+            utf8(text)
+        return encode_between(self, texts, trusted, guard=self._guard, threads=threads)
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The bytes of ids. Raises `UnknownIdError`."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from tokbench.core.tokens import ModelInput, SpecialPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from tokbench.core.documents import TextIdentity
     from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.explain.model import Derivation
     from tokbench.explain.records import MergeRecord
@@ -60,6 +61,27 @@ class SupportsCounts(Protocol):
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
         """How many ids `encode_batch` would give for each text: int64[len(texts)]."""
+
+
+@runtime_checkable
+class GuardsControlTokens(Protocol):
+    """A tokenizer that recognises control tokens only where it is told to.
+
+    `tokbench.core.guarded.encode_guarded` asks any tokenizer.
+    """
+
+    @property
+    def control_tokens(self) -> Mapping[str, int]:
+        """The tokens that give a text its structure, special ones and others, text → id."""
+
+    def encode_guarded(
+        self,
+        texts: Sequence[str],
+        trusted: Sequence[Sequence[tuple[int, int]]],
+        *,
+        threads: int | None = None,
+    ) -> GuardedTexts:
+        """Encode texts, recognising control tokens only in the trusted ranges of characters of each."""
 
 
 @runtime_checkable

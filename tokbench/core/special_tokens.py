@@ -83,6 +83,7 @@ class SpecialTokenFinder:
     ) -> None:
         alternatives = sorted(special_tokens, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, alternatives))) if alternatives else None
+        self.flags = dict(flags or {})
         self._takes_before = {text for text, each in (flags or {}).items() if each.lstrip}
         self._takes_behind = {text for text, each in (flags or {}).items() if each.rstrip}
 
@@ -111,15 +112,15 @@ class SpecialTokenFinder:
         """Where a special token begins and ends with the white space that it takes, from a position on."""
         start, stop = match.span()
         if match.group() in self._takes_before:
-            while start > position and text[start - 1] in _WHITE_SPACE:
+            while start > position and text[start - 1] in WHITE_SPACE:
                 start -= 1
         if match.group() in self._takes_behind:
-            while stop < len(text) and text[stop] in _WHITE_SPACE:
+            while stop < len(text) and text[stop] in WHITE_SPACE:
                 stop += 1
         return start, stop
 
 
-_WHITE_SPACE = frozenset(
+WHITE_SPACE = frozenset(
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )

@@ -92,7 +92,17 @@ def divided(
         return then(texts)
     if not ours:
         return otherwise(texts)
-    one, other = then(ours), otherwise(theirs)
+    return combined(then(ours), otherwise(theirs), chosen=chosen)
+
+
+def combined(one: EncodedSpans, other: EncodedSpans, *, chosen: NDArray[np.bool_]) -> EncodedSpans:
+    """The tokens of the texts of both.
+
+    Args:
+        one: some of the texts, in their order.
+        other: the rest, in theirs.
+        chosen: bool[texts], of each text in the order of the result whether it is the next of the first.
+    """
     encoded, tokens_of_one = _merged(one.encoded, other.encoded, chosen=chosen)
     return EncodedSpans(
         encoded=encoded,
@@ -147,6 +157,18 @@ def _interleaved(
     values = np.empty(len(where), one.dtype)
     values[where], values[~where] = one, other
     return values
+
+
+def selected(spans: EncodedSpans, chosen: NDArray[np.bool_]) -> EncodedSpans:
+    """The tokens of some texts.
+
+    Args:
+        spans: the tokens of all of them.
+        chosen: bool[texts], which ones.
+    """
+    where = np.repeat(chosen, spans.encoded.counts)
+    encoded = Encoded(spans.encoded.ids[where], offsets_of(spans.encoded.counts[chosen]))
+    return EncodedSpans(encoded, spans.starts[where], spans.stops[where], spans.kinds[where])
 
 
 def tiled_spans(

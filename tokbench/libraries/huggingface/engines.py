@@ -66,6 +66,28 @@ class Engines:
         with library_errors(self._source):
             return _engine({**self._document, **self.limits})
 
+    @cached_property
+    def disguises(self) -> dict[str, str]:
+        """How `isolated` spells each control token, which no text does."""
+        nonce = secrets.token_hex(16)
+        # Of one length, so that none begins another one.
+        return {
+            text: f"{nonce}-{number:08x}"
+            for number, text in enumerate(reading.control_contents(self._document))
+        }
+
+    @cached_property
+    def isolated(self) -> tokenizers.Tokenizer:
+        """The copy that finds control tokens in texts as `disguises` spells them, and no others."""
+        document = reading.with_unspeakable_specials(self._document, self.disguises)
+        spelled = set(self.disguises.values())
+        document["added_tokens"] = [
+            {**token, "normalized": False, "single_word": False} if token["content"] in spelled else token
+            for token in document["added_tokens"]
+        ]
+        with library_errors(self._source):
+            return _engine(document)
+
     def vocabulary(self) -> dict[str, int]:
         """Every token as the file spells it, with its id, special tokens under their own texts."""
         texts = {spelling: text for text, spelling in self.unspeakable.items()}

@@ -44,8 +44,10 @@ if TYPE_CHECKING:
     import tokenizers
     from numpy.typing import NDArray
 
+    from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.libraries.huggingface.decoding import JoinedPieces
+    from tokbench.libraries.huggingface.guarded import GuardedEncoder
     from tokbench.libraries.huggingface.tokenizer_json import EntryLayout
 
 _BATCH = 1024
@@ -197,13 +199,16 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
     def _library_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         return self._placed(texts, *self._found(texts, threads=threads))
 
-    def _found(self, texts: Sequence[str], *, threads: int | None) -> tuple[Encoded, NDArray[np.int64]]:
+    def _found(
+        self, texts: Sequence[str], *, threads: int | None, engine: tokenizers.Tokenizer | None = None
+    ) -> tuple[Encoded, NDArray[np.int64]]:
         """What the library says of texts: ids, and int64[N, 2] the characters of each in its text."""
         import numpy as np
 
+        engine = self._engines.plain if engine is None else engine
         ids, places = array("I"), array("q")
         offsets = [0]
-        for encoding in self._encodings(self._engines.plain.encode_batch, texts, threads=threads):
+        for encoding in self._encodings(engine.encode_batch, texts, threads=threads):
             ids.fromlist(encoding.ids)
             places.fromlist(list(chain.from_iterable(encoding.offsets)))
             offsets.append(len(ids))
@@ -232,6 +237,36 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
 
         kinds = [self._kind(id, specials=False) for id in range(self.info.vocab_size)]
         return np.array([KIND_NUMBERS[kind] for kind in kinds], np.uint8)
+
+    @cached_property
+    def control_tokens(self) -> Mapping[str, int]:
+        """The tokens that give a text its structure, special ones and others, text → id."""
+        return {text: self._spelled[text] for text in self._engines.disguises if text in self._spelled}
+
+    def encode_guarded(
+        self,
+        texts: Sequence[str],
+        trusted: Sequence[Sequence[tuple[int, int]]],
+        *,
+        threads: int | None = None,
+    ) -> GuardedTexts:
+        """Encode texts, recognising control tokens only in trusted ranges; see `tokbench.core.guarded`."""
+        return self._guarded_encoder.encode(texts, trusted, threads=threads)
+
+    @cached_property
+    def _guarded_encoder(self) -> GuardedEncoder:
+        from tokbench.libraries.huggingface.guarded import GuardedEncoder
+
+        engines = self._engines
+
+        def found(
+            texts: Sequence[str], *, isolated: bool, threads: int | None
+        ) -> tuple[EncodedSpans, NDArray[np.int64]]:
+            engine = engines.isolated if isolated else engines.with_specials
+            encoded, ranges = self._found(texts, threads=threads, engine=engine)
+            return self._placed(texts, encoded, ranges), ranges
+
+        return GuardedEncoder(self.control_tokens, engines.disguises, found, unknown=self._unknown)
 
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool

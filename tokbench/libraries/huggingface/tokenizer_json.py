@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.guarded import is_control
 from tokbench.core.ids import check_largest_id
 from tokbench.core.tokens import TokenKind
 from tokbench.errors import ModelFormatError
@@ -88,6 +89,22 @@ def special_contents(document: Mapping[str, Any]) -> list[str]:
     ['</s>']
     """
     return list(dict.fromkeys(t["content"] for t in document["added_tokens"] if t.get("special")))
+
+
+def control_contents(document: Mapping[str, Any]) -> list[str]:
+    """The texts of the added tokens that give texts their structure, each once.
+
+    A special token of one character that is a letter of a BPE's alphabet is none: texts need it.
+    """
+    letters = document["model"].get("vocab") if model_type(document) == "BPE" else ()
+    return list(
+        dict.fromkeys(
+            token["content"]
+            for token in document["added_tokens"]
+            if is_control(token["content"], special=bool(token.get("special")))
+            and not (len(token["content"]) == 1 and token["content"] in (letters or ()))
+        )
+    )
 
 
 def steps(part: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:

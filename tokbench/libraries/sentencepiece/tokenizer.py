@@ -30,6 +30,7 @@ import numpy as np
 from tokbench.core.base import TakesTemplate, utf8
 from tokbench.core.capabilities import Decoding
 from tokbench.core.encoded import Encoded
+from tokbench.core.guarded import is_control
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.post_processing import NOTHING, model_input
 from tokbench.core.token_arrays import offsets_of, segmented
@@ -58,11 +59,13 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import PostProcessing, SentencePieceModel
     from tokbench.core.documents import TextIdentity
     from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.explain.model import Derivation
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.denormalizer import Denormalizer
     from tokbench.libraries.sentencepiece.derivation import ModelExplainer
+    from tokbench.libraries.sentencepiece.guarded import GuardedEncoder
     from tokbench.libraries.sentencepiece.offsets import SpanFinder
     from tokbench.libraries.word_cache.cache import WordCache
 
@@ -231,6 +234,41 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         from tokbench.libraries.sentencepiece.offsets import SpanFinder
 
         return SpanFinder(self.model, self._processor, kinds=self._kinds)
+
+    @cached_property
+    def control_tokens(self) -> Mapping[str, int]:
+        """The tokens that give a text its structure: control symbols, and user-defined ones such as `<tool>`."""
+        symbols = {
+            piece.text: id
+            for id, piece in enumerate(self.model.pieces)
+            if piece.type is PieceType.USER_DEFINED and is_control(piece.text, special=False)
+        }
+        return {**symbols, **self.info.special_tokens}
+
+    def encode_guarded(
+        self,
+        texts: Sequence[str],
+        trusted: Sequence[Sequence[tuple[int, int]]],
+        *,
+        threads: int | None = None,
+    ) -> GuardedTexts:
+        """Encode texts, recognising control tokens only in trusted ranges; see `tokbench.core.guarded`."""
+        if len(self.control_tokens) == len(self.info.special_tokens):
+            return super().encode_guarded(texts, trusted, threads=threads)
+        for text in texts:
+            utf8(text)
+        return self._guarded_encoder.encode(texts, trusted, threads=threads)
+
+    @cached_property
+    def _guarded_encoder(self) -> GuardedEncoder:
+        from tokbench.libraries.sentencepiece.guarded import GuardedEncoder
+
+        def open_disguised(proto: bytes, model: SentencePieceFile) -> SentencePieceTokenizer:
+            return SentencePieceTokenizer(
+                proto=proto, model=model, name=self.info.name, backend=self.info.backend
+            )
+
+        return GuardedEncoder(self, open_disguised)
 
     # --- decoding -----------------------------------------------------------------------------
 

@@ -1,0 +1,156 @@
+"""Tokens of texts that were cut at their control tokens, put together again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.core.encoded import Encoded, EncodedSpans
+from tokbench.core.token_arrays import KIND_NUMBERS, offsets_of
+from tokbench.core.tokens import TokenKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.core.guarded import ControlToken
+
+
+class PartedTexts:
+    """Texts as rows of parts: ordinary text and control tokens by turns, beginning and ending with ordinary text.
+
+    Args:
+        ids: text → id of the control tokens.
+
+    Attributes:
+        ordinary: the ordinary parts of all texts in order, empty ones included.
+    """
+
+    def __init__(self, ids: Mapping[str, int]) -> None:
+        self._ids = ids
+        self.ordinary: list[str] = []
+        self._controls: list[int] = []
+        self._control_sizes: list[int] = []
+        self._counts: list[int] = []
+
+    def add(self, text: str, found: Sequence[ControlToken]) -> None:
+        """Add a text, which has a UTF-8 form, with the control tokens in it."""
+        ordinary, position = self.ordinary, 0
+        is_ascii = text.isascii()
+        for start, stop, token in found:
+            ordinary.append(text[position:start])
+            self._controls.append(self._ids[token])
+            self._control_sizes.append(stop - start if is_ascii else len(text[start:stop].encode()))
+            position = stop
+        ordinary.append(text[position:])
+        self._counts.append(len(found))
+
+    def joined(self, between: EncodedSpans) -> EncodedSpans:
+        """The tokens of the texts.
+
+        Args:
+            between: those of the ordinary parts.
+        """
+        # A row of items: each ordinary part, and each control token as a part with one token.
+        num_controls = np.array(self._counts, np.int64)
+        items = offsets_of(2 * num_controls + 1)
+        local = np.arange(items[-1]) - np.repeat(items[:-1], np.diff(items))
+        is_control = local % 2 == 1
+        sizes = np.empty(len(is_control), np.int64)
+        sizes[is_control] = self._control_sizes
+        sizes[~is_control] = [len(part) if part.isascii() else len(part.encode()) for part in self.ordinary]
+        counts = np.ones(len(is_control), np.int64)
+        counts[~is_control] = between.encoded.counts
+        edges = offsets_of(sizes)
+        firsts = edges[:-1] - np.repeat(edges[items[:-1]], np.diff(items))
+        return self._interleaved(
+            between, items=items, is_control=is_control, firsts=firsts, sizes=sizes, counts=counts
+        )
+
+    def _interleaved(
+        self,
+        between: EncodedSpans,
+        *,
+        items: NDArray[np.int64],
+        is_control: NDArray[np.bool_],
+        firsts: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        counts: NDArray[np.int64],
+    ) -> EncodedSpans:
+        of_control = np.repeat(is_control, counts)
+        base = np.repeat(firsts, counts)
+        ids = np.empty(len(of_control), np.uint32)
+        ids[of_control], ids[~of_control] = np.array(self._controls, np.uint32), between.encoded.ids
+        starts = base.copy()
+        starts[~of_control] += between.starts
+        stops = base
+        stops[of_control] += sizes[is_control]
+        stops[~of_control] += between.stops
+        kinds = np.full(len(of_control), KIND_NUMBERS[TokenKind.SPECIAL], np.uint8)
+        kinds[~of_control] = between.kinds
+        offsets = offsets_of(counts)[items]
+        return EncodedSpans(Encoded(ids, offsets), starts, stops, kinds)
+
+
+class DisguisedTexts:
+    """Texts in which each control token is spelled as no text is, for a tokenizer that knows those spellings.
+
+    So the tokenizer itself sees to everything that depends on what is beside a control token.
+
+    Args:
+        spellings: the text of each control token → how it is spelled.
+
+    Attributes:
+        texts: the texts so far, disguised.
+    """
+
+    def __init__(self, spellings: Mapping[str, str]) -> None:
+        self._spellings = spellings
+        self.texts: list[str] = []
+        self._edges: list[NDArray[np.int64]] = []
+        self._original_edges: list[NDArray[np.int64]] = []
+
+    def add(self, text: str, found: Iterable[ControlToken]) -> None:
+        """Add a text with the control tokens in it."""
+        parts: list[str] = []
+        originals: list[str] = []
+        position = 0
+        for start, stop, token in found:
+            originals += text[position:start], text[start:stop]
+            parts += text[position:start], self._spellings[token]
+            position = stop
+        parts.append(text[position:])
+        originals.append(text[position:])
+        self.texts.append("".join(parts))
+        self._edges.append(offsets_of([len(part.encode()) for part in parts]))
+        self._original_edges.append(offsets_of([len(part.encode()) for part in originals]))
+
+    def undisguised(self, spans: EncodedSpans) -> EncodedSpans:
+        """Tokens of the disguised texts, as tokens of the texts themselves."""
+        offsets = spans.encoded.offsets
+        starts, stops = spans.starts.copy(), spans.stops.copy()
+        for number, (edges, originals) in enumerate(zip(self._edges, self._original_edges, strict=True)):
+            own = slice(offsets[number], offsets[number + 1])
+            starts[own] = _moved(spans.starts[own], edges, originals, side="right")
+            stops[own] = np.maximum(starts[own], _moved(spans.stops[own], edges, originals, side="left"))
+        return EncodedSpans(spans.encoded, starts, stops, spans.kinds)
+
+
+def _moved(
+    places: NDArray[np.int64], edges: NDArray[np.int64], originals: NDArray[np.int64], *, side: str
+) -> NDArray[np.int64]:
+    """Places of a disguised text in the text itself; a place between two parts is of the one on its `side`.
+
+    >>> _moved(np.array([0, 3, 9, 10]), np.array([0, 3, 9, 11]), np.array([0, 3, 5, 7]), side="right").tolist()
+    [0, 3, 5, 6]
+    """
+    if side == "right":
+        part = np.searchsorted(edges[1:-1], places, side="right")
+    else:
+        part = np.searchsorted(edges[1:-1], places, side="left")
+    moved: NDArray[np.int64] = originals[part] + np.minimum(
+        places - edges[part], originals[part + 1] - originals[part]
+    )
+    return moved

@@ -1,0 +1,156 @@
+"""Control tokens only where they are trusted, for a SentencePiece model with user-defined symbols.
+
+The library finds user-defined symbols in every text, and in what its normaliser makes of one. A text in which it finds
+one outside the trusted ranges is encoded by a copy of the model that spells each of them as one character of no text.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.core.guarded import ControlToken, ControlTokenGuard, GuardedTexts, Refused, encode_between
+from tokbench.core.guarded_arrays import DisguisedTexts
+from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, combined, encode_spans, selected
+from tokbench.core.tokens import TokenKind
+from tokbench.formats.protobuf import fields, length_field, varint_field
+from tokbench.formats.sentencepiece.model import parse_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tokbench.core.encoded import EncodedSpans
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
+
+_PIECES, _SELF_TEST = 1, 4
+_PIECE_TEXT = 1
+_PRIVATE = range(0xF0000, 0xFFFFE)
+"""Characters that mean nothing, and that hardly any text has."""
+
+
+class GuardedEncoder:
+    """Encodes texts under guard.
+
+    Args:
+        tokenizer: has user-defined symbols among its control tokens.
+        open_disguised: makes a tokenizer of a model with other spellings.
+    """
+
+    def __init__(
+        self,
+        tokenizer: SentencePieceTokenizer,
+        open_disguised: Callable[[bytes, SentencePieceFile], SentencePieceTokenizer],
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._open_disguised = open_disguised
+        self._controls = tokenizer.info.special_tokens
+        self._symbols = {
+            text: id for text, id in tokenizer.control_tokens.items() if text not in self._controls
+        }
+        self._symbol_ids = np.array(list(self._symbols.values()), np.uint32)
+        self._texts = {id: text for text, id in self._symbols.items()}
+        self._guard = ControlTokenGuard(tokenizer.control_tokens)
+        self._control_guard = ControlTokenGuard(self._controls)
+        self._disguised: tuple[Mapping[str, str], SentencePieceTokenizer] | None = None
+
+    def encode(
+        self, texts: Sequence[str], trusted: Sequence[Sequence[tuple[int, int]]], *, threads: int | None
+    ) -> GuardedTexts:
+        """What `tokbench.core.guarded.encode_guarded` gives."""
+        guarded = encode_between(self._tokenizer, texts, trusted, guard=self._control_guard, threads=threads)
+        spans = self._with_kinds(guarded.spans)
+        is_safe = np.ones(len(texts), np.bool_)
+        refused: list[Refused] = []
+        for number, (text, allowed) in enumerate(zip(texts, trusted, strict=True)):
+            _, outside = self._guard.find(text, allowed)
+            wrong = [
+                place for place in self._symbols_in(spans, number, text) if not _is_inside(place, allowed)
+            ]
+            is_safe[number] = not wrong
+            apart = {p for p in wrong if not any(o[0] < p.stop and p.start < o[1] for o in outside)}
+            refused.extend(Refused(number, *place) for place in sorted({*outside, *apart}))
+        if not is_safe.all():
+            unsafe = np.flatnonzero(~is_safe).tolist()
+            hidden = self._hidden([texts[n] for n in unsafe], [trusted[n] for n in unsafe], threads=threads)
+            spans = combined(selected(spans, is_safe), self._with_kinds(hidden), chosen=is_safe)
+        return GuardedTexts(spans, tuple(refused))
+
+    def _symbols_in(self, spans: EncodedSpans, number: int, text: str) -> Iterator[ControlToken]:
+        """The user-defined symbols that the library found in a text."""
+        offsets = spans.encoded.offsets
+        own = slice(offsets[number], offsets[number + 1])
+        places = np.flatnonzero(np.isin(spans.encoded.ids[own], self._symbol_ids))
+        if not len(places):
+            return
+        edges = character_offsets(text)
+        starts = np.searchsorted(edges, spans.starts[own][places], side="right") - 1
+        stops = np.searchsorted(edges, spans.stops[own][places], side="left")
+        for place, start, stop in zip(places.tolist(), starts.tolist(), stops.tolist(), strict=True):
+            yield ControlToken(start, max(stop, start), self._texts[int(spans.encoded.ids[own][place])])
+
+    def _hidden(
+        self, texts: Sequence[str], trusted: Sequence[Sequence[tuple[int, int]]], *, threads: int | None
+    ) -> EncodedSpans:
+        """The tokens of texts in which the symbols outside the trusted ranges stay text."""
+        spellings, disguised_tokenizer = self._copy_for(texts)
+        disguised = DisguisedTexts(spellings)
+        ranges: list[list[tuple[int, int]]] = []
+        for text, allowed in zip(texts, trusted, strict=True):
+            found = [each for each in self._guard.find(text, allowed)[0] if each.token in self._symbols]
+            disguised.add(text, found)
+            ranges.append(_shifted(allowed, found))
+        hidden = encode_between(
+            disguised_tokenizer, disguised.texts, ranges, guard=self._control_guard, ids=self._controls,
+            encode=lambda parts: encode_spans(disguised_tokenizer, parts, threads=threads),
+        )  # fmt: skip
+        return disguised.undisguised(hidden.spans)
+
+    def _copy_for(self, texts: Sequence[str]) -> tuple[Mapping[str, str], SentencePieceTokenizer]:
+        """A copy whose spellings are in none of the texts."""
+        while self._disguised is None or any(
+            character in text for text in texts for character in self._disguised[0].values()
+        ):
+            taken = {character for text in texts for character in text}
+            free = [character for character in map(chr, _PRIVATE) if character not in taken]
+            first = secrets.randbelow(len(free) - len(self._symbols))
+            spellings = dict(zip(self._symbols, free[first:], strict=False))
+            proto = _respelled(self._tokenizer.proto, spellings)
+            self._disguised = spellings, self._open_disguised(proto, parse_model(proto))
+        return self._disguised
+
+    def _with_kinds(self, spans: EncodedSpans) -> EncodedSpans:
+        symbols = np.isin(spans.encoded.ids, self._symbol_ids)
+        kinds = np.where(symbols, KIND_NUMBERS[TokenKind.SPECIAL], spans.kinds).astype(np.uint8)
+        return type(spans)(spans.encoded, spans.starts, spans.stops, kinds)
+
+
+def _respelled(proto: bytes, spellings: Mapping[str, str]) -> bytes:
+    """The model with other texts for some of its pieces."""
+    texts = {text.encode(): other.encode() for text, other in spellings.items()}
+    parts: list[bytes] = []
+    for number, value in fields(proto):
+        if number == _PIECES and isinstance(value, bytes):
+            text = next((v for n, v in fields(value) if n == _PIECE_TEXT), b"")
+            if isinstance(text, bytes) and text in texts:
+                value += length_field(_PIECE_TEXT, texts[text])  # noqa: PLW2901 -- the last one counts
+        if number != _SELF_TEST:
+            parts.append(
+                length_field(number, value) if isinstance(value, bytes) else varint_field(number, value)
+            )
+    return b"".join(parts)
+
+
+def _shifted(trusted: Sequence[tuple[int, int]], found: Sequence[ControlToken]) -> list[tuple[int, int]]:
+    """The trusted ranges where each token found in them has become one character."""
+
+    def moved(place: int) -> int:
+        return place - sum(each.stop - each.start - 1 for each in found if each.stop <= place)
+
+    return [(moved(start), moved(stop)) for start, stop in trusted]
+
+
+def _is_inside(token: ControlToken, trusted: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= token.start and token.stop <= stop for start, stop in trusted)
