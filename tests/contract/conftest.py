@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 from support.subjects import SUBJECTS, Subject
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tokbench.core.interfaces import Tokenizer
 
 
@@ -18,19 +21,28 @@ def subject(request: pytest.FixtureRequest) -> Subject:
 
 @pytest.fixture(scope="session")
 def trained(subject: Subject) -> Tokenizer:
-    return subject.train()
+    return subject.trained
+
+
+@pytest.fixture(scope="session")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Subject], Tokenizer]:
+    """Saves a subject and opens its folder, once for all tests of a process."""
+
+    @cache
+    def opened(name: str) -> Tokenizer:
+        subject = next(subject for subject in SUBJECTS if str(subject) == name)
+        directory = tmp_path_factory.mktemp("saved") / "tokenizer"
+        subject.trained.save(directory)
+        return subject.open(directory)
+
+    return lambda subject: opened(str(subject))
 
 
 @pytest.fixture(scope="session", params=["opened", pytest.param("trained", marks=pytest.mark.slow)])
 def tokenizer(
     request: pytest.FixtureRequest,
     subject: Subject,
-    trained: Tokenizer,
-    tmp_path_factory: pytest.TempPathFactory,
+    opened: Callable[[Subject], Tokenizer],
 ) -> Tokenizer:
     """The subject as it is opened from its folder, and as it was trained."""
-    if request.param == "trained":
-        return trained
-    directory = tmp_path_factory.mktemp("saved") / "tokenizer"
-    trained.save(directory)
-    return subject.open(directory)
+    return subject.trained if request.param == "trained" else opened(subject)

@@ -93,7 +93,7 @@ def refuse_what_is_no_text(tokenizer: Any) -> None:
     for call in batches:
         for given in ("text", b"text", 3, None):
             assert_refused(TextError, "a list of texts is needed, and this is", call, given)
-        for given in ([3], ["text", None], ["text" * 100_000, b"text"], ("a", ["b"])):
+        for given in ([3], ["text", None], ["text" * 20_000, b"text"], ("a", ["b"])):
             assert_refused(TextError, "a text is a str, and this is", call, given)
     expected = tokenizer.encode_batch(["text", "a"])
     found = tokenizer.encode_batch(text for text in ["text", "a"])

@@ -5,6 +5,7 @@ A further backend joins by one line in `SUBJECTS`.
 
 from __future__ import annotations
 
+import atexit
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -44,6 +45,13 @@ class Subject:
         kernel_named(self.kernel)  # skips where it is absent
         return chosen(self.kernel)
 
+    @property
+    def trained(self) -> Tokenizer:
+        """It, trained on the bundled documents: once for all tests of a process, which leave it as it is."""
+        if str(self) not in _TRAINED:
+            _TRAINED[str(self)] = self.train()
+        return _TRAINED[str(self)]
+
     def train(self, documents: Sequence[str] | None = None) -> Tokenizer:
         """It, trained on documents, by default on the bundled ones."""
         backend = get_backend(self.backend)
@@ -59,6 +67,9 @@ class Subject:
         with self.running():
             return get_backend(self.backend).load(directory, store.read_manifest(directory))
 
+
+_TRAINED: dict[str, Tokenizer] = {}
+atexit.register(_TRAINED.clear)  # before nanobind looks for what was leaked
 
 SUBJECTS = [
     Subject("bpe", "native"),

@@ -6,6 +6,7 @@ Imports for type checkers alone are left out: a type may be named from anywhere.
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -76,15 +77,25 @@ SOURCES = [
     for path in sorted(PACKAGE.rglob("*.py"))
     if not {"native", "corpora"} & set(path.relative_to(PACKAGE).parts)
 ]
-IMPORTS = [found for path in SOURCES for found in imports_of(path)]
-OURS = [found for found in IMPORTS if found.imported.startswith("tokbench.")]
+
+
+@cache
+def imports() -> list[Import]:
+    """Every import of the package."""
+    return [found for path in SOURCES for found in imports_of(path)]
+
+
+@cache
+def ours() -> list[Import]:
+    """Those among them of the package itself."""
+    return [found for found in imports() if found.imported.startswith("tokbench.")]
 
 
 def importers_of(*libraries: str) -> set[str]:
     """The parts that import some library, or a part of tokbench itself."""
     return {
         found.part
-        for found in IMPORTS
+        for found in imports()
         if any(found.imported == name or found.imported.startswith(f"{name}.") for name in libraries)
     }
 
@@ -97,7 +108,7 @@ def test_every_part_has_its_place() -> None:
 @pytest.mark.parametrize("part", ORDER)
 def test_a_part_imports_from_those_before_it(part: str) -> None:
     allowed = {*ORDER[: ORDER.index(part) + 1], "__version__"}
-    wrong = [found for found in OURS if found.part == part and part_of(found.imported) not in allowed]
+    wrong = [found for found in ours() if found.part == part and part_of(found.imported) not in allowed]
     assert wrong == []
 
 
@@ -109,7 +120,7 @@ def test_modules_do_not_import_one_another_in_circles() -> None:
         return imported if imported in modules else module_of(imported.rpartition(".")[0])
 
     needs: dict[str, set[str]] = {name: set() for name in modules}
-    for found in OURS:
+    for found in ours():
         pair = (found.importer, module_of(found.imported))
         if len(set(pair)) == 2:
             needs[pair[0]].add(pair[1])
@@ -129,14 +140,14 @@ def test_only_the_command_line_imports_what_shows_results() -> None:
 
 
 def test_what_shows_results_knows_nothing_but_results() -> None:
-    imported = {part_of(found.imported) for found in OURS if found.part == "render"}
+    imported = {part_of(found.imported) for found in ours() if found.part == "render"}
     assert imported - {"render", "__version__"} <= RENDER_IMPORTS
 
 
 def test_what_shows_benchmarks_knows_nothing_but_their_results() -> None:
-    imported = {found.imported for found in OURS if found.part == "render"}
-    ours = {name for name in imported if name.startswith("tokbench.bench")}
-    assert {".".join(name.split(".")[:3]) for name in ours} <= {"tokbench.bench.results"}
+    imported = {found.imported for found in ours() if found.part == "render"}
+    of_bench = {name for name in imported if name.startswith("tokbench.bench")}
+    assert {".".join(name.split(".")[:3]) for name in of_bench} <= {"tokbench.bench.results"}
 
 
 def test_backends_are_reached_by_name() -> None:
@@ -147,9 +158,9 @@ def test_backends_never_import_one_another() -> None:
     def backend(module: str) -> str:
         return ".".join(module.split(".")[:3])
 
-    inside = [found for found in OURS if found.part == part_of(found.imported) == "backends"]
+    inside = [found for found in ours() if found.part == part_of(found.imported) == "backends"]
     assert [found for found in inside if backend(found.importer) != backend(found.imported)] == []
 
 
 def test_the_package_itself_imports_none_of_its_parts() -> None:
-    assert [found for found in OURS if found.importer == "tokbench"] == []
+    assert [found for found in ours() if found.importer == "tokbench"] == []

@@ -102,14 +102,11 @@ def test_a_conversion_says_what_is_left_out(tmp_path: Path) -> None:
     assert any("multiples of 1/32" in limit for limit in result.proof.limits)
 
 
-def changed(**parts: Any) -> bytes:
+def changed(*more_pieces: list[Any], **parts: Any) -> bytes:
     document = json.loads(as_t5())
+    document["model"]["vocab"] += more_pieces
     document["model"] |= parts.pop("model", {})
     return huggingface.dump(document | parts)
-
-
-def vocab(*extra: list[Any]) -> dict[str, Any]:
-    return {"vocab": [*json.loads(as_t5())["model"]["vocab"], *extra]}
 
 
 @pytest.mark.parametrize(
@@ -121,8 +118,6 @@ def vocab(*extra: list[Any]) -> dict[str, Any]:
         ({"pre_tokenizer": {"type": "Whitespace"}}, "prepares or splits texts"),
         ({"pre_tokenizer": None}, "prepares or splits texts"),
         ({"model": {"unk_id": None}}, "needs an unknown piece"),
-        ({"model": vocab(["a▁b", -3.0])}, "a piece has one inside"),
-        ({"model": vocab(["<s2>", -99.0]), "added_tokens": [huggingface.added("<s2>", 500)]}, "lowest score"),
         ({"added_tokens": [huggingface.added("new", 500, special=False)]}, "is not special"),
         ({"added_tokens": [huggingface.added("<x>", 999)]}, "leave a gap"),
         ({"added_tokens": [huggingface.added("<x>", 3)]}, "has the id of another piece"),
@@ -133,6 +128,13 @@ def vocab(*extra: list[Any]) -> dict[str, Any]:
 def test_what_sentencepiece_does_not_do_is_refused(parts: dict[str, Any], found: str) -> None:
     with pytest.raises(ConversionError, match=found):
         back(changed(**parts))
+
+
+def test_pieces_that_sentencepiece_cannot_have_are_refused() -> None:
+    with pytest.raises(ConversionError, match="a piece has one inside"):
+        back(changed(["a▁b", -3.0]))
+    with pytest.raises(ConversionError, match="lowest score"):
+        back(changed(["<s2>", -99.0], added_tokens=[huggingface.added("<s2>", 500)]))
 
 
 def test_special_tokens_are_control_symbols() -> None:

@@ -41,12 +41,13 @@ def _entries(array: bytes) -> Iterator[tuple[bytes, int]]:
 
     units = np.frombuffer(array, "<u4").astype(np.int64)
     offsets = (units >> 10) << ((units & (1 << 9)) >> 6)
-    labels = units & _LABEL
+    labels = (units & _LABEL).tolist()
     bases = (np.arange(units.size) ^ offsets).tolist()
     # A child is where its parent's base and its own label lead; those without the mark of a value have one.
     children: dict[int, list[int]] = {}
-    for place in np.flatnonzero((units >> 31 == 0) & (labels != 0)).tolist():
-        children.setdefault(place ^ int(labels[place]), []).append(place)
+    for place in np.flatnonzero((units >> 31 == 0) & (units & _LABEL != 0)).tolist():
+        children.setdefault(place ^ labels[place], []).append(place)
+    numbers = units.tolist()
     pending, visited = [(_ROOT, b"")], 0
     while pending:
         place, key = pending.pop()
@@ -54,6 +55,6 @@ def _entries(array: bytes) -> Iterator[tuple[bytes, int]]:
         if visited > _MOST_NODES or len(key) > _LONGEST_KEY:
             raise ConversionError("its normalisation table contains a cycle, or is too large")
         base = bases[place]
-        if units[place] & _HAS_LEAF:
-            yield key, int(units[base]) & _VALUE
-        pending += [(child, key + bytes([int(labels[child])])) for child in children.get(base, ()) if child]
+        if numbers[place] & _HAS_LEAF:
+            yield key, numbers[base] & _VALUE
+        pending += [(child, key + bytes([labels[child]])) for child in children.get(base, ()) if child]

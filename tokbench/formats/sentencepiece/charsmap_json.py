@@ -85,6 +85,7 @@ class _Plan:
         separator: what ends units.
         composed: what the library's NFKC does to single characters, where the table has such keys.
         stand_ins: character that NFKC must not change → what stands for it meanwhile.
+        units: the regular expression of where units end.
     """
 
     rules: Mapping[str, str]
@@ -92,6 +93,7 @@ class _Plan:
     separator: str
     composed: Mapping[str, str]
     stand_ins: Mapping[str, str]
+    units: str
 
     @property
     def drops(self) -> bool:
@@ -106,7 +108,7 @@ class _Plan:
         return [
             *(_replace({"String": stand_in}, self.separator) for _, stand_in in stand_ins),
             *(_replace({"String": character}, stand_in) for character, stand_in in stand_ins),
-            _replace({"Regex": _units(self.joined)}, self.separator),
+            _replace({"Regex": self.units}, self.separator),
             *(
                 _replace({"String": key}, (patched or {})[key])
                 for key in sorted(patched or {}, key=lambda key: (-len(key), key))
@@ -130,7 +132,8 @@ def _plan(rules: Mapping[str, str]) -> _Plan:
     kept = [character for character in composed if character not in rules]
     if len(kept) > len(dropped) or in_keys.intersection([*kept, separator]) or rules.get(separator):
         raise ConversionError(_OTHERWISE)
-    return _Plan(rules, joined, separator, composed, dict(zip(kept, dropped, strict=False)))
+    stand_ins = dict(zip(kept, dropped, strict=False))
+    return _Plan(rules, joined, separator, composed, stand_ins, units=_units(joined))
 
 
 def _mapped(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
