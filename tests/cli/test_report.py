@@ -15,7 +15,10 @@ from tokbench.metrics.catalogue import METRICS
 @pytest.fixture
 def files():
     folder = corpora_directory()
-    return [folder / "parallel", folder / "code" / "python.py"]
+    return [
+        *(folder / "parallel" / f"{name}.txt" for name in ("en", "de", "ja")),
+        folder / "code" / "python.py",
+    ]
 
 
 def test_json_holds_the_figures_and_what_follows(run, trained, files):
@@ -59,9 +62,9 @@ def test_it_fits_the_terminal(run, trained, files, columns):
 
 
 def test_the_reference_can_be_chosen(run, trained, files):
-    data = run("report", files[0], "-t", trained, "--reference", "de", "--json").good().json
+    data = run("report", *files, "-t", trained, "--reference", "de", "--json").good().json
     assert data["tokenizer"]["fairness"]["premiums"]["de"] == 1
-    run("report", files[0], "-t", trained, "--reference", "xx").refused(2, "'xx' is not among the aligned")
+    run("report", *files, "-t", trained, "--reference", "xx").refused(2, "'xx' is not among the aligned")
 
 
 def test_metrics_choose_the_figures(run, trained, files):
@@ -83,7 +86,7 @@ def test_metrics_choose_the_figures(run, trained, files):
 
 
 def test_out_is_written_whole(run, trained, files, tmp_path):
-    arguments = ["report", files[1], "-t", trained]
+    arguments = ["report", files[-1], "-t", trained]
     run(*arguments, "--json", "--out", ".").refused(2, "is a folder")
     assert run(*arguments, "--json", "--out", "found.json").good().out == b""
     assert json.loads((tmp_path / "found.json").read_bytes())["schema"] == "tokbench.report/1"
@@ -96,7 +99,7 @@ def test_out_is_written_whole(run, trained, files, tmp_path):
     "arguments", [["--model-dim", "0"], ["--price", "-1"], ["--threads", "0"], ["--context", "x"]]
 )
 def test_usage_errors(run, trained, files, arguments):
-    run("report", files[1], "-t", trained, *arguments).refused(2, arguments[0])
+    run("report", files[-1], "-t", trained, *arguments).refused(2, arguments[0])
 
 
 def test_a_text_on_stdin_is_enough_for_a_report(run, trained, tmp_path):

@@ -7,8 +7,6 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -57,18 +55,28 @@ def with_typos(text: str, *, seed: int) -> str:
 def edit_distance(one: Sequence[int], other: Sequence[int]) -> int:
     """The fewest insertions, deletions and replacements that make one sequence of ids the other.
 
-    Takes O(n · m), with a row at a time in numpy.
+    A column of the table of distances is two numbers, whose bits say where it rises by one and where it falls by one
+    from row to row; the next column takes a few operations on them.
+
+    Source: Hyyrö 2003, "A Bit-Vector Algorithm for Computing Levenshtein and Damerau Edit Distances", after Myers 1999.
 
     >>> edit_distance([1, 2, 3, 4], [1, 3, 4, 5])
     2
     """
-    columns = np.arange(len(other) + 1)
-    row = columns.copy()
-    target = np.asarray(other, dtype=np.int64)
-    for number, id in enumerate(one, start=1):
-        next_row = np.empty_like(row)
-        next_row[0] = number
-        next_row[1:] = np.minimum(row[1:] + 1, row[:-1] + (target != id))
-        # An insertion comes from the left in the same row: a running minimum, once the steps are taken out.
-        row = np.minimum.accumulate(next_row - columns) + columns
-    return int(row[-1])
+    if not one:
+        return len(other)
+    places: dict[int, int] = {}
+    for place, id in enumerate(one):
+        places[id] = places.get(id, 0) | 1 << place
+    every, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
+    rises, falls, distance = every, 0, len(one)
+    for id in other:
+        equal = places.get(id, 0)
+        level = (
+            (((equal & rises) + rises) ^ rises) | equal | falls
+        )  # where nothing is added along the diagonal
+        rises_across, falls_across = falls | ~(level | rises), rises & level
+        distance += bool(rises_across & last) - bool(falls_across & last)
+        rises_across = rises_across << 1 | 1  # the first row rises by one from column to column
+        rises, falls = (falls_across << 1 | ~(level | rises_across)) & every, rises_across & level & every
+    return distance
