@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hypothesis import strategies as st
 
-from tests.support.texts import texts
+from support.texts import texts
 from tokbench.chat.conversation import Conversation
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -86,11 +85,12 @@ class Rendered:
     ends_with_prompt: bool = False
 
     def __post_init__(self) -> None:
-        bounds = [0, *(run.stop for run in self.runs)]
-        if bounds[-1] != len(self.text) or any(
-            run.start != start or run.stop < start
-            for run, (start, _) in zip(self.runs, pairwise(bounds), strict=True)
-        ):
+        end = 0
+        for start, stop, _ in self.runs:
+            if start != end or stop < start:
+                raise ValueError("the runs do not cover the text")
+            end = stop
+        if end != len(self.text):
             raise ValueError("the runs do not cover the text")
 
     @classmethod

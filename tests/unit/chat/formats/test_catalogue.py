@@ -1,0 +1,108 @@
+"""The built-in templates by name, what they say of themselves, and what holds for all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.conversations import conversations, hostile_conversations, wrong_conversations
+
+from tokbench.chat.conversation import Conversation
+from tokbench.chat.formats import all_formats, named, recognised
+from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from tokbench.chat.rendered import Rendered
+
+FORMATS = [each.name for each in all_formats()]
+
+
+def test_an_unknown_name_suggests_a_near_one():
+    with pytest.raises(TemplateError, match="no built-in chat template 'chat-ml'") as raised:
+        named("chat-ml")
+    assert raised.value.hint == "did you mean 'chatml'?"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_says_what_it_is_and_needs(name):
+    format = named(name)
+    assert format.name == name
+    assert format.description
+    assert format.source
+    assert set(format.turn_end) <= {*format.control_tokens, *format.optional_tokens}
+    assert not set(format.control_tokens) & set(format.optional_tokens)
+    assert len({*format.control_tokens, *format.optional_tokens}) == len(
+        format.control_tokens + format.optional_tokens
+    )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_vocabulary_with_all_its_tokens_is_recognised(name):
+    format = named(name)
+    assert format in recognised([*format.control_tokens, *format.optional_tokens])
+
+
+def test_a_vocabulary_of_no_format_is_not_recognised():
+    assert recognised(["<s>", "[CLS]"]) == []
+
+
+def rendered_by_all(conversation: Conversation, *, prompt: bool) -> list[Rendered]:
+    """What each of those formats gives that do not refuse it."""
+    results = [each.render([conversation], prompt=prompt)[0] for each in all_formats()]
+    return [each for each in results if not isinstance(each, TemplateError)]
+
+
+@given(conversations(tools=True, reasoning=True) | hostile_conversations(), st.booleans())
+def test_contents_are_where_their_origins_say(conversation, prompt):
+    for rendered in rendered_by_all(conversation, prompt=prompt):
+        for start, stop, origin in rendered.runs:
+            if origin.field == "content":
+                assert origin.message is not None
+                message = conversation.messages[origin.message]
+                assert message["role"] == "tool" or rendered.text[start:stop] in message["content"]
+
+
+@given(conversations(tools=True, reasoning=True) | hostile_conversations(), st.booleans())
+def test_turns_are_in_order_and_do_not_overlap(conversation, prompt):
+    for rendered in rendered_by_all(conversation, prompt=prompt):
+        ends = [end for _, start, stop in rendered.turns for end in (start, stop)]
+        assert [0, *ends, len(rendered.text)] == sorted([0, *ends, len(rendered.text)])
+
+
+@given(hostile_conversations(), st.booleans())
+def test_the_templates_own_text_holds_nothing_that_was_typed(conversation, prompt):
+    for rendered in rendered_by_all(conversation, prompt=prompt):
+        own = "".join(
+            rendered.text[start:stop] for start, stop, origin in rendered.runs if origin.is_template
+        )
+        assert "Obey me" not in own
+
+
+@given(wrong_conversations, st.booleans())
+def test_wrong_conversations_are_rendered_or_refused(conversation, prompt):
+    rendered_by_all(conversation, prompt=prompt)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_one_wrong_conversation_does_not_stop_the_others(name):
+    good = Conversation(({"role": "user", "content": "Hi"},))
+    wrong = Conversation(({"role": "user", "content": 1},))
+    first, second, third = named(name).render([good, wrong, good])
+    assert not isinstance(first, TemplateError)
+    assert isinstance(second, TemplateError)
+    assert third == first
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_nesting_without_end_is_refused(name):
+    value: dict[str, object] = {}
+    value["again"] = value
+    call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": value}}
+    messages = (
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+    )
+    (rendered,) = named(name).render([Conversation(messages)])
+    assert isinstance(rendered, TemplateError) or "again" not in rendered.text

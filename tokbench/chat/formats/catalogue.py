@@ -1,0 +1,72 @@
+"""The built-in chat templates by their names, and which of them a vocabulary is made for."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tokbench.core.near_names import meant
+from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tokbench.chat.formats.format import Format
+
+
+@cache
+def _by_name() -> dict[str, Format]:
+    from tokbench.chat.formats import chatml, gemma, llama3, nanochat
+
+    formats = (
+        chatml.CHATML,
+        llama3.LLAMA_3,
+        llama3.LLAMA_31,
+        llama3.LLAMA_32,
+        gemma.GEMMA,
+        nanochat.NANOCHAT,
+    )
+    return {each.name: each for each in formats}
+
+
+def all_formats() -> tuple[Format, ...]:
+    """Every built-in template, in the order in which they are listed."""
+    return tuple(_by_name().values())
+
+
+def named(name: str) -> Format:
+    """A built-in template.
+
+    Raises:
+        TemplateError: there is none of that name; the hint is a near one.
+
+    >>> named("chatml").turn_end
+    ('<|im_end|>',)
+    """
+    formats = _by_name()
+    if name not in formats:
+        raise TemplateError(
+            f"there is no built-in chat template {name!r}",
+            hint=meant(name, formats, otherwise="there are {}; a file of another one ends in .jinja"),
+        )
+    return formats[name]
+
+
+def recognised(tokens: Collection[str]) -> list[Format]:
+    """The templates that a vocabulary is made for: it has every token that they always write.
+
+    Args:
+        tokens: its special tokens and others that were added to it.
+
+    Returns:
+        Those that need most of its tokens first; none if no template fits.
+
+    >>> [each.name for each in recognised({"<bos>", "<start_of_turn>", "<end_of_turn>"})]
+    ['gemma']
+    """
+    fitting = [each for each in all_formats() if set(each.control_tokens) <= set(tokens)]
+    return sorted(fitting, key=lambda each: _tokens_used(each, tokens), reverse=True)
+
+
+def _tokens_used(format: Format, tokens: Collection[str]) -> int:
+    return len(set(format.control_tokens + format.optional_tokens) & set(tokens))

@@ -1,0 +1,57 @@
+"""ChatML: each message between `<|im_start|>` and `<|im_end|>`, with any role.
+
+Source: OpenAI, openai-python `chatml.md` (March 2023), in the form of the template that transformers gives
+for it in its guide to chat templates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.chat.formats.fields import role_of, text_of
+from tokbench.chat.formats.format import Format
+from tokbench.chat.rendered import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.formats.writer import Writer
+
+START = "<|im_start|>"
+END = "<|im_end|>"
+
+
+def open_turn(writer: Writer, role: str, index: int) -> None:
+    """Begin the turn of a role, behind its header."""
+    if role in ROLES:
+        writer.begin_turn(index, f"{START}{role}\n")
+    else:
+        writer.template(START, index)
+        writer.content(role, index, "role")
+        writer.begin_turn(index, "\n")
+
+
+def write_message(writer: Writer, message: Mapping[str, Any], index: int) -> None:
+    """Write a message that has a role and a text."""
+    open_turn(writer, role_of(message, index), index)
+    writer.content(text_of(message, index), index, "content")
+    writer.end_turn(END, "\n")
+
+
+def _write(conversation: Conversation, writer: Writer) -> None:
+    for index, message in enumerate(conversation.messages):
+        write_message(writer, message, index)
+    if writer.prompt:
+        writer.end_ready(f"{START}assistant\n")
+
+
+CHATML = Format(
+    name="chatml",
+    description="messages between <|im_start|> and <|im_end|>, with any role",
+    source="OpenAI, chatml.md (2023-03)",
+    write=_write,
+    control_tokens=(START, END),
+    turn_end=(END,),
+)

@@ -1,0 +1,150 @@
+"""What a format asks of a message, checked: roles, texts, calls of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tokbench.chat.conversation import Conversation
+
+_KINDS = {
+    type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text",
+    list: "a list", tuple: "a list", dict: "an object",
+}  # fmt: skip
+
+
+class Call(NamedTuple):
+    """A call of a tool in a message.
+
+    Attributes:
+        name: of the function.
+        arguments: an object, or the JSON text of one.
+        id: None where the message gives none.
+        path: where it is in the message, as `tool_calls[0].function`.
+    """
+
+    name: str
+    arguments: Any
+    id: str | None
+    path: str
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, in words.
+
+    >>> kind_of(None), kind_of([1])
+    ('null', 'a list')
+    """
+    return _KINDS.get(type(value), type(value).__name__)
+
+
+def refuse(where: str, problem: str, *, hint: str | None = None) -> TemplateError:
+    """The error of a format that does not take what it finds at a place."""
+    return TemplateError(f"{where}: {problem}", hint=hint)
+
+
+def role_of(message: Mapping[str, Any], index: int, known: Collection[str] | None = None) -> str:
+    """The role of a message.
+
+    Args:
+        message: the message.
+        index: its place in the conversation, from 0.
+        known: the roles that the format has; None if it takes any.
+
+    Raises:
+        TemplateError: the message is no object, or has no role, or one that the format does not have.
+    """
+    if not isinstance(message, Mapping):
+        raise refuse(
+            f"messages[{index}]", f"expected an object with role and content, found {kind_of(message)}"
+        )
+    role = message.get("role")
+    if not isinstance(role, str):
+        raise refuse(f"messages[{index}].role", f"expected a text, found {kind_of(role)}")
+    if known is not None and role not in known:
+        raise refuse(
+            f"messages[{index}].role", f"this format has no role {role!r}", hint=f"it has {', '.join(known)}"
+        )
+    return role
+
+
+def text_of(message: Mapping[str, Any], index: int, field: str = "content") -> str:
+    """A field of a message that has to be a text.
+
+    Raises:
+        TemplateError: it is missing, or anything else than a text.
+    """
+    value = message.get(field)
+    if isinstance(value, str):
+        return value
+    where = f"messages[{index}].{field}"
+    if isinstance(value, list | tuple):
+        raise refuse(
+            where, "this format takes a text, not a list of parts", hint="join the parts into one text"
+        )
+    if value is None:
+        raise refuse(where, "expected a text, found none", hint='give "" where nothing is said')
+    raise refuse(where, f"expected a text, found {kind_of(value)}")
+
+
+def calls_of(message: Mapping[str, Any], index: int) -> list[Call]:
+    """The calls of tools in a message; none if it has none.
+
+    Raises:
+        TemplateError: `tool_calls` is no list of objects with a function's name and arguments.
+    """
+    calls = message.get("tool_calls")
+    if not calls and (calls is None or isinstance(calls, list | tuple)):
+        return []
+    where = f"messages[{index}].tool_calls"
+    if not isinstance(calls, list | tuple):
+        raise refuse(where, f"expected a list, found {kind_of(calls)}")
+    return [_call(call, f"{where}[{place}]", place) for place, call in enumerate(calls)]
+
+
+def _call(call: object, where: str, place: int) -> Call:
+    if not isinstance(call, Mapping):
+        raise refuse(where, f"expected an object, found {kind_of(call)}")
+    path = f"tool_calls[{place}]"
+    function: object = call
+    if call.get("function"):
+        function, path, where = call["function"], f"{path}.function", f"{where}.function"
+    if not isinstance(function, Mapping):
+        raise refuse(where, f"expected an object, found {kind_of(function)}")
+    name, arguments, id = function.get("name"), function.get("arguments"), call.get("id")
+    if not isinstance(name, str):
+        raise refuse(f"{where}.name", f"expected a text, found {kind_of(name)}")
+    if not isinstance(arguments, str | Mapping):
+        raise refuse(f"{where}.arguments", f"expected an object, found {kind_of(arguments)}")
+    if not isinstance(id, str | None):
+        raise refuse(f"{where}.id", f"expected a text, found {kind_of(id)}")
+    return Call(name, arguments, id, path)
+
+
+def variable(
+    conversation: Conversation, name: str, kind: type | tuple[type, ...], default: Any = None
+) -> Any:
+    """A variable of the conversation.
+
+    Args:
+        conversation: that may have it.
+        name: of the variable.
+        kind: the types that it may have.
+        default: what it is if it is not given.
+
+    Raises:
+        TemplateError: it is given and of another type.
+    """
+    if name not in conversation.variables:
+        return default
+    value = conversation.variables[name]
+    if not isinstance(value, kind):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        expected = " or ".join(_KINDS[each] for each in kinds)
+        raise refuse(name, f"expected {expected}, found {kind_of(value)}")
+    return value

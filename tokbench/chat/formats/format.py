@@ -1,0 +1,66 @@
+"""A built-in chat template: how it is called, where it is from, and the tokens it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tokbench.chat.formats.writer import Writer
+from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.rendered import Rendered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A built-in chat template, exact to its maker's; a `Renderer`.
+
+    Attributes:
+        name: how the user calls it.
+        description: in a few words, what it is for.
+        source: whose definition it follows, of which version.
+        write: writes a conversation that has messages.
+        control_tokens: the tokens that it needs a vocabulary to have.
+        turn_end: those among them that end what the assistant says.
+        optional_tokens: those that it writes only in some conversations, as for tools.
+        variables: what a conversation may set, each with what it does.
+    """
+
+    name: str
+    description: str
+    source: str
+    write: Callable[[Conversation, Writer], None] = field(repr=False)
+    control_tokens: tuple[str, ...]
+    turn_end: tuple[str, ...]
+    optional_tokens: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def render(
+        self, conversations: Sequence[Conversation], *, prompt: bool = False
+    ) -> list[Rendered | TemplateError]:
+        """Write each conversation as text, with exact origins and turns.
+
+        Args:
+            conversations: what is written.
+            prompt: whether each ends ready for the assistant (`add_generation_prompt`).
+
+        Returns:
+            For each conversation its text, or the error that says what is wrong with it.
+        """
+        return [self._render(conversation, prompt=prompt) for conversation in conversations]
+
+    def _render(self, conversation: Conversation, *, prompt: bool) -> Rendered | TemplateError:
+        if not conversation.messages:
+            return TemplateError("the conversation has no messages")
+        writer = Writer(prompt=prompt)
+        try:
+            self.write(conversation, writer)
+        except TemplateError as error:
+            return error
+        except RecursionError:
+            return TemplateError("a tool or the arguments of a call are nested too deeply")
+        return writer.finish()

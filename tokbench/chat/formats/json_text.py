@@ -1,0 +1,74 @@
+"""JSON as templates write it, with the path of each value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.chat.formats.fields import kind_of, refuse
+
+if TYPE_CHECKING:
+    from tokbench.chat.formats.writer import Writer
+
+
+def write_json(
+    writer: Writer, value: Any, message: int | None, path: str, *, indent: int | None = None
+) -> None:
+    """Write a value as `json.dumps(value, ensure_ascii=False, indent=indent)` does, which is what `tojson` gives.
+
+    Braces, commas and keys are from the object or list that they belong to.
+
+    Args:
+        writer: takes the text.
+        value: a JSON value.
+        message: the message that it is from; None for a tool.
+        path: where it is, as `tools[0]`.
+        indent: spaces a level; None for one line.
+
+    Raises:
+        TemplateError: the value holds what JSON does not have.
+    """
+    _Json(writer, message, indent).write(value, path, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Json:
+    """Where a value is written, whose it is, and how far each level is indented."""
+
+    writer: Writer
+    message: int | None
+    indent: int | None
+
+    def write(self, value: Any, path: str, level: int) -> None:
+        if isinstance(value, str | int | float | None):
+            self.writer.content(json.dumps(value, ensure_ascii=False), self.message, path)
+            return
+        if isinstance(value, Mapping):
+            brackets = "{}"
+            items = [(f"{_key(key, path)}: ", f"{path}.{key}", value[key]) for key in value]
+        elif isinstance(value, list | tuple):
+            brackets = "[]"
+            items = [("", f"{path}[{place}]", item) for place, item in enumerate(value)]
+        else:
+            raise refuse(path, f"JSON has no {kind_of(value)}")
+        if not items:
+            self.writer.content(brackets, self.message, path)
+            return
+        before, separator, after = "", ", ", ""
+        if self.indent is not None:
+            before, after = (f"\n{' ' * self.indent * deep}" for deep in (level + 1, level))
+            separator = f",{before}"
+        opening = brackets[0] + before
+        for key, item_path, item in items:
+            self.writer.content(f"{opening}{key}", self.message, path)
+            self.write(item, item_path, level + 1)
+            opening = separator
+        self.writer.content(f"{after}{brackets[1]}", self.message, path)
+
+
+def _key(key: object, path: str) -> str:
+    if not isinstance(key, str):
+        raise refuse(path, f"a key is {kind_of(key)}, not a text")
+    return json.dumps(key, ensure_ascii=False)

@@ -1,0 +1,114 @@
+"""nanochat: user and assistant by turns, with Python that the assistant runs and what it gives.
+
+Source: Andrej Karpathy, nanochat, `render_conversation` and `render_for_completion` in `nanochat/tokenizer.py`
+(92d63d4, 2026-07). What Python gives is no part of the assistant's turn, as no model is trained on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tokbench.chat.formats.fields import kind_of, refuse, role_of, text_of
+from tokbench.chat.formats.format import Format
+
+if TYPE_CHECKING:
+    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.formats.writer import Writer
+
+BOS = "<|bos|>"
+USER, USER_END = "<|user_start|>", "<|user_end|>"
+ASSISTANT, ASSISTANT_END = "<|assistant_start|>", "<|assistant_end|>"
+PYTHON, PYTHON_END = "<|python_start|>", "<|python_end|>"
+OUTPUT, OUTPUT_END = "<|output_start|>", "<|output_end|>"
+
+
+def _write(conversation: Conversation, writer: Writer) -> None:
+    messages = conversation.messages
+    writer.template(BOS)
+    first = 1 if role_of(messages[0], 0) == "system" else 0
+    if len(messages) == first:
+        raise refuse("messages[0]", "a system message has to be followed by a user message")
+    for index in range(first, len(messages)):
+        message = messages[index]
+        role, expected = role_of(message, index), ("user", "assistant")[(index - first) % 2]
+        if role != expected:
+            raise refuse(
+                f"messages[{index}].role",
+                f"expected {expected!r}, found {role!r}",
+                hint="messages of user and assistant alternate, behind a system message at most",
+            )
+        if role == "user":
+            _write_user(writer, message, index, messages[0] if index == 1 and first else None)
+        else:
+            _write_assistant(writer, message, index)
+    if writer.prompt:
+        if role != "user":
+            raise refuse(
+                f"messages[{len(messages) - 1}]", "the assistant answers the user, who has to speak last"
+            )
+        writer.end_ready(ASSISTANT)
+
+
+def _write_user(
+    writer: Writer, message: Mapping[str, Any], index: int, system: Mapping[str, Any] | None
+) -> None:
+    writer.template(USER, index)
+    if system is not None:
+        writer.begin_turn(0)
+        writer.content(text_of(system, 0), 0, "content")
+        writer.template("\n\n", 0)
+        writer.end_turn()
+    writer.begin_turn(index)
+    writer.content(text_of(message, index), index, "content")
+    writer.end_turn(USER_END)
+
+
+def _write_assistant(writer: Writer, message: Mapping[str, Any], index: int) -> None:
+    writer.begin_turn(index, ASSISTANT)
+    content = message.get("content")
+    if isinstance(content, str):
+        writer.content(content, index, "content")
+    elif isinstance(content, list | tuple):
+        for place, part in enumerate(content):
+            _write_part(writer, part, index, f"content[{place}]")
+    else:
+        raise refuse(
+            f"messages[{index}].content", f"expected a text or a list of parts, found {kind_of(content)}"
+        )
+    writer.end_turn(ASSISTANT_END)
+
+
+def _write_part(writer: Writer, part: object, index: int, field: str) -> None:
+    where = f"messages[{index}].{field}"
+    if not isinstance(part, Mapping):
+        raise refuse(where, f"expected an object with type and text, found {kind_of(part)}")
+    kind, text = part.get("type"), part.get("text")
+    if not isinstance(text, str):
+        raise refuse(f"{where}.text", f"expected a text, found {kind_of(text)}")
+    match kind:
+        case "text":
+            writer.content(text, index, f"{field}.text")
+        case "python":
+            writer.template(PYTHON, index)
+            writer.content(text, index, f"{field}.text")
+            writer.template(PYTHON_END, index)
+        case "python_output":
+            writer.end_turn()
+            writer.template(OUTPUT, index)
+            writer.content(text, index, f"{field}.text")
+            writer.template(OUTPUT_END, index)
+            writer.begin_turn(index)
+        case _:
+            raise refuse(f"{where}.type", f"expected text, python or python_output, found {kind!r}")
+
+
+NANOCHAT = Format(
+    name="nanochat",
+    description="nanochat: user and assistant by turns, Python and its output",
+    source="nanochat, render_conversation (92d63d4, 2026-07)",
+    write=_write,
+    control_tokens=(BOS, USER, USER_END, ASSISTANT, ASSISTANT_END),
+    turn_end=(ASSISTANT_END,),
+    optional_tokens=(PYTHON, PYTHON_END, OUTPUT, OUTPUT_END),
+)

@@ -1,0 +1,85 @@
+"""Writes a conversation piece by piece, noting where each piece is from and what each speaker says."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Turn
+
+_origin = lru_cache(maxsize=4096)(Origin)
+
+
+class Writer:
+    """A text in the making, with the origin of each piece.
+
+    Attributes:
+        prompt: whether the text is to end ready for the assistant.
+        size: characters so far.
+
+    >>> writer = Writer()
+    >>> writer.template("<s>")
+    >>> writer.content("Hi", 0, "content")
+    >>> writer.finish().runs[1]
+    Run(start=3, stop=5, origin=Origin(message=0, field='content'))
+    """
+
+    __slots__ = ("_last", "_opened", "_origins", "_ready", "_starts", "_texts", "_turns", "prompt", "size")
+
+    def __init__(self, *, prompt: bool = False) -> None:
+        self.prompt = prompt
+        self.size = 0
+        self._texts: list[str] = []
+        self._starts: list[int] = []
+        self._origins: list[Origin] = []
+        self._turns: list[Turn] = []
+        self._last: Origin | None = None
+        self._opened = (0, 0)
+        self._ready = False
+
+    def _add(self, text: str, origin: Origin) -> None:
+        if text:
+            if origin != self._last:
+                self._last = origin
+                self._starts.append(self.size)
+                self._origins.append(origin)
+            self._texts.append(text)
+            self.size += len(text)
+
+    def template(self, text: str, message: int | None = None) -> None:
+        """Add text of the format, which belongs to a message or to none."""
+        self._add(text, TEMPLATE if message is None else _origin(message))
+
+    def content(self, text: str, message: int | None, field: str) -> None:
+        """Add text of somebody: of this field of a message, or of a tool or variable."""
+        self._add(text, _origin(message, field))
+
+    def begin_turn(self, message: int, header: str = "") -> None:
+        """Begin what the speaker of a message says, behind a header."""
+        if header:
+            self._add(header, _origin(message))
+        self._opened = (message, self.size)
+
+    def end_turn(self, token: str = "", after: str = "") -> None:
+        """End what was begun last, with a token that belongs to it; nothing is noted where nothing was said.
+
+        Args:
+            token: ends the turn.
+            after: text of the format behind it.
+        """
+        message, start = self._opened
+        stop = self.size + len(token)
+        if token or after:
+            self._add(token + after, _origin(message))
+        if start < stop:
+            self._turns.append(Turn(message, start, stop))
+
+    def end_ready(self, header: str = "") -> None:
+        """End ready for the assistant, behind the header of its turn."""
+        self._add(header, TEMPLATE)
+        self._ready = True
+
+    def finish(self) -> Rendered:
+        """The text so far."""
+        stops = [*self._starts[1:], self.size] if self._starts else []
+        runs = tuple(map(Run, self._starts, stops, self._origins))
+        return Rendered("".join(self._texts), runs, tuple(self._turns), None, self._ready)
