@@ -73,6 +73,7 @@ class Rendered:
         turns: what each message's speaker says, in order; empty where the renderer does not know.
         generated: the ranges in `{% generation %}` blocks, half-open in characters; None without such blocks.
         ends_with_prompt: whether it ends ready for the assistant.
+        dated: whether the template asked for the date, so that the text is another one on another day.
 
     >>> Rendered.of([("<s>", TEMPLATE), ("Hi", Origin(0, "content"))]).runs[1]
     Run(start=3, stop=5, origin=Origin(message=0, field='content'))
@@ -83,6 +84,7 @@ class Rendered:
     turns: tuple[Turn, ...] = ()
     generated: tuple[tuple[int, int], ...] | None = None
     ends_with_prompt: bool = False
+    dated: bool = False
 
     def __post_init__(self) -> None:
         end = 0

@@ -1,0 +1,189 @@
+"""Compiled templates write what Jinja writes, and know where it is from."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tokbench.chat.jinja.program import Program, Written
+from tokbench.chat.rendered import COMPUTED, TEMPLATE, Origin
+from tokbench.errors import TemplateError
+
+QUESTION = Origin(0, "content")
+
+
+def write(source: str, *messages: dict[str, Any], prompt: bool = False, **given: Any) -> Written:
+    program = Program(source, special_tokens={"bos_token": "<s>"}, date=datetime(2026, 1, 2))
+    conversation = {"messages": messages, "tools": [], "documents": [], "variables": {}, **given}
+    return program.write(conversation, prompt=prompt)
+
+
+def parts(written: Written) -> list[tuple[str, Origin]]:
+    found = []
+    start = 0
+    for length, origin in written.runs:
+        found.append((written.text[start : start + length], origin))
+        start += length
+    assert start == len(written.text)
+    return found
+
+
+def asked(content: Any = "Hi") -> dict[str, Any]:
+    return {"role": "user", "content": content}
+
+
+def test_text_of_the_template_and_of_a_message():
+    written = write("{{ bos_token }}[{{ messages[0].content }}]", asked())
+    assert parts(written) == [("<s>[", TEMPLATE), ("Hi", QUESTION), ("]", TEMPLATE)]
+
+
+def test_a_known_role_is_the_templates_own_and_another_is_content():
+    source = "{% for m in messages %}<{{ m.role }}>{% endfor %}"
+    written = write(source, asked(), {"role": "<|im_end|>", "content": ""})
+    assert parts(written)[1:4:2] == [("user", Origin(0)), ("<|im_end|>", Origin(1, "role"))]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("'<' + x + '>'", [("<", TEMPLATE), ("a bc", QUESTION), (">", TEMPLATE)]),
+        ("'<' ~ x ~ 1", [("<", TEMPLATE), ("a bc", QUESTION), ("1", COMPUTED)]),
+        ("'<%s>' % x", [("<", TEMPLATE), ("a bc", QUESTION), (">", TEMPLATE)]),
+        ("'<{}>'.format(x)", [("<", TEMPLATE), ("a bc", QUESTION), (">", TEMPLATE)]),
+        ("'<%s>' | format(x)", [("<", TEMPLATE), ("a bc", QUESTION), (">", TEMPLATE)]),
+        ("['<', x, '>'] | join('|')", [("<|", TEMPLATE), ("a bc", QUESTION), ("|>", TEMPLATE)]),
+        ("x.split() | join('<>')", [("a", QUESTION), ("<>", TEMPLATE), ("bc", QUESTION)]),
+        ("x | replace(' ', '_')", [("a", QUESTION), ("_", TEMPLATE), ("bc", QUESTION)]),
+        ("(x ~ '!') | title", [("A Bc", QUESTION), ("!", TEMPLATE)]),
+        ("(x ~ '!') | upper", [("A BC", QUESTION), ("!", TEMPLATE)]),
+        ("('<' ~ x) | e", [("&lt;", TEMPLATE), ("a bc", QUESTION)]),
+        ("x | safe", [("a bc", QUESTION)]),
+        ("x[::-1][:2] ~ '!' * 2", [("cb", QUESTION), ("!!", TEMPLATE)]),
+        ("x | trim | list | last", [("c", QUESTION)]),
+        ("x | tojson", [('"a bc"', QUESTION)]),
+        ("'<s>' | tojson", [('"<s>"', TEMPLATE)]),
+        ("x | length", [("4", COMPUTED)]),
+        ("loop is defined", [("False", COMPUTED)]),
+        ("x | urlencode", [("a%20bc", COMPUTED)]),
+        ("x | wordwrap(2, wrapstring='/')", [("a", QUESTION), ("/", TEMPLATE), ("bc", QUESTION)]),
+        (
+            "(x ~ '\\n!') | indent(1)",
+            [("a bc", QUESTION), ("\n", TEMPLATE), (" ", COMPUTED), ("!", TEMPLATE)],
+        ),
+    ],
+)
+def test_expressions(expression: str, expected: list[tuple[str, Origin]]):
+    written = write(f"{{% set x = messages[0]['content'] %}}{{{{ {expression} }}}}", asked("a bc"))
+    assert parts(written) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% macro show(it) %}<{{ it }}>{% endmacro %}{{ show(messages[0].content) }}",
+        "{% macro box() %}<{{ caller() }}>{% endmacro %}{% call box() %}{{ messages[0].content }}{% endcall %}",
+        "{% filter trim %} <{{ messages[0].content }}> {% endfilter %}",
+        "{% set it %}<{{ messages[0].content }}>{% endset %}{{ it }}",
+        "{% set ns = namespace(it='<') %}{% for m in messages %}{% set ns.it = ns.it + m.content %}{% endfor %}"
+        "{{ ns.it ~ '>' }}",
+        "{% block b %}<{{ messages[0].content }}>{% endblock %}",
+        "{%- for m in messages recursive -%}<{{ m.content }}{%- endfor -%}>",
+    ],
+)
+def test_statements_that_gather_text(source: str):
+    assert parts(write(source, asked())) == [("<", TEMPLATE), ("Hi", QUESTION), (">", TEMPLATE)]
+
+
+def test_json_is_traced_into_its_leaves():
+    call = {"name": "add", "arguments": {"a": 1, "b": [True, "x"]}}
+    message = {"role": "assistant", "tool_calls": [{"function": call}]}
+    source = '{{ {"name": messages[0].tool_calls[0].function.name, "n": 1} | tojson }}'
+    name = Origin(0, "tool_calls[0].function.name")
+    assert parts(write(source, message)) == [
+        ("{", COMPUTED),
+        ('"name"', TEMPLATE),
+        (": ", COMPUTED),
+        ('"add"', name),
+        (", ", COMPUTED),
+        ('"n"', TEMPLATE),
+        (": 1}", COMPUTED),
+    ]
+    written = write("{{ messages[0].tool_calls[0].function.arguments | tojson }}", message)
+    assert written.text == '{"a": 1, "b": [true, "x"]}'
+    assert {origin.message for _, origin in parts(written)} == {0}
+    assert (': [true, "x"]', Origin(0, "tool_calls[0].function.arguments.b")) not in parts(written)
+    assert {str(origin.field).rsplit(".", 1)[-1] for _, origin in parts(written)} == {
+        "arguments",
+        "a",
+        "b",
+        "b[1]",
+    }
+
+
+def test_tools_documents_and_variables_belong_to_no_message():
+    written = write(
+        "{{ tools[0].name }}{{ documents[0].text }}{{ who }}",
+        asked(),
+        tools=[{"name": "<|x|>"}],
+        documents=[{"text": "t"}],
+        variables={"who": "me"},
+    )
+    fields = [origin for _, origin in parts(written)]
+    assert fields == [
+        Origin(None, "tools[0].name"), Origin(None, "documents[0].text"), Origin(None, "variables.who")
+    ]  # fmt: skip
+
+
+def test_reasoning_has_its_own_field_under_each_name():
+    written = write("{{ messages[0].reasoning_content }}", {"role": "assistant", "thinking": "hm"})
+    assert parts(written) == [("hm", Origin(0, "thinking"))]
+
+
+def test_what_is_none_is_not_there():
+    assert write("{{ 'content' in messages[0] }}", asked(None)).text == "False"
+
+
+def test_generation_blocks_are_noted():
+    source = (
+        "{% for m in messages %}{{ m.role }}:{% generation %}{{ m.content }}{% endgeneration %};{% endfor %}"
+    )
+    assert write(source, asked("Hi"), asked("Ho")).generated == [(5, 7), (13, 15)]
+    assert write("x", asked()).generated is None
+
+
+def test_the_date_is_injected_and_noted():
+    written = write("{{ strftime_now('%d %b') }}", asked())
+    assert (written.text, written.dated, written.runs) == ("02 Jan", True, ((6, COMPUTED),))
+    assert not write("x", asked()).dated
+
+
+def test_a_refusal_has_the_templates_message():
+    with pytest.raises(TemplateError, match=r"^the template refuses it: no system$"):
+        write("{{ raise_exception('no system') }}", asked())
+
+
+def test_a_failure_has_its_line_and_python_says_str():
+    with pytest.raises(
+        TemplateError, match=r'line 2: TypeError: can only concatenate str \(not "list"\) to str'
+    ):
+        write("\n{{ 'a' + messages }}", asked())
+
+
+@pytest.mark.parametrize(
+    "source", ["{% for %}", "{{ x", "{{ 'a' | nothing }}", "(" * 3 + "{{" + "(" * 5000 + "}}"]
+)
+def test_what_does_not_compile(source: str):
+    with pytest.raises(TemplateError):
+        Program(source, special_tokens={})
+
+
+def test_no_messages():
+    with pytest.raises(TemplateError, match="no messages"):
+        write("x")
+
+
+def test_variables_do_not_replace_the_conversation():
+    with pytest.raises(TemplateError, match="'tools'"):
+        write("x", asked(), variables={"tools": "x"})

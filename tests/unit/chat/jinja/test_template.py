@@ -1,0 +1,142 @@
+"""Templates that run in a process of their own."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tokbench.chat.conversation import Conversation
+from tokbench.chat.jinja.template import JinjaTemplate
+from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run
+from tokbench.errors import TemplateError
+
+
+def asked(content: Any = "Hi", **given: Any) -> Conversation:
+    return Conversation(({"role": "user", "content": content},), **given)
+
+
+def test_many_conversations_in_order_with_errors_between():
+    template = JinjaTemplate(
+        "mine",
+        "{% if messages[0].content == 7 %}{{ raise_exception('no 7') }}{% endif %}{{ messages[0].content }}",
+    )
+    results = template.render([asked(number) for number in range(200)])
+    assert [r.text if isinstance(r, Rendered) else r.message for r in results] == [
+        "the template refuses it: no 7" if number == 7 else str(number) for number in range(200)
+    ]
+
+
+def test_what_is_rendered():
+    template = JinjaTemplate(
+        "mine",
+        "{{ bos_token }}{% generation %}{{ messages[0].content }}{% endgeneration %}{{ add_generation_prompt }}",
+        special_tokens={"bos_token": "<s>"},
+    )
+    [rendered] = template.render([asked("é\ud800")], prompt=True)
+    assert isinstance(rendered, Rendered)
+    assert rendered.text == "<s>é\ud800True"
+    assert rendered.runs[:2] == (Run(0, 3, TEMPLATE), Run(3, 5, Origin(0, "content")))
+    assert rendered.generated == ((3, 5),)
+    assert rendered.ends_with_prompt
+    assert not rendered.dated
+
+
+def test_a_template_that_ignores_the_prompt_does_not_end_with_it():
+    [rendered] = JinjaTemplate("mine", "x").render([asked()], prompt=True)
+    assert isinstance(rendered, Rendered)
+    assert not rendered.ends_with_prompt
+
+
+def test_several_templates_are_chosen_by_tools():
+    sources = {"default": "d", "tool_use": "t", "rag": "r"}
+    conversations = [asked(), asked(tools=({"type": "function"},)), asked()]
+    for chosen, expected in ((None, "dtd"), ("rag", "rrr")):
+        results = JinjaTemplate("mine", sources, template=chosen).render(conversations)
+        assert "".join(r.text for r in results if isinstance(r, Rendered)) == expected
+
+
+def test_several_templates_without_a_default_or_of_another_name():
+    with pytest.raises(TemplateError, match="no default") as refused:
+        JinjaTemplate("mine", {"a": "x", "b": "y"}).render([asked()])
+    assert refused.value.hint == "choose one of: a, b"
+    with pytest.raises(TemplateError, match="no template 'c'"):
+        JinjaTemplate("mine", {"a": "x"}, template="c")
+
+
+def test_what_does_not_compile_names_the_template():
+    with pytest.raises(TemplateError, match="mine: the template does not compile: line 1"):
+        JinjaTemplate("mine", "{{").render([asked()])
+
+
+def test_a_template_that_is_too_long():
+    with pytest.raises(TemplateError, match="longer"):
+        JinjaTemplate("mine", " " * (2**20 + 1))
+
+
+def test_the_process_is_kept_and_can_be_ended():
+    template = JinjaTemplate("mine", "x")
+    template.render([asked()])
+    first = template._worker
+    template.render([asked()])
+    assert template._worker is first
+    template.close()
+    assert len(template.render([asked()])) == 1
+    assert template._worker is not first
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% set ns = namespace(x='ab') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+        "{{ 'a' * 10**9 }}",
+        "{{ '%1000000000d' % 1 }}",
+        "{{ '%*d' % (1000000000, 1) }}",
+        "{{ '{:1000000000}'.format(1) }}",
+        "{{ 'a'.center(10**9) }}",
+        "{{ [1] * 10**12 }}",
+        "{{ 10 ** (10 ** 10) }}",
+        "{{ range(10**9) }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{{ ''['__class__']['mro']() }}",
+        "{{ '{0.__class__.__mro__}'.format(1) }}",
+        "{{ ''.format.__globals__.os }}",
+        "{{ lipsum.__globals__.os }}",
+        "{{ cycler.__init__.__globals__ }}",
+        "{{ (messages|map(attribute='__class__')|list)[0].mro }}",
+        "{{ self.__init__.__globals__.x }}",
+        "{% include 'x' %}",
+        "{% import 'x' as x %}",
+        "{% extends 'x' %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{% set ns = namespace(_x=1) %}",
+        "{{ messages.append(1) }}",
+    ],
+)
+def test_hostile_templates_end_in_an_error(source: str):
+    start = time.perf_counter()
+    [result] = JinjaTemplate("mine", source).render([asked()])
+    assert isinstance(result, TemplateError)
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
+        "{% set ns = namespace(x=3) %}{% for i in range(99) %}{% set ns.x = ns.x * ns.x %}{% endfor %}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    ],
+)
+def test_a_template_without_end_costs_its_own_conversation(loop: str):
+    source = "{% if messages[0].content == 1 %}" + loop + "{% endif %}x"
+    results = JinjaTemplate("mine", source, seconds=0.2).render([asked(number) for number in range(4)])
+    assert [isinstance(result, TemplateError) for result in results] == [False, True, False, False]
+    assert "limit" in str(results[1])
+
+
+def test_a_template_that_never_ends_is_given_up():
+    source = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"
+    with pytest.raises(TemplateError, match=r"more than 0\.1 s"):
+        JinjaTemplate("mine", source, seconds=0.1).render([asked()] * 1000)

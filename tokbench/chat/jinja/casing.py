@@ -1,0 +1,60 @@
+"""How many characters each character becomes when a string changes its case or loses its tabs.
+
+One becomes several in upper case ("ß" is "SS"), lower case ("İ"), and title case ("ŉ"), but none disappears.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+
+def upper_sizes(text: str) -> list[int]:
+    """Of `str.upper`.
+
+    >>> upper_sizes("aß")
+    [1, 2]
+    """
+    return [len(character.upper()) for character in text]
+
+
+def lower_sizes(text: str) -> list[int]:
+    """Of `str.lower`. The sigma that looks at its neighbours becomes one character either way."""
+    return [len(character.lower()) for character in text]
+
+
+def casefold_sizes(text: str) -> list[int]:
+    """Of `str.casefold`."""
+    return [len(character.casefold()) for character in text]
+
+
+def swapcase_sizes(text: str) -> list[int]:
+    """Of `str.swapcase`."""
+    return [len(character.swapcase()) for character in text]
+
+
+def capitalize_sizes(text: str) -> list[int]:
+    """Of `str.capitalize`: the first in title case, the others in lower case."""
+    return [len(text[:1].title()), *lower_sizes(text[1:])]
+
+
+def title_sizes(text: str) -> list[int]:
+    """Of `str.title`: what a character becomes depends on the one before it."""
+    return [
+        len(text[:1].title()),
+        *(len((before + character).title()) - len(before.title()) for before, character in pairwise(text)),
+    ]
+
+
+def tab_sizes(text: str, width: int) -> list[int]:
+    r"""Of `str.expandtabs`.
+
+    >>> tab_sizes("a\tb", 4)
+    [1, 3, 1]
+    """
+    sizes = []
+    column = 0
+    for character in text:
+        size = (width - column % width if width > 0 else 0) if character == "\t" else 1
+        column = 0 if character in "\r\n" else column + size
+        sizes.append(size)
+    return sizes

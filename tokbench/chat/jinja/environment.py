@@ -1,0 +1,191 @@
+"""Jinja's sandbox as `transformers` sets it up for chat templates, on traced strings.
+
+Source: `_cached_compile_jinja_template` of transformers 5.23: which extensions, filters and functions there are, and
+that blocks are trimmed.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from jinja2.exceptions import SecurityError, TemplateError
+from jinja2.ext import loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
+from jinja2.utils import Namespace
+
+from tokbench.chat.jinja.code_generation import TracedCodeGenerator
+from tokbench.chat.jinja.filters import FILTERS
+from tokbench.chat.jinja.formatting import Formatter
+from tokbench.chat.jinja.generation import GenerationExtension
+from tokbench.chat.jinja.limits import EXPONENT, LimitError, check_length
+from tokbench.chat.jinja.markup import MarkupFormatter, escape, markup, markup_join
+from tokbench.chat.jinja.traced import Traced, computed, concat, fill, own
+from tokbench.chat.jinja.values import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from jinja2 import Undefined
+
+
+class TracedEnvironment(ImmutableSandboxedEnvironment):
+    """What templates are compiled and rendered in.
+
+    Attributes:
+        values: what the conversation that is rendered holds.
+        has_generation: whether the template has `{% generation %}` blocks.
+        date: what `strftime_now` takes for now; None is the time of the call.
+        asked_date: whether the template has called it.
+        written: the number of characters that the template has written so far.
+        generated: the ranges of its `{% generation %}` blocks so far.
+    """
+
+    code_generator_class = TracedCodeGenerator
+    concat = staticmethod(concat)
+    intercepted_binops = frozenset({"*", "**"})
+
+    def __init__(self, *, date: datetime | None = None) -> None:
+        super().__init__(
+            trim_blocks=True,
+            lstrip_blocks=True,
+            optimized=False,
+            cache_size=0,
+            extensions=[GenerationExtension, loopcontrols],
+        )
+        self.filters.update(FILTERS)
+        self.globals.update(
+            raise_exception=_raise_exception,
+            strftime_now=self._strftime_now,
+            dict=_Dictionary(),
+            namespace=_Namespace,
+        )
+        self.binop_table.update({"*": _times, "**": _power})
+        self.own = own
+        self.traced_functions: dict[str, Callable[..., Any]] = {
+            "str": self.text,
+            "str_join": self._str_join,
+            "markup_join": markup_join,
+            "escape": escape,
+            "Markup": markup,
+        }
+        self.has_generation = False
+        self.date = date
+        self.begin(Values())
+
+    def begin(self, values: Values) -> None:
+        """Begin with a conversation."""
+        self.values = values
+        self.origin_of = values.origin_of
+        self.asked_date = False
+        self.written = 0
+        self.generated: list[tuple[int, int]] = []
+
+    def text(self, value: Any) -> Traced:
+        """A value as text: what `str` gives, `COMPUTED` unless it is a string or a part of the conversation."""
+        if type(value) is Traced:
+            return value
+        text = str(value)
+        if isinstance(text, Traced):
+            return text
+        return Traced(text, self.origin_of(value))
+
+    def _str_join(self, parts: Iterable[Any]) -> Traced:
+        return concat([self.text(part) for part in parts])
+
+    def _strftime_now(self, format: str) -> Traced:
+        self.asked_date = True
+        return computed((self.date or datetime.now()).strftime(format))
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """The methods `format` and `format_map` of a string, whose fields obey the sandbox."""
+        if not (
+            isinstance(value, types.MethodType)
+            and value.__name__ in {"format", "format_map"}
+            and isinstance(value.__self__, Traced)
+        ):
+            return super().wrap_str_format(value)
+        template = value.__self__
+        safe = hasattr(template, "__html__")
+        formatter = _SandboxedMarkupFormatter(self) if safe else _SandboxedFormatter(self)
+
+        def filled(args: Sequence[Any], values: Mapping[str, Any]) -> Traced:
+            text = fill(template, formatter, args, values)
+            return markup(text) if safe else text
+
+        if value.__name__ == "format":
+            return lambda *args, **values: filled(args, values)
+        return lambda values, /: filled((), values)
+
+    def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
+        """What access to a hidden attribute gives; those that only traced strings have are not there at all."""
+        if isinstance(obj, Traced) and not hasattr("", attribute):
+            return self.undefined(obj=obj, name=attribute)
+        return super().unsafe_undefined(obj, attribute)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Whether a template may read an attribute: of a traced string, those of `str`."""
+        if isinstance(obj, Traced) and not hasattr("", attr):
+            return attr in {"striptags", "unescape"} and hasattr(obj, "__html__")
+        return super().is_safe_attribute(obj, attr, value)
+
+
+class _SandboxedFormatter(Formatter, SandboxedFormatter):
+    pass
+
+
+class _SandboxedMarkupFormatter(MarkupFormatter, SandboxedFormatter):
+    pass
+
+
+class _Dictionary:
+    """The function `dict` without the attributes of the class."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        return dict(*args, **kwargs)
+
+    def fromkeys(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        return dict.fromkeys(*args, **kwargs)
+
+
+class _Namespace(Namespace):
+    """Jinja's namespace, without attributes that begin with an underscore."""
+
+    def __init__(*args: Any, **kwargs: Any) -> None:
+        self, args = args[0], args[1:]
+        attributes = dict(*args, **kwargs)
+        for name in attributes:
+            _check_attribute(name)
+        Namespace.__init__(self, attributes)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        _check_attribute(name)
+        super().__setitem__(name, value)
+
+
+def _check_attribute(name: Any) -> None:
+    if isinstance(name, str) and name.startswith("_"):
+        raise SecurityError(f"a namespace has no attributes that begin with an underscore: {name!r}")
+
+
+def _raise_exception(message: Any) -> None:
+    raise RefusalError(message)
+
+
+class RefusalError(TemplateError):
+    """What a template raises by `raise_exception`."""
+
+
+def _times(left: Any, right: Any) -> Any:
+    for items, times in ((left, right), (right, left)):
+        if isinstance(items, str | list | tuple | bytes) and isinstance(times, int):
+            check_length(len(items) * max(times, 0))
+    return operator.mul(left, right)
+
+
+def _power(left: Any, right: Any) -> Any:
+    if isinstance(left, int) and isinstance(right, int) and right > EXPONENT:
+        raise LimitError(f"it raises a number to a power above {EXPONENT:,}")
+    return operator.pow(left, right)

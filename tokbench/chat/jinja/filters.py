@@ -1,0 +1,154 @@
+"""Jinja's filters that would lose where text is from, written anew.
+
+The others give strings back as they are, call methods of strings, or give ordinary strings, which are `COMPUTED`.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from jinja2.filters import make_attrgetter
+from jinja2.utils import pass_environment, pass_eval_context
+
+from tokbench.chat.jinja.json_text import Layout, json_text
+from tokbench.chat.jinja.limits import check_length
+from tokbench.chat.jinja.markup import escape, force_escape, markup
+from tokbench.chat.jinja.traced import Traced, computed, concat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from jinja2.nodes import EvalContext
+
+    from tokbench.chat.jinja.environment import TracedEnvironment
+
+_WORD_BEGINNING = re.compile(r"([-\s({\[<]+)")
+
+
+@pass_environment
+def string(environment: TracedEnvironment, value: Any) -> Traced:
+    """A value as text."""
+    return value if isinstance(value, Traced) else environment.text(value)
+
+
+@pass_eval_context
+def join(
+    context: EvalContext, value: Iterable[Any], d: str = "", attribute: str | int | None = None
+) -> Traced:
+    """Values as text, one after another with `d` between them."""
+    environment: TracedEnvironment = context.environment  # type: ignore[assignment]
+    if attribute is not None:
+        value = map(make_attrgetter(environment, attribute), value)
+    if not context.autoescape:
+        return environment.text(d).join([environment.text(item) for item in value])
+    items = [item if hasattr(item, "__html__") else environment.text(item) for item in value]
+    if any(hasattr(item, "__html__") for item in items) and not hasattr(d, "__html__"):
+        d = escape(d)
+    return _text(d).join(items)
+
+
+def title(value: Any) -> Traced:
+    """The first letter of each word in upper case, the others in lower case."""
+    text = _text(value)
+    words = []
+    start = 0
+    for word in _WORD_BEGINNING.split(str.__str__(text)):
+        part = text[start : start + len(word)]
+        start += len(word)
+        words.append(part[:1].upper() + part[1:].lower())
+    return _like(text, concat(words))
+
+
+def indent(s: str, width: int | str = 4, first: bool = False, blank: bool = False) -> Traced:  # noqa: FBT001, FBT002
+    """Spaces before each line but the first, and but empty ones."""
+    text = _text(s)
+    if not isinstance(width, str):
+        check_length(width)
+        width = computed(" " * width)
+    lines = (text + computed("\n")).splitlines(keepends=True)
+    parts: list[Traced] = []
+    for number, line in enumerate(lines):
+        content = line.splitlines()[0]
+        if (number == 0 and first) or (number and (blank or content)):
+            parts.append(_text(width))
+        parts.append(content)
+        if number + 1 < len(lines):
+            parts.append(Traced("\n", line[len(content) :].runs_of_origins()[:1][0][1]))
+    return _like(text, concat(parts))
+
+
+@pass_environment
+def wordwrap(  # noqa: PLR0917 - as the filter is called
+    environment: TracedEnvironment,
+    s: str,
+    width: int = 79,
+    break_long_words: bool = True,  # noqa: FBT001, FBT002
+    wrapstring: str | None = None,
+    break_on_hyphens: bool = True,  # noqa: FBT001, FBT002
+) -> Traced:
+    """Lines of at most `width` characters."""
+    end = computed(environment.newline_sequence) if wrapstring is None else _text(wrapstring)
+    wrapped = []
+    for line in _text(s).splitlines():
+        rows = textwrap.wrap(
+            str.__str__(line),
+            width=width,
+            expand_tabs=False,
+            replace_whitespace=False,
+            break_long_words=break_long_words,
+            break_on_hyphens=break_on_hyphens,
+        )
+        wrapped.append(end.join(_found_again(line, rows)))
+    return end.join(wrapped)
+
+
+def _found_again(line: Traced, rows: Iterable[str]) -> Iterator[Traced]:
+    """The parts of a line that wrapping left over: white space alone is dropped between them."""
+    start = 0
+    for row in rows:
+        start = str.index(line, row, start)
+        yield line[start : start + len(row)]
+        start += len(row)
+
+
+@pass_environment
+def tojson(  # noqa: PLR0917 - as the filter is called
+    environment: TracedEnvironment,
+    x: Any,
+    ensure_ascii: bool = False,  # noqa: FBT001, FBT002
+    indent: int | str | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,  # noqa: FBT001, FBT002
+) -> Traced:
+    """A value as JSON, with the arguments that `transformers` gives this filter."""
+    layout = Layout(ensure_ascii, indent, separators, sort_keys)
+    return json_text(x, layout, environment.origin_of)
+
+
+def _text(value: Any) -> Traced:
+    if isinstance(value, Traced):
+        return value
+    text = str(value)
+    return text if isinstance(text, Traced) else computed(text)
+
+
+def _like(model: Traced, text: Traced) -> Traced:
+    """Safe text where the model is."""
+    return markup(text) if hasattr(model, "__html__") else text
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "e": escape,
+    "escape": escape,
+    "forceescape": force_escape,
+    "indent": indent,
+    "join": join,
+    "safe": markup,
+    "string": string,
+    "title": title,
+    "tojson": tojson,
+    "wordwrap": wordwrap,
+}
+"""By the names of the filters that they replace."""

@@ -1,0 +1,136 @@
+"""A compiled template, in the process that renders."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jinja2 import nodes
+from jinja2.exceptions import TemplateSyntaxError
+
+from tokbench.chat.jinja.environment import RefusalError, TracedEnvironment
+from tokbench.chat.jinja.limits import CHARACTERS, LimitError
+from tokbench.chat.jinja.runs import Runs, join
+from tokbench.chat.jinja.traced import runs_of
+from tokbench.chat.jinja.values import Values, template_values
+from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+_MESSAGE = 2000
+"""Characters of a template's own error message that are shown."""
+
+_CLASS = re.compile(r"(?:tokbench\.chat\.jinja\.\w+\.)?Traced(?:Markup)?\b")
+"""What Python calls strings here, in its messages."""
+
+_GIVEN = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
+
+
+class Written(NamedTuple):
+    """A conversation as a template has written it.
+
+    Attributes:
+        text: all of it.
+        runs: the origins of its characters.
+        generated: the ranges of its `{% generation %}` blocks; None if the template has none.
+        dated: whether it depends on the date.
+    """
+
+    text: str
+    runs: Runs
+    generated: list[tuple[int, int]] | None
+    dated: bool
+
+
+class Program:
+    """A chat template, compiled; it runs in the calling process, without limits on time and memory.
+
+    >>> program = Program("<s>{{ messages[0].content }}", special_tokens={})
+    >>> program.write({"messages": [{"content": "Hi"}], "tools": [], "documents": [], "variables": {}}).text
+    '<s>Hi'
+    """
+
+    def __init__(
+        self, source: str, *, special_tokens: Mapping[str, Any], date: datetime | None = None
+    ) -> None:
+        """Compile a template.
+
+        Raises:
+            TemplateError: it is none.
+        """
+        self._environment = environment = TracedEnvironment(date=date)
+        self._special_tokens = template_values(dict(special_tokens))
+        try:
+            tree = environment.parse(source)
+            self.asks_prompt = any(name.name == "add_generation_prompt" for name in tree.find_all(nodes.Name))
+            self._template = environment.from_string(tree)
+        except TemplateSyntaxError as error:
+            raise TemplateError(f"line {error.lineno}: {error.message}") from None
+        except (RecursionError, MemoryError):
+            raise TemplateError("it is nested too deeply") from None
+        except (ValueError, SyntaxError, OverflowError) as error:
+            raise TemplateError(f"it does not compile: {error}") from None
+
+    def write(self, conversation: Mapping[str, Any], *, prompt: bool = False) -> Written:
+        """Render a conversation.
+
+        Args:
+            conversation: `messages`, `tools`, `documents` and `variables`, plain JSON.
+            prompt: whether the assistant is next.
+
+        Raises:
+            TemplateError: the template refuses it, fails on it, or exceeds a limit.
+        """
+        try:
+            return self._write(conversation, prompt=prompt)
+        except RefusalError as refusal:
+            raise TemplateError(f"the template refuses it: {str(refusal.message)[:_MESSAGE]}") from None
+        except LimitError as error:
+            raise TemplateError(f"the template exceeds a limit: {error}") from error
+        except MemoryError as error:
+            raise TemplateError("the template exceeds a limit: it takes too much memory") from error
+        except RecursionError:
+            raise TemplateError("the template calls itself too deeply") from None
+        except Exception as error:
+            line = self._line(error)
+            where = f"line {line}: " if line else ""
+            message = _CLASS.sub("str", str(error))[:_MESSAGE]
+            raise TemplateError(f"the template fails: {where}{type(error).__name__}: {message}") from None
+
+    def _write(self, conversation: Mapping[str, Any], *, prompt: bool) -> Written:
+        environment = self._environment
+        if taken := _GIVEN & conversation["variables"].keys():
+            raise TemplateError(f"a variable cannot be called {min(taken)!r}, which the conversation gives")
+        if not conversation["messages"]:
+            raise TemplateError("the conversation has no messages")
+        values = Values()
+        variables = {
+            **self._special_tokens,
+            **values.variables(conversation),
+            "add_generation_prompt": prompt,
+        }
+        environment.begin(values)
+        pieces: list[str] = []
+        for piece in self._template.root_render_func(self._template.new_context(variables)):
+            environment.written += len(piece)
+            if environment.written > CHARACTERS:
+                raise LimitError(f"it writes more than {CHARACTERS:,} characters")
+            pieces.append(piece)
+        return Written(
+            "".join(pieces),
+            join(map(runs_of, pieces)),
+            environment.generated if environment.has_generation else None,
+            environment.asked_date,
+        )
+
+    def _line(self, error: Exception) -> int | None:
+        """The line of the template at which it failed."""
+        lines = [
+            self._template.get_corresponding_lineno(frame.lineno or 0)
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename == "<template>"
+        ]
+        return lines[-1] if lines else None

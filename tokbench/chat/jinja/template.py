@@ -1,0 +1,214 @@
+"""A chat template in Jinja, as files of tokenizers hold it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from tokbench.chat.jinja.limits import SECONDS, SOURCE_CHARACTERS
+from tokbench.chat.jinja.worker_process import WorkerDiedError, WorkerProcess
+from tokbench.chat.rendered import Origin, Rendered, Run
+from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from tokbench.chat.conversation import Conversation
+
+_CHUNK = 64
+"""Conversations that are sent at once."""
+
+_FAILURES = 3
+"""Conversations on which a template may exceed its limits before it is given up."""
+
+
+class JinjaTemplate:
+    """Renders any chat template as `transformers` does, in a process with bounded time and memory.
+
+    The process is started by the first `render` and kept for the next ones. Each conversation has 10 s of processor
+    time, 2 GiB and 64 Mi characters.
+
+    >>> from tokbench.chat.conversation import Conversation
+    >>> source = "{{ bos_token }}{{ messages[0].content }}"
+    >>> template = JinjaTemplate("mine", source, special_tokens={"bos_token": "<s>"})
+    >>> [rendered] = template.render([Conversation(({"role": "user", "content": "Hi"},))])
+    >>> rendered.runs[1]
+    Run(start=3, stop=5, origin=Origin(message=0, field='content'))
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: str | Mapping[str, str],
+        *,
+        special_tokens: Mapping[str, Any] | None = None,
+        template: str | None = None,
+        date: datetime | None = None,
+        seconds: float = SECONDS,
+    ) -> None:
+        """Keep a template; it is compiled when it is first used.
+
+        Args:
+            name: how the user calls it.
+            source: its text, or several by their names, of which conversations with tools get `tool_use` and the
+                others `default`.
+            special_tokens: variables whose text is the template's own, as `bos_token`.
+            template: the name of the one of several that all conversations get.
+            date: what `strftime_now` takes for now; None is the time of the call.
+            seconds: of processor time that a conversation may take.
+
+        Raises:
+            TemplateError: it is too long, or there is none of that name.
+        """
+        self._name = name
+        self._templates = {"default": source} if isinstance(source, str) else dict(source)
+        self._template = template
+        if template is not None and template not in self._templates:
+            raise TemplateError(f"{name} has no template {template!r}", hint=self._names())
+        if any(len(text) > SOURCE_CHARACTERS for text in self._templates.values()):
+            raise TemplateError(f"{name} is longer than {SOURCE_CHARACTERS:,} characters")
+        self._job: dict[str, Any] = {
+            "templates": self._templates,
+            "special_tokens": dict(special_tokens or {}),
+            "date": date.isoformat() if date else None,
+            "seconds": seconds,
+        }
+        self._lock = threading.Lock()
+        self._worker: WorkerProcess | None = None
+
+    @property
+    def name(self) -> str:
+        """How the user calls it."""
+        return self._name
+
+    def source_for(self, conversation: Conversation) -> str:
+        """The text of the template that a conversation gets.
+
+        Raises:
+            TemplateError: there are several, and none is the default.
+        """
+        return self._templates[self._choice(conversation)]
+
+    def render(
+        self, conversations: Sequence[Conversation], *, prompt: bool = False
+    ) -> list[Rendered | TemplateError]:
+        """Write each conversation as text.
+
+        Args:
+            conversations: what is written.
+            prompt: whether each ends ready for the assistant (`add_generation_prompt`).
+
+        Returns:
+            For each conversation its text, or the error by which the template refuses it or fails on it.
+
+        Raises:
+            TemplateError: the template does not compile, or exceeds its limits three times.
+        """
+        with self._lock:
+            return list(self._rendered(conversations, prompt=prompt))
+
+    def close(self) -> None:
+        """End the process; the next `render` starts another."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def _rendered(
+        self, conversations: Sequence[Conversation], *, prompt: bool
+    ) -> Iterator[Rendered | TemplateError]:
+        failures = 0
+        start = 0
+        while start < len(conversations):
+            template = self._choice(conversations[start])
+            stop = start + 1
+            while (
+                stop < min(len(conversations), start + _CHUNK)
+                and self._choice(conversations[stop]) == template
+            ):
+                stop += 1
+            for result, exceeded in self._chunk(conversations[start:stop], template, prompt=prompt):
+                start += 1
+                failures += exceeded
+                if isinstance(result, TemplateError) and failures >= _FAILURES:
+                    raise TemplateError(f"{self._name}: {result.message}", hint=result.hint)
+                yield result
+
+    def _chunk(
+        self, conversations: Sequence[Conversation], template: str, *, prompt: bool
+    ) -> Iterator[tuple[Rendered | TemplateError, bool]]:
+        """The results of neighbouring conversations, and whether each exceeded a limit.
+
+        Fewer than there are conversations where the process died on the last one.
+        """
+        request = {
+            "template": template,
+            "prompt": prompt,
+            "conversations": [_plain(conversation) for conversation in conversations],
+        }
+        compiled = False
+        try:
+            frames = self._running().render(request)
+            head = next(frames)
+            if "error" in head:
+                raise TemplateError(f"{self._name}: the template does not compile: {head['error']}")
+            compiled = True
+            ready = prompt and head["asks_prompt"]
+            for frame in frames:
+                if "error" in frame:
+                    yield TemplateError(frame["error"]), frame["limit"]
+                else:
+                    yield _rendered(frame, ready=ready), False
+        except WorkerDiedError as death:
+            self.close()
+            if not death.killed:
+                raise TemplateError(f"{self._name}: the process that renders it failed") from None
+            seconds = self._job["seconds"]
+            message = f"the template exceeds a limit: it takes more than {seconds:g} s, or too much memory"
+            if not compiled:
+                raise TemplateError(f"{self._name}: {message}") from None
+            yield TemplateError(message), True
+
+    def _running(self) -> WorkerProcess:
+        if self._worker is None or self._worker.owner != os.getpid():
+            self._worker = WorkerProcess(self._job)
+        return self._worker
+
+    def _choice(self, conversation: Conversation) -> str:
+        if self._template is not None:
+            return self._template
+        if conversation.tools and "tool_use" in self._templates:
+            return "tool_use"
+        if "default" not in self._templates:
+            raise TemplateError(f"{self._name} has several templates and no default", hint=self._names())
+        return "default"
+
+    def _names(self) -> str:
+        return f"choose one of: {', '.join(sorted(self._templates))}"
+
+
+def _plain(conversation: Conversation) -> dict[str, Any]:
+    return {
+        "messages": conversation.messages,
+        "tools": conversation.tools,
+        "documents": conversation.documents,
+        "variables": conversation.variables,
+    }
+
+
+def _rendered(frame: Mapping[str, Any], *, ready: bool) -> Rendered:
+    origins = [Origin(*origin) for origin in frame["origins"]]
+    runs = []
+    start = 0
+    for length, index in zip(frame["lengths"], frame["indices"], strict=True):
+        runs.append(Run(start, start + length, origins[index]))
+        start += length
+    generated = frame["generated"]
+    return Rendered(
+        frame["text"],
+        tuple(runs),
+        generated=None if generated is None else tuple((first, last) for first, last in generated),
+        ends_with_prompt=ready,
+        dated=frame["dated"],
+    )

@@ -1,0 +1,353 @@
+"""Strings that know where each of their characters is from.
+
+`reference` defines what each operation does to origins. The text of a result is always what `str` gives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+
+from tokbench.chat.jinja import casing
+from tokbench.chat.jinja.formatting import Formatter, check_numbers, percent_parts
+from tokbench.chat.jinja.limits import check_length
+from tokbench.chat.jinja.runs import Runs, cut, gather, join, resize, spread, uniform
+from tokbench.chat.rendered import COMPUTED, TEMPLATE, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+
+class Traced(str):
+    """A string with an origin for each character.
+
+    Every method of `str` that gives strings gives such ones. What comes from an ordinary `str`, as the spaces
+    that `center` adds, is `COMPUTED`.
+
+    >>> greeting = Traced("Hello ", TEMPLATE) + Traced("Ada", Origin(0, "content"))
+    >>> greeting.upper()[4:8]
+    'O AD'
+    >>> greeting.upper()[4:8].runs_of_origins()
+    ((2, Origin(message=None, field=None)), (2, Origin(message=0, field='content')))
+    """
+
+    __slots__ = ("_runs",)
+    _runs: Runs
+
+    def __new__(cls, text: str, origin: Origin | Runs) -> Self:
+        """A string.
+
+        Args:
+            text: its characters.
+            origin: of all characters, or how many have which; then they are as many as the text has.
+        """
+        made = str.__new__(cls, str.__str__(text))
+        made._runs = uniform(len(text), origin) if isinstance(origin, Origin) else origin
+        return made
+
+    def runs_of_origins(self) -> Runs:
+        """How many characters have which origin, in order."""
+        return self._runs
+
+    @property
+    def _origin(self) -> Origin:
+        """Of all its characters, or `COMPUTED` if they differ."""
+        return self._runs[0][1] if len(self._runs) == 1 else COMPUTED
+
+    def _of(self, text: str, runs: Runs) -> Self:
+        made = str.__new__(type(self), text)
+        made._runs = runs
+        return made
+
+    def _part(self, start: int, stop: int) -> Self:
+        return self._of(str.__getitem__(self, slice(start, stop)), cut(self._runs, start, stop))
+
+    def _parts(self, parts: Iterable[str], *, gap: int = 0) -> list[Self]:
+        """Parts that follow one another with as many characters between them."""
+        found = []
+        start = 0
+        for part in parts:
+            found.append(self._of(part, cut(self._runs, start, start + len(part))))
+            start += len(part) + gap
+        return found
+
+    def _words(self, words: Iterable[str]) -> list[Self]:
+        """Parts that follow one another with white space between them."""
+        found = []
+        start = 0
+        for word in words:
+            start = str.index(self, word, start)
+            found.append(self._of(word, cut(self._runs, start, start + len(word))))
+            start += len(word)
+        return found
+
+    def _changed(self, text: str, sizes: Callable[[str], list[int]]) -> Self:
+        """The same characters changed; `sizes` says how many each became, asked only if that matters."""
+        if len(text) == len(self):
+            return self._of(text, self._runs)
+        if len(self._runs) == 1:
+            return self._of(text, uniform(len(text), self._runs[0][1]))
+        return self._of(text, resize(self._runs, sizes(str.__str__(self))))
+
+    def __str__(self) -> str:
+        return self
+
+    def __format__(self, spec: str) -> str:
+        return self if not spec else computed(str.__format__(self, spec))
+
+    def __iter__(self) -> Iterator[Self]:
+        start = 0
+        for length, origin in self._runs:
+            run = uniform(1, origin)
+            for character in str.__getitem__(self, slice(start, start + length)):
+                yield self._of(character, run)
+            start += length
+
+    def __getitem__(self, key: SupportsIndex | slice) -> Self:
+        if not isinstance(key, slice):
+            character = str.__getitem__(self, key)
+            index = range(len(self))[key]
+            return self._of(character, cut(self._runs, index, index + 1))
+        start, stop, step = key.indices(len(self))
+        if step == 1:
+            return self._part(start, max(start, stop))
+        return self._of(str.__getitem__(self, key), gather(spread(self._runs)[key]))
+
+    def __add__(self, other: Any) -> Self:
+        if not isinstance(other, str) and hasattr(other, "__radd__"):
+            return NotImplemented
+        text = str.__add__(self, other)
+        check_length(len(text))
+        return self._of(text, join((self._runs, runs_of(other))))
+
+    def __radd__(self, other: Any) -> Self:
+        if not isinstance(other, str):
+            return NotImplemented
+        text = str.__add__(other, self)
+        check_length(len(text))
+        return self._of(text, join((runs_of(other), self._runs)))
+
+    def __mul__(self, times: SupportsIndex) -> Self:
+        if not hasattr(times, "__index__"):
+            return NotImplemented
+        count = max(times.__index__(), 0)
+        check_length(len(self) * count)
+        if len(self._runs) == 1:
+            return self._of(str.__mul__(self, count), uniform(len(self) * count, self._origin))
+        return self._of(str.__mul__(self, count), join([self._runs] * count))
+
+    __rmul__ = __mul__
+
+    def __mod__(self, values: Any) -> Traced:
+        check_numbers(self, values)
+        return _assembled(str.__mod__(self, values), percent_parts(self, values))
+
+    def __rmod__(self, template: Any) -> Any:
+        if not isinstance(template, str):
+            return NotImplemented
+        return computed(str.__mod__(template, self))
+
+    def format(self, *args: Any, **kwargs: Any) -> Traced:
+        """As `str.format`; the template of a sandbox gets another, see `TracedEnvironment`."""
+        return fill(self, Formatter(), args, kwargs)
+
+    def format_map(self, mapping: Mapping[str, Any]) -> Traced:  # type: ignore[override]
+        """As `str.format_map`."""
+        return fill(self, Formatter(), (), mapping)
+
+    def join(self, parts: Iterable[str]) -> Self:
+        """As `str.join`."""
+        items = list(parts)
+        if all(isinstance(item, str) for item in items):
+            check_length(sum(map(len, items)) + len(self) * max(len(items) - 1, 0))
+        text = str.join(self, items)
+        runs = [runs_of(item) for item in items]
+        if self._runs and len(runs) > 1:
+            separated = [self._runs] * (2 * len(runs) - 1)
+            separated[::2] = runs
+            runs = separated
+        return self._of(text, join(runs))
+
+    def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> Self:
+        """As `str.replace`; what replaces has the origin of `new`."""
+        most = count.__index__()
+        found = str.count(self, old)
+        times = found if most < 0 else min(found, most)
+        check_length(len(self) + times * (len(new) - len(old)))
+        text = str.replace(self, old, new, most)
+        if not times or old == new == "":
+            return self._of(text, self._runs)
+        parts, start = [], 0
+        for number in range(times):
+            at = str.index(self, old, start) if old else number
+            parts += [cut(self._runs, start, at), runs_of(new)]
+            start = at + len(old)
+        return self._of(text, join([*parts, cut(self._runs, start, len(self))]))
+
+    def strip(self, chars: str | None = None, /) -> Self:
+        """As `str.strip`."""
+        start = len(self) - len(str.lstrip(self, chars))
+        return self._part(start, max(start, len(str.rstrip(self, chars))))
+
+    def lstrip(self, chars: str | None = None, /) -> Self:
+        """As `str.lstrip`."""
+        return self._part(len(self) - len(str.lstrip(self, chars)), len(self))
+
+    def rstrip(self, chars: str | None = None, /) -> Self:
+        """As `str.rstrip`."""
+        return self._part(0, len(str.rstrip(self, chars)))
+
+    def removeprefix(self, prefix: str, /) -> Self:
+        """As `str.removeprefix`."""
+        return self._part(len(self) - len(str.removeprefix(self, prefix)), len(self))
+
+    def removesuffix(self, suffix: str, /) -> Self:
+        """As `str.removesuffix`."""
+        return self._part(0, len(str.removesuffix(self, suffix)))
+
+    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[Self]:  # type: ignore[override]
+        """As `str.split`."""
+        parts = str.split(self, sep, maxsplit)
+        return self._words(parts) if sep is None else self._parts(parts, gap=len(sep))
+
+    def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[Self]:  # type: ignore[override]
+        """As `str.rsplit`."""
+        parts = str.rsplit(self, sep, maxsplit)
+        return self._words(parts) if sep is None else self._parts(parts, gap=len(sep))
+
+    def splitlines(self, keepends: bool = False) -> list[Self]:  # type: ignore[override]  # noqa: FBT001, FBT002
+        """As `str.splitlines`."""
+        lines = self._parts(str.splitlines(self, keepends=True))
+        if keepends:
+            return lines
+        return [line._part(0, len(text)) for line, text in zip(lines, str.splitlines(self), strict=True)]
+
+    def partition(self, sep: str, /) -> tuple[Self, Self, Self]:
+        """As `str.partition`."""
+        first, middle, last = self._parts(str.partition(self, sep))
+        return first, middle, last
+
+    def rpartition(self, sep: str, /) -> tuple[Self, Self, Self]:
+        """As `str.rpartition`."""
+        first, middle, last = self._parts(str.rpartition(self, sep))
+        return first, middle, last
+
+    def upper(self) -> Self:
+        """As `str.upper`."""
+        return self._changed(str.upper(self), casing.upper_sizes)
+
+    def lower(self) -> Self:
+        """As `str.lower`."""
+        return self._changed(str.lower(self), casing.lower_sizes)
+
+    def casefold(self) -> Self:
+        """As `str.casefold`."""
+        return self._changed(str.casefold(self), casing.casefold_sizes)
+
+    def swapcase(self) -> Self:
+        """As `str.swapcase`."""
+        return self._changed(str.swapcase(self), casing.swapcase_sizes)
+
+    def title(self) -> Self:
+        """As `str.title`."""
+        return self._changed(str.title(self), casing.title_sizes)
+
+    def capitalize(self) -> Self:
+        """As `str.capitalize`."""
+        return self._changed(str.capitalize(self), casing.capitalize_sizes)
+
+    def expandtabs(self, tabsize: SupportsIndex = 8) -> Self:
+        """As `str.expandtabs`; the spaces have the origin of the tab."""
+        width = tabsize.__index__()
+        check_length(len(self) + str.count(self, "\t") * width)
+        sizes = casing.tab_sizes(str.__str__(self), width)
+        return self._of(str.expandtabs(self, width), resize(self._runs, sizes))
+
+    def translate(self, table: Any, /) -> Self:
+        """As `str.translate`; a changed character is `COMPUTED`."""
+        runs = []
+        size = 0
+        for character in self:
+            changed = str.translate(character, table)
+            size += len(changed)
+            check_length(size)
+            runs.append(character._runs if changed == character else uniform(len(changed), COMPUTED))
+        return self._of(str.translate(self, table), join(runs))
+
+    def ljust(self, width: SupportsIndex, fillchar: str = " ", /) -> Self:
+        """As `str.ljust`."""
+        return self._padded(str.ljust, width.__index__(), fillchar, left=0)
+
+    def rjust(self, width: SupportsIndex, fillchar: str = " ", /) -> Self:
+        """As `str.rjust`."""
+        return self._padded(str.rjust, width.__index__(), fillchar, left=width.__index__() - len(self))
+
+    def center(self, width: SupportsIndex, fillchar: str = " ", /) -> Self:
+        """As `str.center`."""
+        total = width.__index__()
+        missing = total - len(self)
+        return self._padded(str.center, total, fillchar, left=missing // 2 + (missing & total & 1))
+
+    def _padded(self, method: Callable[[str, int, str], str], width: int, fill: str, *, left: int) -> Self:
+        check_length(width)
+        text = method(self, width, fill)
+        if len(text) == len(self):
+            return self
+        origin = fill._origin if isinstance(fill, Traced) else COMPUTED
+        right = len(text) - len(self) - left
+        return self._of(text, join((uniform(left, origin), self._runs, uniform(right, origin))))
+
+    def zfill(self, width: SupportsIndex, /) -> Self:
+        """As `str.zfill`."""
+        check_length(width.__index__())
+        text = str.zfill(self, width)
+        sign = 1 if self[:1] in {"+", "-"} else 0
+        zeros = uniform(len(text) - len(self), COMPUTED)
+        return self._of(text, join((cut(self._runs, 0, sign), zeros, cut(self._runs, sign, len(self)))))
+
+
+def runs_of(text: str) -> Runs:
+    """How many characters of a string have which origin: `COMPUTED` for an ordinary one.
+
+    >>> runs_of("4")
+    ((1, Origin(message=None, field='computed')),)
+    """
+    return text._runs if isinstance(text, Traced) else uniform(len(text), COMPUTED)
+
+
+def computed(text: str) -> Traced:
+    """A string of which nothing is known but that it was computed."""
+    return Traced(text, COMPUTED)
+
+
+def own(text: str) -> Traced:
+    """A string of the template's own text."""
+    return Traced(text, TEMPLATE)
+
+
+def concat(parts: Iterable[str]) -> Traced:
+    """Strings one after another.
+
+    >>> concat([own("n = "), "4"]).runs_of_origins()[1]
+    (1, Origin(message=None, field='computed'))
+    """
+    items = list(parts)
+    check_length(sum(map(len, items)))
+    return Traced("".join(items), join([runs_of(item) for item in items]))
+
+
+def fill(template: Traced, formatter: Formatter, args: Sequence[Any], values: Mapping[str, Any]) -> Traced:
+    """`template.format(*args, **values)` by a formatter's rules.
+
+    >>> fill(own("<{}>"), Formatter(), ["x"], {}).runs_of_origins()[1]
+    (1, Origin(message=None, field='computed'))
+    """
+    return _assembled(formatter.vformat(template, args, values), formatter.parts(template, args, values))
+
+
+def _assembled(text: str, parts: Iterable[str]) -> Traced:
+    """A text of its parts, if these make it; else nothing is known of it."""
+    try:
+        traced = concat(parts)
+    except (IndexError, KeyError, TypeError, ValueError):
+        return computed(text)
+    return traced if traced == text else computed(text)

@@ -1,0 +1,131 @@
+"""The process in which a template is rendered; see `worker_process`, which starts it.
+
+Standard input: frames (see `frames`). The first is the job: `templates` by name, `special_tokens`, `date`,
+`seconds`; each that follows has the name of a `template`, `prompt`, and `conversations`. Standard output: for each of
+those one frame about the template (`error`, or `asks_prompt`), then one for each conversation (`error`, or what
+`_report` gives).
+A template is a program of somebody else's: time and memory are bounded, for each conversation anew.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tokbench.chat.jinja.frames import read_frame, write_frame
+from tokbench.chat.jinja.limits import MEMORY, LimitError
+from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tokbench.chat.jinja.program import Program, Written
+
+_GRACE = 1
+"""Seconds after which a template that does not listen is killed: one that is inside of a single operation."""
+
+
+def main() -> int:
+    """Render as standard input says, until it ends."""
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    _bound_memory()
+    try:
+        job = read_frame(source)
+        programs: dict[str, Program] = {}
+        while True:
+            request = read_frame(source)
+            for reply in _replies(job, programs, request):
+                write_frame(target, reply)
+                target.flush()
+    except EOFError:
+        return 0
+
+
+def _replies(
+    job: Mapping[str, Any], programs: dict[str, Program], request: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    name = request["template"]
+    try:
+        if name not in programs:
+            with _bounded_time(job["seconds"]):
+                programs[name] = _compiled(job, name)
+    except (TemplateError, LimitError, MemoryError) as error:
+        yield {"error": str(error) or "it takes too much memory to compile"}
+        return
+    program = programs[name]
+    yield {"asks_prompt": program.asks_prompt}
+    for conversation in request["conversations"]:
+        try:
+            with _bounded_time(job["seconds"]):
+                report = _report(program.write(conversation, prompt=request["prompt"]))
+        except TemplateError as error:
+            report = {"error": error.message, "limit": isinstance(error.__cause__, LimitError | MemoryError)}
+        except LimitError as error:
+            report = {"error": f"the template exceeds a limit: {error}", "limit": True}
+        yield report
+
+
+def _compiled(job: Mapping[str, Any], name: str) -> Program:
+    from tokbench.chat.jinja.program import Program
+
+    return Program(
+        job["templates"][name],
+        special_tokens=job["special_tokens"],
+        date=datetime.fromisoformat(job["date"]) if job["date"] else None,
+    )
+
+
+def _report(written: Written) -> dict[str, Any]:
+    """The text; its runs as lengths, and indices into the list of different origins."""
+    origins = list(dict.fromkeys(origin for _, origin in written.runs))
+    indices = {origin: index for index, origin in enumerate(origins)}
+    return {
+        "text": written.text,
+        "lengths": [length for length, _ in written.runs],
+        "indices": [indices[origin] for _, origin in written.runs],
+        "origins": origins,
+        "generated": written.generated,
+        "dated": written.dated,
+    }
+
+
+def _bound_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows; whoever started it still waits no longer than it wants
+        return
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+
+
+@contextmanager
+def _bounded_time(seconds: float) -> Iterator[None]:
+    """Raise `LimitError` in a block that takes too much processor time, or end the process."""
+    try:
+        import resource
+        import signal
+    except ImportError:
+        yield
+        return
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    end = int(used.ru_utime + used.ru_stime + seconds) + _GRACE
+    resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    signal.signal(signal.SIGPROF, partial(_time_is_up, seconds))
+    signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _time_is_up(seconds: float, _signal: int, _frame: object) -> None:
+    raise LimitError(f"it takes more than {seconds:g} s of processor time")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""The process that renders a template, from outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tokbench.chat.jinja.frames import read_frame, write_frame
+from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_WAIT = 60
+"""Seconds without a result after which the process is ended, whatever it does."""
+
+
+class WorkerDiedError(Exception):
+    """The process ended instead of answering; `killed` tells whether by a limit, not by a fault of its own."""
+
+    def __init__(self, *, killed: bool) -> None:
+        super().__init__()
+        self.killed = killed
+
+
+class WorkerProcess:
+    """A process that renders the conversations it is sent; it is ended with this object."""
+
+    def __init__(self, job: Mapping[str, Any]) -> None:
+        """Start it.
+
+        Args:
+            job: the first frame (see `worker`).
+        """
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tokbench.chat.jinja.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # an interrupt at the terminal is for whoever waits
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+        )
+        self.close = weakref.finalize(self, _end, self._process)
+        self.owner = os.getpid()
+        self._answers = 0
+        self._send(job)
+
+    def render(self, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """What the process answers: a frame about the template, then one for each conversation.
+
+        Raises:
+            TemplateError: what is sent cannot be written as JSON.
+            WorkerDiedError: it ended before the next frame.
+        """
+        finished = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(finished,), daemon=True)
+        watch.start()
+        try:
+            self._send(request)
+            for _ in range(len(request["conversations"]) + 1):
+                yield self._receive()
+        finally:
+            finished.set()
+
+    def _watch(self, finished: threading.Event) -> None:
+        seen = -1
+        while not finished.wait(_WAIT):
+            if seen == self._answers:
+                self._process.kill()
+                return
+            seen = self._answers
+
+    def _death(self) -> WorkerDiedError:
+        code = self._process.wait()
+        return WorkerDiedError(killed=code != 1)  # which is Python's for an exception
+
+    def _send(self, frame: Any) -> None:
+        try:
+            write_frame(_stream(self._process.stdin), frame)
+            _stream(self._process.stdin).flush()
+        except OSError:
+            raise self._death() from None
+        except (RecursionError, TypeError, ValueError) as error:
+            raise TemplateError(f"what the template is given is not JSON: {error}") from None
+
+    def _receive(self) -> dict[str, Any]:
+        try:
+            frame: dict[str, Any] = read_frame(_stream(self._process.stdout))
+        except EOFError:
+            raise self._death() from None
+        self._answers += 1
+        return frame
+
+
+def _stream(stream: Any) -> BinaryIO:
+    result: BinaryIO = stream
+    return result
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream:
+            with suppress(OSError):
+                stream.close()
