@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from tokbench.opening.request import Opened
 
 
+_DEEPEST = 8
+"""Sequences within sequences of a file that are looked into."""
+
+
 class TokenizerContents:
     """The tokens of a tokenizer and its parts, of whatever file and engine.
 
@@ -126,11 +130,44 @@ class TokenizerContents:
 
     @cached_property
     def merges(self) -> Sequence[Merge] | None:
-        """What each merge joins, in the order of ranks: bytes, or pieces as the file spells them; None for no list."""
+        """What each merge joins, as bytes in the order of ranks; None where no merges are listed, or ranked.
+
+        Pieces that are not written in byte-level characters are the UTF-8 of how their file spells them. Of ranked
+        tokens, as those of tiktoken, each is made by one pair, which decides the same ids.
+        """
+        from tokbench.formats.ranked_merges import last_pair
+        from tokbench.formats.tokenizer_json import from_byte_level
         from tokbench.opening.native_bpe import merge_pairs
 
         if self.bpe is not None:
             tokens, merges = self.bpe.tokens, self.bpe.merges
-            return None if merges is None else [(tokens[left], tokens[right]) for left, right, _ in merges]
+            if merges is not None:
+                return [(tokens[left] or b"", tokens[right] or b"") for left, right, _ in merges]
+            ranks = {token: id for id, token in enumerate(tokens) if token is not None}
+            pairs = (last_pair(token, ranks) for token in ranks if len(token) > 1)
+            return [pair for pair in pairs if pair is not None and ranks.keys() >= set(pair)]
         model: Mapping[str, Any] = {} if self.document is None else self.document["model"]
-        return merge_pairs(model, path=self.opened.source.path) if "merges" in model else None
+        if "merges" not in model:
+            return None
+        bytes_of = from_byte_level if self.is_byte_level else str.encode
+        try:
+            return [
+                (bytes_of(left), bytes_of(right))
+                for left, right in merge_pairs(model, path=self.opened.source.path)
+            ]
+        except (KeyError, ValueError):
+            return None
+
+    @property
+    def is_byte_level(self) -> bool:
+        """Whether a tokenizer.json writes its pieces in byte-level characters."""
+        steps = [(self.document or {}).get(part) for part in ("normalizer", "pre_tokenizer", "decoder")]
+        return any(_has_byte_level(step) for step in steps)
+
+
+def _has_byte_level(step: object, depth: int = 0) -> bool:
+    """Whether a step, or one of a sequence, is ByteLevel."""
+    if not isinstance(step, dict) or depth > _DEEPEST:
+        return False
+    inner = [each for value in step.values() if isinstance(value, list) for each in value]
+    return step.get("type") == "ByteLevel" or any(_has_byte_level(each, depth + 1) for each in inner)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Merge = tuple[Any, Any]
-"""What a merge joins, as bytes or as the pieces of a file: of one kind in both lists that are compared."""
+Merge = tuple[bytes, bytes]
+"""What a merge joins."""
 
 
 @dataclass(frozen=True, slots=True)

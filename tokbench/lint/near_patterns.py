@@ -14,7 +14,7 @@ from tokbench.opening.patterns import known_pattern, pattern_names
 _NEAR = 0.9
 """The share of characters in common from which on a pattern may be a slip of another."""
 _SECONDS = 1.0
-_PROBES = (
+PROBES = (
     "don't", "DON'T", "I'll", "We'Ve", "12", "1234", "12345678", "a1b2", "x = 10", "don\u2019t", "a  b", "a   b",
     "a    b", " a", "  a", "a ", "a  ", "a\nb", "a\n\nb", "a\r\nb", "a \n b", "a\n  b", "a\tb", "a\t\tb", "\n\n",
     "  \n",     "hello, world!", "wait...", "a/b/c", "//\n", "...\n\n", "!!\r\n", "(a)", " (a)", "_a_b", "HTTPServer",
@@ -51,7 +51,7 @@ def near_pattern(pattern: str) -> NearPattern | None:
     name = max(likeness, key=likeness.__getitem__)
     if likeness[name] < _NEAR:
         return None
-    for text in _PROBES:
+    for text in PROBES:
         here, there = _split(pattern, text), _split(known[name], text)
         if here != there:
             return NearPattern(name=name, text=text, here=here, there=there)

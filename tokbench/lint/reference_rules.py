@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.quoting import quoted
 from tokbench.inspection.differences import compare_merges, compare_tokens
+from tokbench.inspection.entries import Entries
+from tokbench.inspection.settings import differing_settings
+from tokbench.lint.agreement import disagreement
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.inspection.differences import Merge, TokenDifferences
+    from tokbench.lint.agreement import Disagreement
     from tokbench.lint.target import LintTarget
 
 _GROUP = "reference"
@@ -99,8 +103,72 @@ def _merges(target: LintTarget) -> Sequence[Merge]:
 def _shown(merges: Sequence[Merge], rank: int) -> str:
     if rank >= len(merges):
         return "no merge"
-    parts = (part.encode() if isinstance(part, str) else part or b"" for part in merges[rank])
-    return " + ".join(map(quoted, parts))
+    return " + ".join(map(quoted, merges[rank]))
+
+
+def _changed_settings(target: LintTarget) -> Iterator[Found]:
+    """Settings that differ: they are an error where texts get other ids, and else a note."""
+    severity = None if target.derived(_disagreement) else Severity.NOTE
+    for name, (here, there) in differing_settings(target, _other(target)).items():
+        yield Found(
+            subject=f"the {name}",
+            evidence=f"here it is {_value(here)}, and in the reference {_value(there)}",
+            severity=severity,
+            details={"here": _plain(here), "there": _plain(there)},
+        )
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "not there"
+    if isinstance(value, str):
+        return value if value.startswith('"') else quoted(value)
+    return str(value).lower()
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def _other_ids(target: LintTarget) -> Iterator[Found]:
+    found = target.derived(_disagreement)
+    if found is not None:
+        theirs = ", ".join(map(_other(target).named, found.theirs[:_SHOWN]))
+        yield Found(
+            subject=f"{found.differing:,} of {found.tried:,} texts that were tried",
+            evidence=f"{quoted(found.text)} becomes {_tokens(target, found.ours)}, and in the reference "
+            + (theirs or "nothing"),
+            details={"text": found.text, "here": found.ours, "there": found.theirs},
+        )
+
+
+def _tokens(target: LintTarget, ids: Sequence[int]) -> str:
+    return ", ".join(map(target.named, ids[:_SHOWN])) or "nothing"
+
+
+def _disagreement(target: LintTarget) -> Disagreement | None:
+    return disagreement(target.tokenizer, _other(target).tokenizer)
+
+
+def _changed_scores(target: LintTarget) -> Iterator[Found]:
+    ours, theirs = _scores(target), _scores(_other(target))
+    changed = [piece for piece, score in ours.items() if piece in theirs and theirs[piece] != score]
+    if changed:
+        shown = ", ".join(
+            f"{quoted(piece)} {ours[piece]:g} here and {theirs[piece]:g} there" for piece in changed[:_SHOWN]
+        )
+        yield Found(
+            subject=f"{len(changed):,} scores",
+            evidence=f"they are others in the reference: {shown}",
+            details={"pieces": changed[:1000]},
+        )
+
+
+def _scores(target: LintTarget) -> dict[str, float]:
+    entries = Entries(target)
+    if not entries.scores:
+        raise DoesNotApplyError("one of the two has no scores")
+    return {entries.spellings[id]: score for id, score in entries.scores.items()}
 
 
 RULES = (
@@ -132,6 +200,36 @@ RULES = (
         found="The lists of merges are compared from the first to the last.",
         remedy="Do not use the file; fetch the original again, and ask where this one is from.",
         check=_changed_merges,
+        needs_reference=True,
+    ),
+    Rule(
+        name="changed-score",
+        group=_GROUP,
+        severity=Severity.ERROR,
+        breaks="With other scores the same text gets other ids from the same vocabulary.",
+        found="The scores of pieces that both have are compared.",
+        remedy="Do not use the file; fetch the original again, and ask where this one is from.",
+        check=_changed_scores,
+        needs_reference=True,
+    ),
+    Rule(
+        name="changed-setting",
+        group=_GROUP,
+        severity=Severity.ERROR,
+        breaks="Another pattern, normaliser, template or flag changes the ids of texts; the vocabulary stays the same.",
+        found="The settings of both are compared; where no text was found that gets other ids, it is a note.",
+        remedy="Do not use the file; fetch the original again, and ask where this one is from.",
+        check=_changed_settings,
+        needs_reference=True,
+    ),
+    Rule(
+        name="other-ids",
+        group=_GROUP,
+        severity=Severity.ERROR,
+        breaks="Texts become other ids than in the reference, whatever the reason: the model reads other text.",
+        found="Texts of many languages, code, hard cases and special tokens are encoded by both; one is shortened.",
+        remedy="Do not use the file; fetch the original again, and ask where this one is from.",
+        check=_other_ids,
         needs_reference=True,
     ),
 )

@@ -12,7 +12,6 @@ from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.table import NONE, Cell, Column, Table, count_cell, table_of_rows, text_cell
 from tokbench.render.terminal import write_table
-from tokbench.workbench.compare_vocabularies import bytes_of_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -143,12 +142,12 @@ def _token(data: bytes) -> Cell:
 
 
 def _merge(parts: tuple[Any, Any]) -> Cell:
-    shown = " + ".join(text_of(spelled(bytes_of_part(part))) for part in parts)
+    shown = " + ".join(text_of(spelled(part)) for part in parts)
     return Cell(shown, shown)
 
 
 def _merge_hex(parts: tuple[Any, Any]) -> str:
-    return " ".join(bytes_of_part(part).hex() for part in parts)
+    return " ".join(part.hex() for part in parts)
 
 
 def _value(value: Any) -> Cell:

@@ -108,7 +108,7 @@ class VocabularyComparison:
         }
 
     def _merge_fields(self, which: int, rank: int) -> dict[str, Any]:
-        left, right = map(bytes_of_part, self.merge_lists[which][rank])
+        left, right = self.merge_lists[which][rank]
         return {"rank": rank, "left": left.hex(), "right": right.hex()}
 
 
@@ -129,18 +129,11 @@ def compare_vocabularies(first: Opened, second: Opened) -> VocabularyComparison:
     )
 
 
-def bytes_of_part(part: bytes | str | None) -> bytes:
-    """A side of a merge as bytes; a piece of a file is the UTF-8 of how it is spelled."""
-    return part.encode() if isinstance(part, str) else part or b""
-
-
 def _why_not_compared(ours: TokenizerContents, theirs: TokenizerContents) -> str | None:
     without = [each.tokenizer.info.name for each in (ours, theirs) if each.merges is None]
     if without:
         verb = "has" if len(without) == 1 else "have"
         return f"{' and '.join(without)} {verb} no list of merges"
-    if (ours.bpe is None) != (theirs.bpe is None):
-        return "one list joins bytes, the other pieces as a file spells them"
     return None
 
 

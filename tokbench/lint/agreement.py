@@ -1,0 +1,71 @@
+"""A text on which two tokenizers differ, made as small as it can be made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.convert.proof_texts import corpus_texts, special_texts
+from tokbench.convert.shrinking import shrink
+from tokbench.core.post_processing import input_of
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.lint.near_patterns import PROBES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.core.interfaces import Tokenizer
+
+_CHARACTERS = 2048
+"""Of each bundled text: its beginning shows what the rest would."""
+_SPECIALS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A text on which two tokenizers differ.
+
+    Attributes:
+        text: it.
+        ours: its ids in the first.
+        theirs: its ids in the second.
+        differing: how many of the texts that were tried differ.
+        tried: how many there were.
+    """
+
+    text: str
+    ours: tuple[int, ...]
+    theirs: tuple[int, ...]
+    differing: int
+    tried: int
+
+
+def disagreement(first: Tokenizer, second: Tokenizer, *, template: bool = True) -> Disagreement | None:
+    """Where two tokenizers give other ids, special tokens in the text and around it included; None for nowhere.
+
+    Args:
+        first: the one.
+        second: the other.
+        template: whether the special tokens around a text count.
+    """
+
+    def ids(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
+        found = input_of(tokenizer, text, special=SpecialPolicy.ENCODE, template=template, limits=False)
+        return tuple(map(int, found.ids))
+
+    def differs(text: str) -> bool:
+        return ids(first, text) != ids(second, text)
+
+    texts = list(_texts(first, second))
+    found = [text for text in texts if differs(text)]
+    if not found:
+        return None
+    text = shrink(min(found, key=len), differs) or min(found, key=len)
+    return Disagreement(text, ids(first, text), ids(second, text), len(found), len(texts))
+
+
+def _texts(first: Tokenizer, second: Tokenizer) -> Iterator[str]:
+    yield from PROBES
+    yield from (text[:_CHARACTERS] for text in corpus_texts())
+    specials = [*first.info.special_tokens][:_SPECIALS] + [*second.info.special_tokens][:_SPECIALS]
+    yield from special_texts(list(dict.fromkeys(specials)), seed=0)
