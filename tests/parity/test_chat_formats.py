@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.conversations import conversations, wrong_conversations
+from support.conversations import benign_texts, conversations, hostile_texts, wrong_conversations
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import named
@@ -38,8 +38,23 @@ CHATML = (
     "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + "
     "'<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+LLAMA_2 = (
+    "{% set system = messages[0].content if messages[0].role == 'system' else false %}"
+    "{% for message in (messages if system is false else messages[1:]) %}"
+    "{% if (message.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('order') }}{% endif %}"
+    "{% set said = message.content %}"
+    "{% if loop.first and system is not false %}"
+    "{% set said = '<<SYS>>\n' + system + '\n<</SYS>>\n\n' + said %}{% endif %}"
+    "{% if message.role == 'user' %}{{ '<s>[INST] ' + said.strip() + ' [/INST]' }}"
+    "{% elif message.role == 'assistant' %}{{ ' ' + said.strip() + ' </s>' }}{% endif %}{% endfor %}"
+)
 MAKERS = {
     "chatml": Maker(CHATML, {}, {}),
+    "llama2": Maker(LLAMA_2, {}, {}),
+    "qwen2": Maker("Qwen-Qwen2-1.5B-Instruct", {}, {}),
+    "qwen2.5": Maker("Qwen-Qwen2.5-7B-Instruct", {}, {"tools": True, "arguments": "either"}),
+    "qwen3": Maker("Qwen-Qwen3-0.6B@a55ee1", {}, {"tools": True, "arguments": "either", "reasoning": True}),
+    "qwen3-instruct": Maker("Qwen-Qwen3-4B-Instruct-2507", {}, {"tools": True, "arguments": "either"}),
     "llama3": Maker("NousResearch-Meta-Llama-3-8B-Instruct", LLAMA, {}),
     "llama3.1": Maker("meta-llama-Llama-3.1-8B-Instruct", LLAMA, {"tools": True}),
     "llama3.2": Maker("meta-llama-Llama-3.2-3B-Instruct", LLAMA, {"tools": True}),
@@ -54,6 +69,7 @@ VARIABLES = {
             "tools_in_user_message": st.booleans(),
         },
     ),
+    "qwen3": st.fixed_dictionaries({}, optional={"enable_thinking": st.booleans()}),
     "llama3.2": st.fixed_dictionaries({}, optional={"tools_in_user_message": st.booleans()}),
 }
 
@@ -101,7 +117,7 @@ def loses_text(name: str, conversation: Conversation) -> bool:
 @pytest.mark.parametrize("name", MAKERS)
 @given(data=st.data(), prompt=st.booleans())
 def test_good_conversations_are_as_the_maker_writes_them(name, data, prompt):
-    conversation = data.draw(conversations(**MAKERS[name].takes))
+    conversation = data.draw(conversations(benign_texts | hostile_texts, **MAKERS[name].takes))
     variables = data.draw(VARIABLES.get(name, st.just({})))
     conversation = Conversation(conversation.messages, conversation.tools, (), variables)
     theirs = transformers_text(name, conversation, prompt=prompt)

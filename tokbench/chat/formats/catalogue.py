@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 
 @cache
 def _by_name() -> dict[str, Format]:
-    from tokbench.chat.formats import chatml, gemma, llama3, nanochat
+    from tokbench.chat.formats import chatml, gemma, llama2, llama3, nanochat, qwen
 
     formats = (
         chatml.CHATML,
+        qwen.QWEN_2,
+        qwen.QWEN_25,
+        qwen.QWEN_3,
+        qwen.QWEN_3_INSTRUCT,
+        llama2.LLAMA_2,
         llama3.LLAMA_3,
         llama3.LLAMA_31,
         llama3.LLAMA_32,

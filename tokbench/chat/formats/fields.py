@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from tokbench.chat.conversation import Conversation
 
@@ -92,6 +92,61 @@ def text_of(message: Mapping[str, Any], index: int, field: str = "content") -> s
     raise refuse(where, f"expected a text, found {kind_of(value)}")
 
 
+def optional_text(message: Mapping[str, Any], index: int) -> str:
+    """The content of a message, nothing if it is missing or null.
+
+    Raises:
+        TemplateError: it is anything else than a text.
+    """
+    return "" if message.get("content") is None else text_of(message, index)
+
+
+class Reasoning(NamedTuple):
+    """What an assistant thought before it answered, and the field that it is from."""
+
+    text: str
+    field: str
+
+
+def reasoning_of(message: Mapping[str, Any], index: int) -> Reasoning | None:
+    """The reasoning of a message under the first of the names that people give it; None if it has none.
+
+    Raises:
+        TemplateError: it is anything else than a text.
+    """
+    for name in ("reasoning_content", "thinking", "reasoning"):
+        if message.get(name) is not None:
+            return Reasoning(text_of(message, index, name), name)
+    return None
+
+
+def alternating_role(message: Mapping[str, Any], index: int, first: int) -> str:
+    """The role of a message where user and assistant alternate, the user first.
+
+    Args:
+        message: the message.
+        index: its place in the conversation, from 0.
+        first: the place of the first one, behind a system message.
+
+    Raises:
+        TemplateError: it is another one's turn.
+    """
+    role, expected = role_of(message, index), ("user", "assistant")[(index - first) % 2]
+    if role != expected:
+        raise refuse(
+            f"messages[{index}].role",
+            f"expected {expected!r}, found {role!r}",
+            hint="messages of user and assistant alternate, behind a system message at most",
+        )
+    return role
+
+
+def require_user(messages: Sequence[Mapping[str, Any]], first: int) -> None:
+    """Refuse a conversation that is nothing but a system message, where that is written into a user message."""
+    if len(messages) == first:
+        raise refuse("messages[0]", "a system message has to be followed by a user message")
+
+
 def calls_of(message: Mapping[str, Any], index: int) -> list[Call]:
     """The calls of tools in a message; none if it has none.
 
@@ -112,7 +167,7 @@ def _call(call: object, where: str, place: int) -> Call:
         raise refuse(where, f"expected an object, found {kind_of(call)}")
     path = f"tool_calls[{place}]"
     function: object = call
-    if call.get("function"):
+    if "function" in call:
         function, path, where = call["function"], f"{path}.function", f"{where}.function"
     if not isinstance(function, Mapping):
         raise refuse(where, f"expected an object, found {kind_of(function)}")

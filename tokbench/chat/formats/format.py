@@ -27,6 +27,8 @@ class Format:
         control_tokens: the tokens that it needs a vocabulary to have.
         turn_end: those among them that end what the assistant says.
         optional_tokens: those that it writes only in some conversations, as for tools.
+        text_marks: what tells speakers apart and is ordinary text to the vocabulary, so that content that
+            holds it cannot be told from it.
         variables: what a conversation may set, each with what it does.
     """
 
@@ -37,6 +39,7 @@ class Format:
     control_tokens: tuple[str, ...]
     turn_end: tuple[str, ...]
     optional_tokens: tuple[str, ...] = ()
+    text_marks: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def render(

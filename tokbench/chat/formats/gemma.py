@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tokbench.chat.formats.fields import kind_of, refuse, role_of
+from tokbench.chat.formats.fields import alternating_role, kind_of, refuse, require_user, role_of
 from tokbench.chat.formats.format import Format
 
 if TYPE_CHECKING:
@@ -21,27 +21,17 @@ START = "<start_of_turn>"
 END = "<end_of_turn>"
 IMAGE = "<start_of_image>"
 
-_ASSISTANT = ("assistant", "model")
-
 
 def _write(conversation: Conversation, writer: Writer) -> None:
     messages = conversation.messages
     writer.template(BOS)
     first = 1 if role_of(messages[0], 0) == "system" else 0
-    if len(messages) == first:
-        raise refuse(
-            "messages[0]", "a system message is written into the user message behind it, and there is none"
-        )
+    require_user(messages, first)
     for index in range(first, len(messages)):
         message = messages[index]
-        role = role_of(message, index)
-        expected = ("user",) if (index - first) % 2 == 0 else _ASSISTANT
-        if role not in expected:
-            raise refuse(
-                f"messages[{index}].role",
-                f"expected {expected[0]!r}, found {role!r}",
-                hint="messages of user and assistant alternate, behind a system message at most",
-            )
+        if role_of(message, index) == "model":
+            message = {**message, "role": "assistant"}
+        role = alternating_role(message, index, first)
         writer.template(f"{START}{'user' if role == 'user' else 'model'}\n", index)
         if index == 1 and first:
             _write_system(writer, messages[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tokbench.chat.formats.fields import kind_of, refuse, role_of, text_of
+from tokbench.chat.formats.fields import alternating_role, kind_of, refuse, require_user, role_of, text_of
 from tokbench.chat.formats.format import Format
 
 if TYPE_CHECKING:
@@ -27,17 +27,10 @@ def _write(conversation: Conversation, writer: Writer) -> None:
     messages = conversation.messages
     writer.template(BOS)
     first = 1 if role_of(messages[0], 0) == "system" else 0
-    if len(messages) == first:
-        raise refuse("messages[0]", "a system message has to be followed by a user message")
+    require_user(messages, first)
     for index in range(first, len(messages)):
         message = messages[index]
-        role, expected = role_of(message, index), ("user", "assistant")[(index - first) % 2]
-        if role != expected:
-            raise refuse(
-                f"messages[{index}].role",
-                f"expected {expected!r}, found {role!r}",
-                hint="messages of user and assistant alternate, behind a system message at most",
-            )
+        role = alternating_role(message, index, first)
         if role == "user":
             _write_user(writer, message, index, messages[0] if index == 1 and first else None)
         else:

@@ -32,7 +32,7 @@ def test_parts_are_trimmed_one_by_one():
     [
         (said(("assistant", "Hi")), r"messages\[0\].role: expected 'user', found 'assistant'"),
         (said(("user", "Hi"), ("user", "Hi")), r"messages\[1\].role: expected 'assistant', found 'user'"),
-        (said(("system", "Hi")), "there is none"),
+        (said(("system", "Hi")), "followed by a user"),
         (said(("user", None)), "found null"),
         (said(("user", [{"type": "audio"}])), r"messages\[0\].content\[0\]: expected"),
         (said(("system", [{"text": "a"}, {"text": "b"}]), ("user", "Hi")), "found a list"),
