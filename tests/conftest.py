@@ -16,6 +16,8 @@ import pytest
 from hypothesis import settings
 
 sys.path.append(str(Path(__file__).parent))  # so that a test can import `support`
+# Small matrices gain nothing from threads, which wait by spinning, beside other workers that have work.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from support.kernels import KERNEL_NAMES, kernel_named
 

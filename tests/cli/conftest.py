@@ -86,7 +86,7 @@ class Done:
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What a child process is given: this tokbench, an empty home, a cache for all tests, no taste in colours."""
-    kept = ("PATH", "TOKBENCH_KERNEL", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT")
+    kept = ("PATH", "OPENBLAS_NUM_THREADS", "TOKBENCH_KERNEL", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT")
     return {name: os.environ[name] for name in kept if name in os.environ} | {
         "PYTHONPATH": str(Path(tokbench.__file__).parents[1]),
         "HOME": str(tmp_path_factory.mktemp("home")),

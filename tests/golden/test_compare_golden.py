@@ -30,7 +30,15 @@ def golden(form):
 
 
 def tokbench(folder, *arguments):
-    kept = ("HOME", "PATH", "PYTHONPATH", "TOKBENCH_KERNEL", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+    kept = (
+        "HOME",
+        "OPENBLAS_NUM_THREADS",
+        "PATH",
+        "PYTHONPATH",
+        "TOKBENCH_KERNEL",
+        "VIRTUAL_ENV",
+        "LD_LIBRARY_PATH",
+    )
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     environment |= {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONUTF8": "1"}
     command = [sys.executable, "-m", "tokbench", *arguments]

@@ -25,6 +25,10 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 NEEDS_MINE = "<!-- run after the README's session -->"
+_KEPT = (
+    *("HOME", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "TOKBENCH_KERNEL"),
+    "VIRTUAL_ENV",
+)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# (\S+\.(?:py|toml))\n")
 _EXIT_CODE = re.compile(r"# exit code (\d+)$")
@@ -73,7 +77,15 @@ class Clone:
         command.parent.mkdir()
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tokbench "$@"\n', encoding="utf-8")
         command.chmod(0o755)
-        names = ("HOME", "PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "TOKBENCH_KERNEL", "VIRTUAL_ENV")
+        names = (
+            "HOME",
+            "OPENBLAS_NUM_THREADS",
+            "PATH",
+            "PYTHONPATH",
+            "PYTHONPYCACHEPREFIX",
+            "TOKBENCH_KERNEL",
+            "VIRTUAL_ENV",
+        )
         kept = {name: os.environ[name] for name in names if name in os.environ}
         self.environment = kept | {
             "XDG_CACHE_HOME": str(folder / "cache"),
