@@ -1,0 +1,111 @@
+"""Conversations are read in the shapes that people have, and errors name line and field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokbench.chat.conversation_files import parse_tools, read_conversations
+from tokbench.errors import ModelFormatError, TokbenchError
+
+HI = {"role": "user", "content": "Hi"}
+
+
+def read(text: str | bytes) -> list[tuple[Any, str]]:
+    data = text.encode() if isinstance(text, str) else text
+    return [
+        (list(each.conversation.messages), each.place)
+        for each in read_conversations(data.splitlines(keepends=True), name="c")
+    ]
+
+
+def test_every_shape() -> None:
+    bare = orjson.dumps([HI]).decode()
+    whole = orjson.dumps({"messages": [HI]}).decode()
+    indented = orjson.dumps({"messages": [HI]}, option=orjson.OPT_INDENT_2)
+    turns = '[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yes"}]'
+    share = f'{{"system": "Be brief.", "conversations": {turns}}}'
+    assert read(bare) == read(whole) == read(indented) == read("\ufeff" + whole) == [([HI], "c")]
+    assert read(f"[{whole}, {bare}]") == [([HI], "c, [0]"), ([HI], "c, [1]")]
+    assert read(f"{whole}\n\n{bare}\n") == [([HI], "c, line 1"), ([HI], "c, line 3")]
+    [(messages, _)] = read(share)
+    assert [each["role"] for each in messages] == ["system", "user", "assistant"]
+
+
+def test_what_stands_beside_the_messages_is_kept() -> None:
+    line = b'{"messages": [{"role": "user", "content": null}], "tools": [{"a": 1}], "chat_template_kwargs": {"x": 1}}'
+    [found] = read_conversations([line], name="c")
+    assert found.conversation.tools == ({"a": 1},)
+    assert found.conversation.variables == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "c: expected a conversation, found an empty file"),
+        ("7", "c: expected a conversation, found a number"),
+        ("{}", "c: expected a field messages, found an empty object"),
+        ("[]", "c, messages: expected messages, found an empty list"),
+        ('{"messages": 7}', "c, messages: expected a list of messages, found a number"),
+        ('[{"content": "Hi"}]', "c, messages[0].role: expected a text, found none, but the fields 'content'"),
+        (
+            '[{"role": "user", "content": 7}]',
+            "c, messages[0].content: expected a text, null or a list of parts",
+        ),
+        ('[{"role": "user", "content": [7]}]', "c, messages[0].content[0]: expected a part"),
+        ('[{"role": "user", "content": [{"text": 7}]}]', "c, messages[0].content[0].text: expected a text"),
+        ('[{"role": "a", "tool_calls": {}}]', "c, messages[0].tool_calls: expected a list"),
+        ('[{"role": "a", "tool_calls": [{"function": {}}]}]', "c, messages[0].tool_calls[0].function.name"),
+        ('{"messages": [{"role": "a"}], "tools": [1]}', "c, tools[0]: expected an object, found a number"),
+        (
+            '{"conversations": [{"from": "cat", "value": ""}]}',
+            "c, conversations[0].from: expected one of human",
+        ),
+        ('[{"role": "a"}]\n{"messages": 1}', "c, line 2, messages: expected a list of messages"),
+        ('[{"role": "a"}]\n{"mess', "c, line 2, column"),
+        ('{\n"a": }', "c, line 2, column 6: expected JSON"),
+        ('["\\ud800"]', "c, line 1, column"),
+        ("[" * 100 + "]" * 100, "c: expected JSON of at most 64 levels"),
+    ],
+)
+def test_an_error_names_line_and_field(text: str, message: str) -> None:
+    with pytest.raises(ModelFormatError) as error:
+        read(text)
+    assert str(error.value).startswith(message)
+
+
+def test_tools_are_a_list_or_in_an_object() -> None:
+    assert (
+        parse_tools(b'[{"a": 1}]', name="t") == parse_tools(b'{"tools": [{"a": 1}]}', name="t") == ({"a": 1},)
+    )
+    with pytest.raises(ModelFormatError, match="tools: expected a list"):
+        parse_tools(b"{}", name="t")
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["messages", "role", "content", "tool_calls", "function", "text", "conversations", "tools"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(values)
+def test_whatever_is_read_is_a_conversation_or_an_error(value: Any) -> None:
+    try:
+        found = read(orjson.dumps(value))
+    except TokbenchError:
+        return
+    assert all(isinstance(message["role"], str) for messages, _ in found for message in messages)

@@ -1,0 +1,256 @@
+"""Read conversations: JSON, JSON lines, and the shape that ShareGPT made common; checked field by field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.chat.conversation import Conversation
+from tokbench.errors import ModelFormatError
+from tokbench.files.untrusted import check_depth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_SHAREGPT_ROLES = {
+    "human": "user",
+    "user": "user",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "assistant": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "observation": "tool",
+}
+_LISTS = ("tools", "documents")
+_HINT = 'a conversation is {"messages": [{"role": "user", "content": "Hi"}]}, or the list alone'
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConversation:
+    """A conversation with the place that it was read from.
+
+    Attributes:
+        conversation: the conversation.
+        place: the file, and the line where there are several in it.
+    """
+
+    conversation: Conversation
+    place: str
+
+
+def read_conversations(lines: Iterable[bytes], *, name: str) -> Iterator[ReadConversation]:
+    r"""The conversations of a file: one JSON value, a list of conversations, or one conversation a line.
+
+    Args:
+        lines: the file by lines, with their line ends.
+        name: what errors call it.
+
+    Raises:
+        ModelFormatError: it is something else; line and field are named.
+
+    >>> [found] = read_conversations([b'[{"role": "user", "content": "Hi"}]\n'], name="chat.json")
+    >>> found.conversation.messages[0]["content"]
+    'Hi'
+    """
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    first = next(numbered, None)
+    if first is None:
+        raise ModelFormatError(name, "a conversation", "an empty file", hint=_HINT)
+    number, line = first
+    value = _loaded(line.removeprefix(b"\xef\xbb\xbf"))
+    if isinstance(value, _NotJson):  # JSON that takes several lines, or none at all
+        whole = b"\n" * (number - 1) + b"".join([line, *(rest for _, rest in numbered)])
+        yield from _of_document(_parsed(whole, place=name), place=name)
+        return
+    following = next(numbered, None)
+    if following is None:
+        yield from _of_document(_checked(value, place=name), place=name)
+        return
+    yield from _of_document(_checked(value, place=f"{name}, line {number}"), place=f"{name}, line {number}")
+    while following is not None:
+        number, line = following
+        place = f"{name}, line {number}"
+        yield from _of_document(_parsed(line, place=place), place=place)
+        following = next(numbered, None)
+
+
+def parse_conversation(value: object, *, place: str) -> Conversation:
+    """A conversation of parsed JSON: an object with `messages`, or ShareGPT's `conversations`, or a list of messages.
+
+    Raises:
+        ModelFormatError: it is something else; the field is named.
+    """
+    if isinstance(value, list):
+        return Conversation(messages=_messages(value, place=place, path="messages"))
+    if not isinstance(value, dict):
+        raise ModelFormatError(place, "a conversation", _kind(value), hint=_HINT)
+    if "messages" not in value and isinstance(value.get("conversations"), list):
+        turns = [
+            _from_sharegpt(turn, place=place, path=f"conversations[{n}]")
+            for n, turn in enumerate(value["conversations"])
+        ]
+        if isinstance(value.get("system"), str) and value["system"]:
+            turns.insert(0, {"role": "system", "content": value["system"]})
+        messages = _messages(turns, place=place, path="conversations")
+    else:
+        if "messages" not in value:
+            raise ModelFormatError(place, "a field messages", _listed(value), hint=_HINT)
+        messages = _messages(value["messages"], place=place, path="messages")
+    tools, documents = (_objects(value.get(field), place=place, path=field) for field in _LISTS)
+    variables = value.get("chat_template_kwargs") or {}
+    if not isinstance(variables, dict):
+        raise ModelFormatError(f"{place}, chat_template_kwargs", "an object", _kind(variables))
+    return Conversation(messages=messages, tools=tools, documents=documents, variables=variables)
+
+
+def parse_tools(data: bytes, *, name: str) -> tuple[Mapping[str, Any], ...]:
+    """The tools of a file: a JSON list of objects, or an object with `tools`. Raises `ModelFormatError`."""
+    value = _parsed(data, place=name)
+    return _objects(
+        value.get("tools") if isinstance(value, dict) and "tools" in value else value,
+        place=name,
+        path="tools",
+    )
+
+
+# --- fields -----------------------------------------------------------------------------------
+
+
+def _messages(value: object, *, place: str, path: str) -> tuple[Mapping[str, Any], ...]:
+    if not isinstance(value, list):
+        raise ModelFormatError(f"{place}, {path}", "a list of messages", _kind(value), hint=_HINT)
+    if not value:
+        raise ModelFormatError(f"{place}, {path}", "messages", "an empty list")
+    for number, message in enumerate(value):
+        _check_message(message, place=place, path=f"{path}[{number}]")
+    return tuple(value)
+
+
+def _check_message(message: object, *, place: str, path: str) -> None:
+    if not isinstance(message, dict):
+        raise ModelFormatError(f"{place}, {path}", "an object with a role", _kind(message))
+    if not isinstance(message.get("role"), str):
+        found = _kind(message["role"]) if "role" in message else f"none, but {_listed(message)}"
+        raise ModelFormatError(f"{place}, {path}.role", "a text", found)
+    content = message.get("content")
+    if isinstance(content, list):
+        for number, part in enumerate(content):
+            if not isinstance(part, dict | str):
+                raise ModelFormatError(
+                    f"{place}, {path}.content[{number}]", "a part as an object", _kind(part)
+                )
+            if isinstance(part, dict) and not isinstance(part.get("text", ""), str):
+                raise ModelFormatError(
+                    f"{place}, {path}.content[{number}].text", "a text", _kind(part["text"])
+                )
+    elif not isinstance(content, str | dict | None):
+        raise ModelFormatError(f"{place}, {path}.content", "a text, null or a list of parts", _kind(content))
+    calls = message.get("tool_calls")
+    if calls is not None:
+        for number, call in enumerate(_objects(calls, place=place, path=f"{path}.tool_calls")):
+            _check_call(call, place=place, path=f"{path}.tool_calls[{number}]")
+    for field in ("name", "tool_call_id", "reasoning_content"):
+        if not isinstance(message.get(field), str | None):
+            raise ModelFormatError(f"{place}, {path}.{field}", "a text", _kind(message[field]))
+
+
+def _check_call(call: Mapping[str, Any], *, place: str, path: str) -> None:
+    function = call.get("function", call)
+    if not isinstance(function, dict):
+        raise ModelFormatError(f"{place}, {path}.function", "an object", _kind(function))
+    inside = f"{path}.function" if "function" in call else path
+    if not isinstance(function.get("name"), str):
+        raise ModelFormatError(f"{place}, {inside}.name", "a text", _kind(function.get("name")))
+
+
+def _objects(value: object, *, place: str, path: str) -> tuple[Mapping[str, Any], ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise ModelFormatError(f"{place}, {path}", "a list of objects", _kind(value))
+    for number, one in enumerate(value):
+        if not isinstance(one, dict):
+            raise ModelFormatError(f"{place}, {path}[{number}]", "an object", _kind(one))
+    return tuple(value)
+
+
+def _from_sharegpt(turn: object, *, place: str, path: str) -> dict[str, Any]:
+    if not isinstance(turn, dict):
+        raise ModelFormatError(f"{place}, {path}", "an object with from and value", _kind(turn))
+    if "role" in turn:
+        return turn
+    speaker, text = turn.get("from"), turn.get("value")
+    if not isinstance(speaker, str) or speaker not in _SHAREGPT_ROLES:
+        known = ", ".join(_SHAREGPT_ROLES)
+        raise ModelFormatError(f"{place}, {path}.from", f"one of {known}", f"{speaker!a:.40}")
+    if not isinstance(text, str):
+        raise ModelFormatError(f"{place}, {path}.value", "a text", _kind(text))
+    return {"role": _SHAREGPT_ROLES[speaker], "content": text}
+
+
+# --- JSON -------------------------------------------------------------------------------------
+
+
+class _NotJson:
+    """What a line is that is no JSON value by itself."""
+
+
+def _loaded(line: bytes) -> object:
+    import orjson
+
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return _NotJson()
+
+
+def _parsed(data: bytes, *, place: str) -> Any:
+    import orjson
+
+    try:
+        value = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError as error:
+        where = f", line {error.lineno}" if "line" not in place else ""
+        raise ModelFormatError(
+            f"{place}{where}, column {error.colno}", "JSON", error.msg.partition(":")[0], hint=_HINT
+        ) from None
+    return _checked(value, place=place)
+
+
+def _checked(value: Any, *, place: str) -> Any:
+    check_depth(value, path=place)
+    return value
+
+
+def _of_document(value: Any, *, place: str) -> Iterator[ReadConversation]:
+    """A document's conversations: it is one of them, or a list of several."""
+    if isinstance(value, list) and value and _is_conversation(value[0]):
+        for number, one in enumerate(value):
+            yield ReadConversation(
+                parse_conversation(one, place=f"{place}, [{number}]"), f"{place}, [{number}]"
+            )
+    else:
+        yield ReadConversation(parse_conversation(value, place=place), place)
+
+
+def _is_conversation(value: object) -> bool:
+    return isinstance(value, list) or (
+        isinstance(value, dict) and not {"messages", "conversations"}.isdisjoint(value)
+    )
+
+
+def _kind(value: object) -> str:
+    """What a JSON value is, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    names = ((str, "a text"), (int, "a number"), (float, "a number"), (list, "a list"))
+    return next((name for kind, name in names if isinstance(value, kind)), "an object")
+
+
+def _listed(value: Mapping[str, object]) -> str:
+    return (
+        ("the fields " + ", ".join(f"{key!a:.30}" for key in list(value)[:6])) if value else "an empty object"
+    )

@@ -1,0 +1,333 @@
+"""Conversations as ids, with what a training loop wants to know of each: is it learned, whose is it, where is it.
+
+A control token is recognised only where every character of it is the template's (`tokbench.core.guarded`). What content
+has of them stays text, and is told as a finding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tokbench.chat.rendered import Origin
+from tokbench.core.encoded import Encoded, EncodedSpans
+from tokbench.core.guarded import GuardedTexts, encode_guarded
+from tokbench.core.plurals import counted
+from tokbench.core.token_arrays import character_offsets, offsets_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokbench.chat.rendered import Rendered
+    from tokbench.core.guarded import Refused
+    from tokbench.core.interfaces import Tokenizer
+
+ASSISTANT = frozenset({"assistant"})
+"""The roles whose turns are learned if nothing else is asked for."""
+
+NO_MESSAGE = -1
+"""The message of a token that belongs to none."""
+
+
+class Finding(NamedTuple):
+    """The text of a control token that is not the template's, and so stays text.
+
+    Attributes:
+        message: the message that has it, from 0; None where it belongs to none, as what a tool's schema says.
+        field: the field that it is in, or begins in, as `content`.
+        token: the control token that it would have been.
+        start: its first character in the rendered text.
+        stop: the character behind it.
+        crosses: whether parts of it are of another field or of the template.
+    """
+
+    message: int | None
+    field: str
+    token: str
+    start: int
+    stop: int
+    crosses: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedChat:
+    """A conversation as ids.
+
+    Attributes:
+        rendered: the conversation as text.
+        ids: uint32[N].
+        loss_mask: uint8[N], 1 for what is learned.
+        message_index: int32[N], the message that each is of, by its first character; -1 for none.
+        starts: int64[N], where each begins in the rendered text: UTF-8 byte offsets.
+        stops: int64[N], where it ends.
+        kinds: uint8[N], the number of its kind: 0 NORMAL, 1 BYTE, 2 UNKNOWN, 3 SPECIAL.
+        findings: what in the content would have been a control token.
+    """
+
+    rendered: Rendered
+    ids: NDArray[np.uint32]
+    loss_mask: NDArray[np.uint8]
+    message_index: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+    findings: tuple[Finding, ...] = ()
+
+    def __repr__(self) -> str:
+        """Short: how many ids, and how many of them are learned."""
+        learned = int(self.loss_mask.sum())
+        return (
+            f"<{counted(len(self.ids), 'id')}, {learned:,} learned, {counted(len(self.findings), 'finding')}>"
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def origins(self) -> list[Origin]:
+        """Where the first character of each token is from."""
+        return [self.rendered.runs[run].origin for run in self._runs().tolist()]
+
+    def _runs(self) -> NDArray[np.int64]:
+        edges = character_offsets(self.rendered.text)[[run.start for run in self.rendered.runs]]
+        return np.searchsorted(edges, self.starts, side="right") - 1
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedChats:
+    """Many conversations as ids, in arrays.
+
+    Attributes:
+        rendered: each as text.
+        spans: ids, spans and kinds; which are whose.
+        loss_mask: uint8[N].
+        message_index: int32[N].
+        findings: of each conversation.
+    """
+
+    rendered: Sequence[Rendered]
+    spans: EncodedSpans
+    loss_mask: NDArray[np.uint8]
+    message_index: NDArray[np.int32]
+    findings: Sequence[tuple[Finding, ...]]
+
+    def __len__(self) -> int:
+        return len(self.rendered)
+
+    def __getitem__(self, index: int) -> EncodedChat:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"conversation {index} of {len(self)}")
+        index %= len(self)
+        offsets = self.spans.encoded.offsets
+        own = slice(offsets[index], offsets[index + 1])
+        return EncodedChat(
+            rendered=self.rendered[index],
+            ids=self.spans.encoded.ids[own],
+            loss_mask=self.loss_mask[own],
+            message_index=self.message_index[own],
+            starts=self.spans.starts[own],
+            stops=self.spans.stops[own],
+            kinds=self.spans.kinds[own],
+            findings=self.findings[index],
+        )
+
+    def __iter__(self) -> Iterator[EncodedChat]:
+        return (self[index] for index in range(len(self)))
+
+
+def encode_chats(
+    tokenizer: Tokenizer,
+    rendered: Sequence[Rendered],
+    *,
+    roles: Sequence[Sequence[str]],
+    train_on: Collection[str] = ASSISTANT,
+    by_segment: bool = False,
+    threads: int | None = None,
+) -> EncodedChats:
+    """Encode conversations that a template has written.
+
+    Args:
+        tokenizer: any.
+        rendered: the conversations, with turns (see `tokbench.chat.turns` where the renderer knows none).
+        roles: of each conversation the role of each message.
+        train_on: the roles whose turns are learned. If these are the assistant's alone, and the template marks
+            with `{% generation %}` what is generated, that is what is learned.
+        by_segment: whether each segment of one origin is encoded by itself, instead of all text between two control
+            tokens together.
+        threads: None takes every processor; the result does not depend on it.
+
+    Raises:
+        TextError: a text holds a lone surrogate.
+    """
+    guarded = (
+        _encode_segments(tokenizer, rendered, threads)
+        if by_segment
+        else _encode(tokenizer, rendered, threads)
+    )
+    places = _Places(rendered, guarded.spans)
+    wanted = frozenset(train_on)
+    return EncodedChats(
+        rendered=rendered,
+        spans=guarded.spans,
+        loss_mask=places.overlapping(_learned(rendered, roles, wanted)).astype(np.uint8),
+        message_index=places.messages(),
+        findings=_findings(rendered, guarded.refused),
+    )
+
+
+def trusted_ranges(rendered: Rendered) -> list[tuple[int, int]]:
+    """The longest ranges of characters that are all the template's own."""
+    ranges: list[tuple[int, int]] = []
+    for start, stop, origin in rendered.runs:
+        if origin.field is None and start < stop:
+            if ranges and ranges[-1][1] == start:
+                ranges[-1] = (ranges[-1][0], stop)
+            else:
+                ranges.append((start, stop))
+    return ranges
+
+
+def _encode(tokenizer: Tokenizer, rendered: Sequence[Rendered], threads: int | None) -> GuardedTexts:
+    texts = [each.text for each in rendered]
+    return encode_guarded(tokenizer, texts, [trusted_ranges(each) for each in rendered], threads=threads)
+
+
+def _encode_segments(tokenizer: Tokenizer, rendered: Sequence[Rendered], threads: int | None) -> GuardedTexts:
+    """The tokens of segments, as tokens of the whole texts; refused are the places of the whole texts."""
+    texts: list[str] = []
+    trusted: list[list[tuple[int, int]]] = []
+    counts: list[int] = []
+    for each in rendered:
+        segments = list(_segments(each))
+        counts.append(len(segments))
+        texts += [each.text[start:stop] for start, stop, _ in segments]
+        trusted += [[(0, stop - start)] if is_template else [] for start, stop, is_template in segments]
+    spans = encode_guarded(tokenizer, texts, trusted, threads=threads).spans
+    owners = offsets_of(counts)
+    sizes = offsets_of([len(text.encode()) for text in texts])
+    moved = np.repeat(sizes[:-1] - np.repeat(sizes[owners[:-1]], counts), spans.encoded.counts)
+    whole = EncodedSpans(
+        Encoded(spans.encoded.ids, spans.encoded.offsets[owners]),
+        spans.starts + moved,
+        spans.stops + moved,
+        spans.kinds,
+    )
+    return GuardedTexts(whole, _encode(tokenizer, rendered, threads).refused)
+
+
+def _segments(rendered: Rendered) -> Iterator[tuple[int, int, bool]]:
+    """Neighbouring characters of one field of one message, or of the template: start, stop, whether the template's."""
+    edges = [0]
+    before: Origin | None = None
+    for start, _, origin in rendered.runs:
+        kept = Origin() if origin.is_template else origin
+        if before is not None and kept != before:
+            edges.append(start)
+        before = kept
+    edges.append(len(rendered.text))
+    trusted = {start for start, _ in trusted_ranges(rendered)}
+    yield from ((start, stop, start in trusted) for start, stop in pairwise(edges) if start < stop)
+
+
+def _learned(
+    rendered: Sequence[Rendered], roles: Sequence[Sequence[str]], wanted: frozenset[str]
+) -> list[list[tuple[int, int]]]:
+    """The ranges of characters of each text that are learned."""
+    return [
+        list(each.generated)
+        if each.generated is not None and wanted == ASSISTANT
+        else [(start, stop) for message, start, stop in each.turns if speakers[message] in wanted]
+        for each, speakers in zip(rendered, roles, strict=True)
+    ]
+
+
+class _Places:
+    """All tokens of several texts, placed in the texts joined to one."""
+
+    def __init__(self, rendered: Sequence[Rendered], spans: EncodedSpans) -> None:
+        self._rendered = rendered
+        joined = "".join([each.text for each in rendered])
+        # Of ASCII a character is a byte.
+        self._edges = None if joined.isascii() else character_offsets(joined)
+        self._bases = offsets_of([len(each.text) for each in rendered])[:-1].tolist()
+        moved = np.repeat(self._bytes(self._bases), spans.encoded.counts)
+        self._starts = spans.starts + moved
+        # A token without bytes, as a space that was put in front, is of the character behind it.
+        self._stops = np.maximum(spans.stops + moved, self._starts + 1)
+
+    def _bytes(self, characters: Sequence[int]) -> NDArray[np.int64]:
+        places = np.array(characters, np.int64)
+        return places if self._edges is None else self._edges[places]
+
+    def overlapping(self, ranges: Sequence[Sequence[tuple[int, int]]]) -> NDArray[np.bool_]:
+        """Of each token whether any part of it is in one of the ranges of its text; these are in order."""
+        flat = [
+            (base + start, base + stop)
+            for base, own in zip(self._bases, ranges, strict=True)
+            for start, stop in own
+            if start < stop
+        ]
+        if not flat:
+            return np.zeros(len(self._starts), np.bool_)
+        edges = self._bytes(list(chain.from_iterable(flat)))
+        # Tokens are in order, and there are far more of them than of ranges.
+        firsts = np.searchsorted(self._stops, edges[::2], side="right")
+        lasts = np.searchsorted(self._starts, edges[1::2], side="left")
+        changes = np.zeros(len(self._starts) + 1, np.int32)
+        np.add.at(changes, firsts, 1)
+        np.subtract.at(changes, np.maximum(firsts, lasts), 1)
+        overlaps: NDArray[np.bool_] = np.cumsum(changes[:-1]) > 0
+        return overlaps
+
+    def messages(self) -> NDArray[np.int32]:
+        """The message of each token: of the run that it begins in, else of the turn."""
+        starts: list[int] = []
+        owners: list[int] = []
+        for base, each in zip(self._bases, self._rendered, strict=True):
+            for start, owner in _owners(each):
+                starts.append(base + start)
+                owners.append(owner)
+        if not starts:
+            return np.full(len(self._starts), NO_MESSAGE, np.int32)
+        edges = np.searchsorted(self._starts, self._bytes(starts), side="left")
+        return np.repeat(np.array(owners, np.int32), np.diff(edges, append=len(self._starts)))
+
+
+def _owners(rendered: Rendered) -> Iterator[tuple[int, int]]:
+    """Where another message begins, and which: -1 where none is known."""
+    if not rendered.runs:
+        return
+    turns = iter((*rendered.turns, (NO_MESSAGE, len(rendered.text), len(rendered.text))))
+    message, first, last = next(turns)
+    for start, stop, origin in rendered.runs:
+        if origin.message is not None:
+            yield start, origin.message
+            continue
+        position = start
+        while position < stop:
+            while last <= position < len(rendered.text):
+                message, first, last = next(turns)
+            if position < first:
+                yield position, NO_MESSAGE
+                position = min(stop, first)
+            else:
+                yield position, message
+                position = min(stop, last)
+
+
+def _findings(rendered: Sequence[Rendered], refused: Sequence[Refused]) -> list[tuple[Finding, ...]]:
+    found: list[list[Finding]] = [[] for _ in rendered]
+    for number, start, stop, token in refused:
+        found[number].append(_finding(rendered[number], start, stop, token))
+    return list(map(tuple, found))
+
+
+def _finding(rendered: Rendered, start: int, stop: int, token: str) -> Finding:
+    touched = [run for run in rendered.runs if run.start < stop and start < run.stop]
+    origin = next((run.origin for run in touched if run.origin.field is not None), Origin(field="template"))
+    return Finding(origin.message, origin.field or "template", token, start, stop, crosses=len(touched) > 1)

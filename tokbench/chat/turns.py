@@ -1,0 +1,158 @@
+"""Find what each speaker says in a text of a template that does not tell.
+
+Two ways, the surer one first. A template that never rewrites what came before writes the messages up to a turn, ready
+for its speaker, as the beginning of the whole: what follows, up to the beginning of the next message, is the turn.
+Where that does not hold, the origins tell: the turn begins behind the text that makes a model speak, and ends with the
+first special token behind the last character of the message.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tokbench.chat.rendered import Rendered, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.renderer import Renderer
+    from tokbench.errors import TemplateError
+
+SPOKEN = frozenset({"assistant", "model"})
+"""The roles that are spoken after `add_generation_prompt`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefixes:
+    """The texts of the messages before a turn, ready for its speaker, and of those up to its end; None if refused."""
+
+    prompt: str | None
+    turn: str | None
+    plain: str | None
+
+
+def with_turns(
+    renderer: Renderer,
+    conversations: Sequence[Conversation],
+    rendered: Sequence[Rendered],
+    *,
+    special_tokens: Collection[str] = (),
+) -> list[Rendered]:
+    """The same texts with the turns in them, also of a renderer that does not tell.
+
+    Args:
+        renderer: wrote the texts.
+        conversations: what it was given.
+        rendered: what it made of each.
+        special_tokens: of the tokenizer; a turn ends with one.
+
+    Raises:
+        TemplateError: as `Renderer.render`.
+    """
+    asked = [number for number, each in enumerate(rendered) if not each.turns and each.runs]
+    if not asked:
+        return list(rendered)
+    spoken = [
+        (number, message)
+        for number in asked
+        for message, said in enumerate(conversations[number].messages)
+        if said.get("role") in SPOKEN
+    ]
+    before = [replace(conversations[n], messages=conversations[n].messages[:m]) for n, m in spoken]
+    up_to = [replace(conversations[n], messages=conversations[n].messages[: m + 1]) for n, m in spoken]
+    prompts, turns = renderer.render(before, prompt=True), renderer.render(up_to)
+    plains = renderer.render(before)
+    prefixes = {
+        place: _Prefixes(_text(prompt), _text(turn), _text(plain))
+        for place, prompt, turn, plain in zip(spoken, prompts, turns, plains, strict=True)
+    }
+    find_end = _end_finder(special_tokens)
+    made = list(rendered)
+    for number in asked:
+        roles = [str(message.get("role")) for message in conversations[number].messages]
+        own = {message: prefixes[n, message] for n, message in prefixes if n == number}
+        made[number] = replace(rendered[number], turns=_turns(rendered[number], roles, own, find_end))
+    return made
+
+
+def _turns(
+    rendered: Rendered,
+    roles: Sequence[str],
+    prefixes: dict[int, _Prefixes],
+    find_end: Callable[[str], int | None],
+) -> tuple[Turn, ...]:
+    found: list[Turn] = []
+    for message in range(len(roles)):
+        known = _by_prefix(rendered, prefixes[message]) if message in prefixes else None
+        place = known or _by_origin(rendered, message, prefixes.get(message), find_end)
+        if place is not None:
+            start = max(place[0], found[-1].stop if found else 0)
+            if start < place[1]:
+                found.append(Turn(message, start, place[1]))
+    return tuple(found)
+
+
+def _by_prefix(rendered: Rendered, prefixes: _Prefixes) -> tuple[int, int] | None:
+    """Start and stop, where what comes before and the turn itself begin the whole text."""
+    prompt, turn = prefixes.prompt, prefixes.turn
+    if prompt is None or turn is None or not rendered.text.startswith(turn) or not turn.startswith(prompt):
+        return None
+    return len(prompt), _without_white_space(rendered, len(prompt), len(turn))
+
+
+def _without_white_space(rendered: Rendered, start: int, stop: int) -> int:
+    """Where a turn ends without the template's white space behind it."""
+    content = [run.stop for run in rendered.runs if run.start < stop and run.origin.field is not None]
+    least = max([start, *(min(stop, end) for end in content)])
+    end = stop
+    while end > least and rendered.text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _by_origin(
+    rendered: Rendered, message: int, prefixes: _Prefixes | None, find_end: Callable[[str], int | None]
+) -> tuple[int, int] | None:
+    own = [run for run in rendered.runs if run.origin.message == message and run.origin.field is not None]
+    if not own:
+        return None
+    first, last = own[0].start, own[-1].stop
+    start = first
+    if prefixes is not None and prefixes.prompt is not None and prefixes.plain is not None:
+        header = (
+            prefixes.prompt.removeprefix(prefixes.plain) if prefixes.prompt.startswith(prefixes.plain) else ""
+        )
+        written = _stretch_before(rendered, first)
+        at = rendered.text.rfind(header, written, first) if header else -1
+        start = first if at < 0 else at + len(header)
+    following = next(
+        (run.start for run in rendered.runs if run.start >= last and run.origin.field is not None), None
+    )
+    limit = len(rendered.text) if following is None else following
+    end = find_end(rendered.text[last:limit])
+    return start, last if end is None else last + end
+
+
+def _stretch_before(rendered: Rendered, position: int) -> int:
+    """Where the template's text in front of a position begins."""
+    return max(
+        [0, *(run.stop for run in rendered.runs if run.stop <= position and run.origin.field is not None)]
+    )
+
+
+def _end_finder(special_tokens: Collection[str]) -> Callable[[str], int | None]:
+    longest_first = sorted((token for token in special_tokens if token), key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+    def find(text: str) -> int | None:
+        match = pattern.search(text)
+        return None if match is None else match.end()
+
+    return find
+
+
+def _text(rendered: Rendered | TemplateError) -> str | None:
+    return rendered.text if isinstance(rendered, Rendered) else None
