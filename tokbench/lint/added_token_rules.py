@@ -6,21 +6,15 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.quoting import quoted
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import TokbenchError
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 from tokbench.lint.added_tokens import added_tokens, changes_around, overlaps
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
-from tokbench.opening.native_bpe import merge_pairs
-from tokbench.opening.recognition import Format, Source
-from tokbench.opening.request import OpenRequest
-from tokbench.opening.tokenizer_json import open_tokenizer_json
-from tokbench.opening.vocab_txt import dumped
+from tokbench.lint.special_from_text import special_tokens_from_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokbench.core.interfaces import Tokenizer
     from tokbench.lint.added_tokens import Added, Overlap
     from tokbench.lint.target import LintTarget
 
@@ -86,46 +80,6 @@ def _eats_space(target: LintTarget) -> Iterator[Found]:
 def _meant(token: Added) -> bool:
     """Whether a flag asks for what is found: RoBERTa's mask takes the space before it."""
     return token.has("lstrip", "rstrip", "single_word")
-
-
-def _made_by_text(target: LintTarget) -> Iterator[Found]:
-    special = target.tokenizer.info.special_tokens
-    if not special:
-        raise DoesNotApplyError("it has no special tokens")
-    merged = _merged_pieces(target)
-    texts = [text for text in special if text in merged or to_byte_level(text.encode()) in merged]
-    if not texts:
-        return
-    alone = _without_special_tokens(target)
-    for text in texts:
-        for context in (text, f" {text}", f"a{text}b"):
-            if special[text] in alone.encode(context):
-                yield Found(
-                    subject=f"special token {special[text]} {quoted(text)}",
-                    evidence=f"the model's own merges make it of {quoted(context)}",
-                    token_ids=(special[text],),
-                    details={"text": context},
-                )
-                break
-
-
-def _merged_pieces(target: LintTarget) -> set[str]:
-    """What the merges of a tokenizer.json make, as it spells it."""
-    model = (target.document or {}).get("model")
-    if not isinstance(model, dict) or "merges" not in model:
-        raise DoesNotApplyError("it was not read from a tokenizer.json with merges")
-    return {left + right for left, right in merge_pairs(model, path=target.opened.source.path)}
-
-
-def _without_special_tokens(target: LintTarget) -> Tokenizer:
-    """The tokenizer as one that reads special tokens as text sees it: by its model alone."""
-    path = target.opened.source.path
-    document = {**(target.document or {}), "added_tokens": [], "post_processor": None}
-    source = Source(Format.TOKENIZER_JSON, path, (path,))
-    try:
-        return open_tokenizer_json(dumped(document), source=source, request=OpenRequest()).tokenizer
-    except TokbenchError:
-        raise DoesNotApplyError("its model cannot be run without the special tokens") from None
 
 
 def _plain_words(target: LintTarget) -> Iterator[Found]:
@@ -224,9 +178,9 @@ RULES = (
         group=_GROUP,
         severity=Severity.ERROR,
         breaks="A user's text gives the id of a special token in libraries that leave it to the model's merges.",
-        found="Special tokens that merges make are encoded without added tokens: alone, after a space, in a word.",
-        remedy="Take the merges that make it out of the model, and write them out of the training text.",
-        check=_made_by_text,
+        found="Special tokens that are pieces are encoded by the model alone: by themselves, after a space, in a word.",
+        remedy="Take what makes it out of the model, and its text out of the training text.",
+        check=special_tokens_from_text,
     ),
     Rule(
         name="plain-special-token",

@@ -1,0 +1,149 @@
+"""Special tokens that plain text becomes where a library leaves them to the model, family by family."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tokbench.core.quoting import quoted
+from tokbench.errors import TokbenchError
+from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.formats.tokenizer_json import to_byte_level
+from tokbench.lint.alike import findings_on_tokens
+from tokbench.lint.findings import Severity
+from tokbench.lint.rules import DoesNotApplyError
+from tokbench.opening.recognition import Format, Source
+from tokbench.opening.request import OpenRequest
+from tokbench.opening.tokenizer_json import open_tokenizer_json
+from tokbench.opening.vocab_txt import dumped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.lint.findings import Found
+    from tokbench.lint.target import LintTarget
+
+_MARKED = re.compile(r"[<\[{(|｜].*[>\]})|｜]", re.DOTALL)
+"""What a special token looks like, where nothing says that a piece is one."""
+_AS_ADDED = (
+    "Nothing, if every library finds added tokens first; do not encode with split_special_tokens=True."
+)
+_CONTROLS = "Make it a control symbol, which text never becomes, and keep its text out of the training text."
+
+
+def special_tokens_from_text(target: LintTarget) -> Iterator[Found]:
+    """The special tokens whose ids the model itself gives of a text.
+
+    Raises:
+        DoesNotApplyError: there are no special tokens, or it is not told how the model works.
+    """
+    special = target.tokenizer.info.special_tokens
+    if target.sentencepiece is not None:
+        yield from _of_sentencepiece(target, special)
+        return
+    if not special:
+        raise DoesNotApplyError("it has no special tokens")
+    if target.document is not None:
+        yield from _of_document(target, special)
+    elif target.bpe is not None:
+        yield from _of_merges(target, special)
+    else:
+        raise DoesNotApplyError("its files do not tell how its model makes tokens")
+
+
+def _contexts(text: str) -> tuple[str, ...]:
+    return text, f" {text}", f"a{text}b"
+
+
+# --- tokenizer.json, and what is rewritten as one ----------------------------------------------
+
+
+def _of_document(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
+    """By the model alone, as a library runs it that takes special tokens for text."""
+    pieces = _pieces(target)
+    texts = [text for text in special if text in pieces or to_byte_level(text.encode()) in pieces]
+    if not texts:
+        return
+    encode = _alone(target).encode
+    contexts = {special[text]: _makes(encode, text, special[text]) for text in texts}
+    is_listed = isinstance((target.document or {})["model"].get("vocab"), list)
+    yield from findings_on_tokens(
+        target,
+        {id: f"the model by itself makes it of {quoted(text)}" for id, text in contexts.items() if text},
+        # A list of scored pieces has every id, also of what only added tokens stand for.
+        severity=Severity.NOTE if is_listed else None,
+        remedy=_AS_ADDED if is_listed else None,
+    )
+
+
+def _pieces(target: LintTarget) -> frozenset[str]:
+    """What the model can give, as the file spells it."""
+    model = (target.document or {}).get("model")
+    vocab = model.get("vocab") if isinstance(model, dict) else None
+    if isinstance(vocab, dict):
+        return frozenset(vocab)
+    return frozenset(piece for piece, _ in vocab) if isinstance(vocab, list) else frozenset()
+
+
+def _alone(target: LintTarget) -> Tokenizer:
+    """The tokenizer without its added tokens: its pieces alone."""
+    path = target.opened.source.path
+    document = {**(target.document or {}), "added_tokens": [], "post_processor": None}
+    source = Source(Format.TOKENIZER_JSON, path, (path,))
+    try:
+        return open_tokenizer_json(dumped(document), source=source, request=OpenRequest()).tokenizer
+    except TokbenchError:
+        raise DoesNotApplyError("its model cannot be run without the special tokens") from None
+
+
+def _makes(encode: Callable[[str], Sequence[int]], text: str, id: int) -> str | None:
+    """A text with a special token in it that becomes the token's id; None where there is none."""
+    return next((context for context in _contexts(text) if id in encode(context)), None)
+
+
+# --- merges of bytes ---------------------------------------------------------------------------
+
+
+def _of_merges(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
+    """A merge that ends in a special token; ranked tokens have none, as special ones have no rank."""
+    bpe = target.bpe
+    assert bpe is not None
+    ids = frozenset(special.values())
+    made_by = {made: rank for rank, (_, _, made) in enumerate(bpe.merges or ()) if made in ids}
+    reasons = {id: f"merge {rank:,} makes it of its text" for id, rank in made_by.items()}
+    yield from findings_on_tokens(target, reasons)
+
+
+# --- SentencePiece -----------------------------------------------------------------------------
+
+
+def _of_sentencepiece(target: LintTarget, special: Mapping[str, int]) -> Iterator[Found]:
+    """Control symbols are never made of text; user-defined and normal pieces are."""
+    import sentencepiece
+
+    file = target.sentencepiece
+    assert file is not None
+    by_type = {piece.text: (id, piece.type) for id, piece in enumerate(file.pieces)}
+    suspects = {
+        text: by_type[text][0]
+        for text in special
+        if text in by_type and by_type[text][1] in (PieceType.NORMAL, PieceType.USER_DEFINED)
+    }
+    looks: dict[str, int] = {
+        piece.text: id
+        for id, piece in enumerate(file.pieces)
+        if piece.type is PieceType.USER_DEFINED and _MARKED.fullmatch(piece.text)
+    }
+    if not suspects and not looks:
+        return
+    description = target.description
+    engine = sentencepiece.SentencePieceProcessor(model_proto=getattr(description, "proto", b""))
+    for found, severity in ((suspects, None), (looks.items() - suspects.items(), Severity.WARNING)):
+        contexts = {id: _makes(engine.encode, text, id) for text, id in dict(found).items()}
+        reasons = {
+            id: f"SentencePiece makes it of {quoted(text)}, whatever its caller asks for"
+            for id, text in contexts.items()
+            if text
+        }
+        yield from findings_on_tokens(target, reasons, severity=severity, remedy=_CONTROLS)
