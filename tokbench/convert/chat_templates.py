@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+
+SECONDS = 10
+"""Of processor time, for all templates together."""
 
 _WAIT = 120
 
@@ -32,8 +35,7 @@ def rendered_differently(folder: Path, config: TokenizerConfig) -> Mapping[str, 
     Raises:
         ConversionError: a template does not come to an end, or takes all memory.
     """
-    specials = {f"{role}_token": text for role, text in config.roles.items()} | dict(config.named_tokens)
-    job = {"folder": str(folder), "templates": dict(config.chat_templates), "specials": specials}
+    job = job_of(folder, config)
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-m", "tokbench.convert.chat_worker"],
@@ -54,9 +56,18 @@ def rendered_differently(folder: Path, config: TokenizerConfig) -> Mapping[str, 
     return differences[0] if differences else None
 
 
-def _endless() -> ConversionError:
-    from tokbench.convert.chat_worker import SECONDS
+def job_of(folder: Path, config: TokenizerConfig) -> dict[str, Any]:
+    """What `chat_worker` is told."""
+    specials = {f"{role}_token": text for role, text in config.roles.items()} | dict(config.named_tokens)
+    return {
+        "folder": str(folder),
+        "templates": dict(config.chat_templates),
+        "specials": specials,
+        "seconds": SECONDS,
+    }
 
+
+def _endless() -> ConversionError:
     return ConversionError(
         f"the chat templates are not rendered within {SECONDS} s of processor time and 2 GiB",
         hint="`tokbench inspect` shows them; --chat-template FILE replaces them",

@@ -1,8 +1,8 @@
 """The process in which chat templates are rendered; see `chat_templates`, which starts it.
 
-Standard input: JSON, {"folder": …, "templates": {name: text}, "specials": {name: text}}. Standard output: JSON, a
-list of what differs, each with the name of the template, the conversation, and the two texts cut short.
-A template is a program of somebody else's: time and memory are bounded.
+Standard input: JSON, {"folder": …, "templates": {name: text}, "specials": {name: text}, "seconds": …}.
+Standard output: JSON, a list of what differs, each with the name of the template, the conversation, and the two texts
+cut short. A template is a program of somebody else's: time and memory are bounded.
 """
 
 from __future__ import annotations
@@ -12,10 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-SECONDS = 10
-"""Of processor time, for all templates together."""
+    from collections.abc import Callable, Iterator, Mapping
 
 _MEMORY = 2 * 2**30
 _SHOWN = 2000
@@ -55,24 +52,34 @@ CONVERSATIONS: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
 def main() -> int:
     """Compare as standard input says."""
     job = json.load(sys.stdin)
+    json.dump(differences(job, begin=lambda: _bound(job["seconds"])), sys.stdout)
+    return 0
+
+
+def differences(job: Mapping[str, Any], *, begin: Callable[[], None] = lambda: None) -> list[dict[str, str]]:
+    """Render the templates of a job from its source and from its folder.
+
+    Args:
+        job: as standard input says.
+        begin: called before the first template is looked at.
+    """
     import transformers
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(
         job["folder"], local_files_only=True, trust_remote_code=False
     )
-    _bound()
-    json.dump(list(_differences(tokenizer, job["templates"], job["specials"])), sys.stdout)
-    return 0
+    begin()
+    return list(_differences(tokenizer, job["templates"], job["specials"]))
 
 
-def _bound() -> None:
+def _bound(seconds: int) -> None:
     try:
         import resource
     except ImportError:  # Windows; whoever started it still waits no longer than it wants
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(used.ru_utime + used.ru_stime) + SECONDS
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    end = int(used.ru_utime + used.ru_stime) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (end, end))
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,16 @@ from support.model_folders import FOLDERS, entry, put
 
 import tokbench
 import tokbench.workbench.convert as conversion
+from tokbench.convert.chat_templates import job_of
+from tokbench.convert.chat_worker import differences
 from tokbench.convert.proof import ProofError, prove
 from tokbench.convert.targets import transformers as target
-from tokbench.errors import ConversionError
 from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 transformers = pytest.importorskip("transformers")
 
@@ -32,6 +34,16 @@ ROLES = ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
 def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(conversion, "prove", partial(prove, texts=("hi", "", "hi hi th")))
+
+
+@pytest.fixture(autouse=True)
+def rendered_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Render chat templates in this process, which has transformers; `test_chat_templates.py` has the other one."""
+
+    def rendered_differently(folder: Path, config: TokenizerConfig) -> dict[str, str] | None:
+        return next(iter(differences(job_of(folder, config))), None)
+
+    monkeypatch.setattr("tokbench.convert.config_proof.rendered_differently", rendered_differently)
 
 
 def auto(folder: Path) -> Any:
@@ -51,10 +63,7 @@ def converted(folder: Path, **options: Any) -> Path:
     return out
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["llama3", *(pytest.param(name, marks=pytest.mark.slow) for name in FOLDERS if name != "llama3")],
-)
+@pytest.mark.parametrize("name", FOLDERS)
 def test_a_folder_is_to_a_model_what_its_source_is(tmp_path: Path, name: str) -> None:
     folder = FOLDERS[name](tmp_path / name)
     one, other = auto(folder), auto(converted(folder))
@@ -74,7 +83,6 @@ def test_a_folder_is_to_a_model_what_its_source_is(tmp_path: Path, name: str) ->
         ) == one.apply_chat_template(CHAT, tokenize=False, chat_template=template)
 
 
-@pytest.mark.slow
 def test_what_ends_a_turn_is_kept(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     out = converted(folder)
@@ -87,7 +95,6 @@ def test_what_ends_a_turn_is_kept(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_a_conversion_of_a_conversion_is_the_same(tmp_path: Path) -> None:
     for name in ("llama3", "gemma"):
         once = converted(FOLDERS[name](tmp_path / name))
@@ -197,34 +204,6 @@ def test_flags_that_differ_are_not_written(tmp_path: Path, monkeypatch: pytest.M
     spoiled(monkeypatch, CONFIG, lambda found: {**found, "added_tokens_decoder": {"263": entry("<mask>")}})
     with pytest.raises(ProofError, match="the added token 263"):
         convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
-
-
-@pytest.mark.slow
-def test_a_template_that_renders_otherwise_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokbench.convert.chat_templates import rendered_differently
-
-    folder = model_folders.llama3(tmp_path / "llama3")
-    tokenizer: Any = tokbench.load(folder)
-    assert rendered_differently(folder, tokenizer.tokenizer_config) is None
-    other = replace(tokenizer.tokenizer_config, roles={"bos": "<|eot_id|>"})
-    found = rendered_differently(folder, other)
-    assert found is not None
-    assert found["expected"].startswith("<|eot_id|>")
-    assert found["found"].startswith("<|begin_of_text|>")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
-        "{% set ns = namespace(x='a') %}{% for a in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
-    ],
-)
-def test_a_template_without_an_end_is_refused(tmp_path: Path, template: str) -> None:
-    with pytest.raises(ConversionError, match="not rendered within"):
-        convert(trained(), to="transformers", out=tmp_path / "out", chat_template=template)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_template_that_is_none_is_the_same_error_in_both(tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""Chat templates are rendered in a process of their own, which is bounded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import model_folders
+from support.descriptions import trained
+
+import tokbench
+from tokbench.convert.chat_templates import rendered_differently
+from tokbench.errors import ConversionError
+from tokbench.workbench.convert import convert
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("transformers")
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.mark.slow
+def test_a_template_that_renders_otherwise_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = model_folders.llama3(tmp_path / "llama3")
+    tokenizer: Any = tokbench.load(folder)
+    assert rendered_differently(folder, tokenizer.tokenizer_config) is None
+    other = replace(tokenizer.tokenizer_config, roles={"bos": "<|eot_id|>"})
+    found = rendered_differently(folder, other)
+    assert found is not None
+    assert found["expected"].startswith("<|eot_id|>")
+    assert found["found"].startswith("<|begin_of_text|>")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("template", "seconds"),
+    [
+        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", 1),
+        (
+            "{% set ns = namespace(x='a') %}{% for a in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+            10,
+        ),
+    ],
+)
+def test_a_template_without_an_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str, seconds: int
+) -> None:
+    monkeypatch.setattr("tokbench.convert.chat_templates.SECONDS", seconds)
+    with pytest.raises(ConversionError, match="not rendered within"):
+        convert(trained(), to="transformers", out=tmp_path / "out", chat_template=template)
+    assert list(tmp_path.iterdir()) == []
