@@ -10,7 +10,7 @@ from tokbench.core.quoting import quoted
 from tokbench.formats.sentencepiece.model import PieceType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.core.descriptions import Template
     from tokbench.inspection.contents import TokenizerContents
@@ -19,6 +19,8 @@ _SECTIONS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _MODEL_LEFT_OUT = ("vocab", "merges", "type")
 _TRAINER = ("model_type", "byte_fallback", "treat_whitespace_as_suffix", "unk_surface")
 _DEFAULTS: dict[str, object] = {"use_regex": True, "split": True}
+_OFFSETS = ("trim_offsets",)
+"""Settings that change where tokens are said to be, and no ids."""
 _SHOWN = 8
 _BY_TOKEN = ("special token", "added token", "special piece")
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
@@ -58,6 +60,44 @@ def differing_settings(
     names = dict.fromkeys((*first_leaves, *second_leaves))
     pairs = {name: (first_leaves.get(name), second_leaves.get(name)) for name in names}
     return found | {name: pair for name, pair in pairs.items() if _differ(name, *pair)}
+
+
+def differing_parts(
+    first: Mapping[str, Any], second: Mapping[str, Any], *, model: Sequence[str]
+) -> Iterator[str]:
+    """The parts in which two tokenizer.json differ: normalizer, pre_tokenizer, decoder, and settings of the model.
+
+    Args:
+        first: the one, parsed.
+        second: the other.
+        model: the settings of the model that are compared.
+    """
+    for part in ("normalizer", "pre_tokenizer", "decoder"):
+        ours, theirs = (_deciding(document.get(part), part) for document in (first, second))
+        if any(_differ(name, ours.get(name), theirs.get(name)) for name in {*ours, *theirs}):
+            yield part
+    for name in model:
+        if _differ(name, first["model"].get(name), second["model"].get(name)):
+            yield name
+
+
+def _deciding(step: object, part: str) -> dict[str, object]:
+    """The settings of a part that decide ids or text: ByteLevel decodes alike whatever its settings."""
+    leaves = {
+        name: value for name, value in _leaves(_unnested(step)) if name.rpartition(".")[2] not in _OFFSETS
+    }
+    if part == "decoder" and leaves.get("type") == "ByteLevel":
+        return {"type": "ByteLevel"}
+    return leaves
+
+
+def _unnested(step: object) -> object:
+    """A sequence of one step as that step."""
+    for key in ("normalizers", "pretokenizers", "decoders"):
+        inner = step.get(key) if isinstance(step, dict) else None
+        if isinstance(inner, list) and len(inner) == 1:
+            return _unnested(inner[0])
+    return step
 
 
 def _leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:

@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.quoting import quoted
 from tokbench.errors import ConfigError, ModelFormatError, TokbenchError
+from tokbench.lint.class_pipeline import (
+    BYTE_LEVEL,
+    SENTENCEPIECE_BPE,
+    kind_of_class,
+    kind_of_document,
+    other_pipeline,
+    steps_of,
+)
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.llama_cpp_hash import converter_hash, names_of_hash
 from tokbench.lint.near_patterns import near_pattern
@@ -23,27 +31,6 @@ if TYPE_CHECKING:
 
 _GROUP = "files"
 _SHOWN = 4
-_BYTE_LEVEL, _WORD_PIECE, _UNIGRAM, _SENTENCEPIECE_BPE = (
-    "byte-level BPE",
-    "WordPiece",
-    "Unigram",
-    "BPE with ▁",
-)
-_CLASSES = {
-    _BYTE_LEVEL: (
-        *("GPT2", "Roberta", "Bart", "Longformer", "LED", "CodeGen", "Whisper", "Qwen2", "GPTNeoX", "Bloom"),
-        *("Deberta", "Blenderbot"),
-    ),
-    _WORD_PIECE: (
-        *("Bert", "DistilBert", "Electra", "MPNet", "MobileBert", "LayoutLM", "LayoutLMv2", "Funnel"),
-        *("ConvBert", "Lxmert"),
-    ),
-    _UNIGRAM: ("T5", "XLMRoberta", "Albert", "MBart", "MBart50", "Pegasus", "XLNet", "Camembert", "BigBird"),
-    _SENTENCEPIECE_BPE: ("Llama", "CodeLlama", "Gemma"),
-}
-_KINDS = {name: kind for kind, names in _CLASSES.items() for name in names}
-"""A class of transformers without "Tokenizer" → the pipeline that its vocabularies have."""
-
 _REGEX_SIGNS = re.compile(r"\\[pPswdSWD]|\(\?|\[\^|\]\+|\)\+|\.\*")
 _PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt")
 
@@ -54,46 +41,34 @@ def _document(target: LintTarget) -> Mapping[str, Any]:
     return target.document
 
 
-def _steps(step: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """A step, or those of a sequence, however it nests."""
-    if not isinstance(step, dict) or depth > 8:
-        return
-    for key in ("normalizers", "pretokenizers", "decoders"):
-        inner = step.get(key)
-        for each in inner if isinstance(inner, list) else ():
-            yield from _steps(each, depth + 1)
-    yield step
-
-
-def _kind(document: Mapping[str, Any]) -> str | None:
-    """The pipeline of a tokenizer.json; older ones do not name the model's type."""
-    model = document.get("model")
-    if not isinstance(model, dict):
-        return None
-    kind = model.get("type")
-    if kind == "Unigram" or (kind is None and isinstance(model.get("vocab"), list)):
-        return _UNIGRAM
-    if kind == "WordPiece" or (kind is None and "max_input_chars_per_word" in model):
-        return _WORD_PIECE
-    if kind == "BPE" or (kind is None and "merges" in model):
-        steps = (*_steps(document.get("pre_tokenizer")), *_steps(document.get("decoder")))
-        is_byte_level = any(step.get("type") == "ByteLevel" for step in steps)
-        return _BYTE_LEVEL if is_byte_level else _SENTENCEPIECE_BPE
-    return None
-
-
 def _class(target: LintTarget) -> Iterator[Found]:
     document = _document(target)
     name = target.opened.source.config.tokenizer_class
-    expected = _KINDS.get((name or "").removesuffix("Fast").removesuffix("Tokenizer"))
-    if expected is None:
+    expected = kind_of_class(name)
+    if name is None or expected is None:
         raise DoesNotApplyError("no tokenizer_class says how its vocabulary works")
-    found = _kind(document)
+    found = kind_of_document(document)
     if found is not None and found != expected:
         yield Found(
             subject=f"tokenizer_class {name}",
             evidence=f"its vocabularies are {expected}, and tokenizer.json has {found}",
         )
+    elif (other := other_pipeline(target, name)) is not None:
+        shown = (
+            "no text was found that they cut otherwise"
+            if other.text is None
+            else f"{quoted(other.text)} is {other.ours} by the file, and {other.theirs} by the class"
+        )
+        yield Found(
+            subject=f"tokenizer_class {name}",
+            evidence=f"it has {_or_other(other.parts)} than tokenizer.json: {shown}",
+            severity=None if other.text is not None else Severity.NOTE,
+            details={"parts": other.parts, "text": other.text},
+        )
+
+
+def _or_other(parts: tuple[str, ...]) -> str:
+    return f"another {' and '.join(part.replace('_', '-') for part in parts)}"
 
 
 def _vocabulary_files(target: LintTarget) -> Iterator[Found]:
@@ -160,7 +135,7 @@ def _other_merges(name: str, lines: list[str], listed: list[Any]) -> Iterator[Fo
 def _literal_pattern(target: LintTarget) -> Iterator[Found]:
     document = _document(target)
     for part in ("normalizer", "pre_tokenizer", "decoder"):
-        for step in _steps(document.get(part)):
+        for step in steps_of(document.get(part)):
             pattern = step.get("pattern")
             text = pattern.get("String") if isinstance(pattern, dict) else None
             if isinstance(text, str) and _REGEX_SIGNS.search(text):
@@ -199,7 +174,7 @@ def _pattern_text(target: LintTarget) -> str | None:
         return text if name == "custom" else None
     found = [
         step["pattern"].get("Regex")
-        for step in _steps((target.document or {}).get("pre_tokenizer"))
+        for step in steps_of((target.document or {}).get("pre_tokenizer"))
         if step.get("type") == "Split" and isinstance(step.get("pattern"), dict) and not step.get("invert")
     ]
     return found[0] if len(found) == 1 and isinstance(found[0], str) else None
@@ -210,10 +185,11 @@ def _clean_up(target: LintTarget) -> Iterator[Found]:
     document = _document(target)
     if config.clean_up_tokenization_spaces is None:
         raise DoesNotApplyError("no file says clean_up_tokenization_spaces")
-    if config.clean_up_tokenization_spaces and _kind(document) in (_BYTE_LEVEL, _SENTENCEPIECE_BPE):
+    if config.clean_up_tokenization_spaces and kind_of_document(document) in (BYTE_LEVEL, SENTENCEPIECE_BPE):
         yield Found(
             subject="clean_up_tokenization_spaces=true",
-            evidence=f"the vocabulary is {_kind(document)}, which keeps spaces: transformers decodes 'a .' as 'a.'",
+            evidence=f"the vocabulary is {kind_of_document(document)}, which keeps spaces: transformers decodes "
+            '"a ." as "a."',
         )
 
 
@@ -301,7 +277,7 @@ RULES = (
         group=_GROUP,
         severity=Severity.WARNING,
         breaks="A library that goes by tokenizer_class builds another pipeline and gives other ids.",
-        found="The class of tokenizer_config.json is looked up, and what its vocabularies are is compared.",
+        found="The pipeline that the class builds of the vocabulary is compared, on texts too, where it is known here.",
         remedy="Write PreTrainedTokenizerFast, which takes tokenizer.json as it is, or the right class.",
         check=_class,
     ),

@@ -14,6 +14,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import is_id, token_id
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.opening.tokenizer_classes import known_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,9 +95,12 @@ def _pad_is_eos(target: LintTarget) -> Iterator[Found]:
     config = _config(target)
     pad, eos = config.roles.get("pad"), config.roles.get("eos")
     if pad is not None and pad == eos:
+        maker = _by_design(config.tokenizer_class, pad)
         yield Found(
             subject=f"the roles pad and eos, both {pad}",
-            evidence="a batch is filled up with the token that ends a text",
+            evidence="a batch is filled up with the token that ends a text"
+            + ("" if maker is None else f", as {maker} has it: its models were trained so"),
+            severity=None if maker is None else Severity.NOTE,
         )
         return
     pads, ends = config.generation_ids.get("pad", ()), config.generation_ids.get("eos", ())
@@ -107,6 +111,13 @@ def _pad_is_eos(target: LintTarget) -> Iterator[Found]:
             token_ids=pads,
             severity=Severity.NOTE,
         )
+
+
+def _by_design(class_name: str | None, pad: str) -> str | None:
+    """The class whose own roles pad and eos are this token; None where it is a choice of the file."""
+    known = known_class((class_name or "").removesuffix("Fast"))
+    roles = {} if known is None else known.roles
+    return known.name if known is not None and roles.get("pad") == roles.get("eos") == pad else None
 
 
 def _missing_roles(target: LintTarget) -> Iterator[Found]:

@@ -64,6 +64,26 @@ def test_a_class_of_another_pipeline_is_found(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("name", "settings", "document", "part"),
+    [
+        ("Qwen2TokenizerFast", {}, byte_level(("1", "2")), "pre_tokenizer"),
+        ("GPT2Tokenizer", {"add_prefix_space": True}, byte_level(("a", "b")), "pre_tokenizer"),
+        ("GPT2Tokenizer", {}, byte_level(("a", " "), pre_tokenizer=NO_SPLIT), "pre_tokenizer"),
+        ("BertTokenizer", {"do_lower_case": False}, huggingface.wordpiece(), "normalizer"),
+    ],
+    ids=["pattern", "prefix space", "no pattern", "lower case"],
+)
+def test_a_class_with_another_pattern_or_normaliser_is_found_with_a_text(
+    tmp_path: Path, name: str, settings: dict[str, Any], document: Any, part: str
+) -> None:
+    beside = {"tokenizer_config.json": {"tokenizer_class": name, **settings}}
+    [finding] = findings_of("class-disagrees", target_of(document, tmp_path, beside=beside))
+    assert finding.severity is Severity.WARNING, finding.evidence
+    assert part in finding.details["parts"]
+    assert finding.details["text"]
+
+
+@pytest.mark.parametrize(
     ("name", "document"),
     [
         ("BertTokenizer", huggingface.wordpiece),

@@ -79,6 +79,17 @@ def test_padding_with_the_end_of_a_text_is_found(tmp_path: Path) -> None:
     target = target_of(with_roles(), tmp_path, beside=config(pad_token=EOS))
     [finding] = findings_of("pad-is-eos", target)
     assert EOS in finding.subject
+    assert finding.severity is Severity.WARNING
+
+
+def test_padding_that_the_maker_of_a_class_chose_is_a_note(tmp_path: Path) -> None:
+    text = "<|endoftext|>"
+    config = {"tokenizer_class": "CLIPTokenizer", "eos_token": text, "pad_token": text}
+    document = byte_level(tokens=[text], added_tokens=[huggingface.added(text, 256)])
+    target = target_of(document, tmp_path, beside={"tokenizer_config.json": config})
+    [finding] = findings_of("pad-is-eos", target)
+    assert finding.severity is Severity.NOTE
+    assert "as CLIPTokenizer has it" in finding.evidence
 
 
 def test_a_role_without_a_token_is_found(tmp_path: Path) -> None:

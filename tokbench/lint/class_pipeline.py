@@ -1,0 +1,193 @@
+"""What a class of transformers makes of a vocabulary, and where that is not what its tokenizer.json says.
+
+transformers 5 builds the pipeline of a class that it knows from the vocabulary alone, and transformers 4 changes
+BERT's normaliser and prefix spaces after the settings beside it: what tokenizer.json says is not what runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.quoting import quoted
+from tokbench.errors import TokbenchError
+from tokbench.inspection.settings import differing_parts
+from tokbench.lint.agreement import disagreement
+from tokbench.opening.native_bpe import merge_pairs
+from tokbench.opening.recognition import Format, Source
+from tokbench.opening.request import OpenRequest
+from tokbench.opening.tokenizer_classes import class_tokenizer_json, json_beside, known_class, read_declared
+from tokbench.opening.tokenizer_json import open_tokenizer_json
+from tokbench.opening.vocab_txt import dumped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.lint.target import LintTarget
+
+BYTE_LEVEL, WORD_PIECE, UNIGRAM, SENTENCEPIECE_BPE, WORD_END_BPE = (
+    "byte-level BPE",
+    "WordPiece",
+    "Unigram",
+    "BPE with ▁",
+    "BPE with ends of words",
+)
+_BERTS = (
+    *(
+        "Bert",
+        "DistilBert",
+        "Electra",
+        "MobileBert",
+        "LayoutLM",
+        "LayoutLMv2",
+        "Funnel",
+        "ConvBert",
+        "Lxmert",
+    ),
+    *("MPNet", "Retribert", "Realm", "DPRContextEncoder", "DPRQuestionEncoder", "DPRReader"),
+)
+"""Classes with BERT's normaliser and pre-tokenizer."""
+_CLASSES = {
+    BYTE_LEVEL: (
+        *("GPT2", "Roberta", "Bart", "Longformer", "LED", "CodeGen", "Whisper", "Qwen2", "GPTNeoX", "Bloom"),
+        *("Deberta", "Blenderbot", "Mvp", "LayoutLMv3"),
+    ),
+    WORD_PIECE: _BERTS,
+    UNIGRAM: (
+        *("T5", "XLMRoberta", "Albert", "MBart", "MBart50", "Pegasus", "XLNet", "Camembert", "BigBird"),
+        *("NllbMoe", "Reformer", "Rembert", "DebertaV2", "Barthez", "XGLM"),
+    ),
+    SENTENCEPIECE_BPE: ("Llama", "CodeLlama", "Gemma"),
+    WORD_END_BPE: ("CLIP", "OpenAIGPT", "Herbert"),
+}
+_KINDS = {name: kind for kind, names in _CLASSES.items() for name in names}
+"""A class of transformers without "Tokenizer" → the pipeline that its vocabularies have."""
+_MODEL = ("end_of_word_suffix", "continuing_subword_prefix", "byte_fallback")
+
+
+def kind_of_class(name: str | None) -> str | None:
+    """The kind of vocabulary that a class has; None for one that is not known."""
+    return _KINDS.get(_short(name))
+
+
+def kind_of_document(document: Mapping[str, Any]) -> str | None:
+    """The kind of a tokenizer.json; older ones do not name the model's type."""
+    model = document.get("model")
+    if not isinstance(model, dict):
+        return None
+    kind = model.get("type")
+    if kind == "Unigram" or (kind is None and isinstance(model.get("vocab"), list)):
+        return UNIGRAM
+    if kind == "WordPiece" or (kind is None and "max_input_chars_per_word" in model):
+        return WORD_PIECE
+    if kind != "BPE" and not (kind is None and "merges" in model):
+        return None
+    if model.get("end_of_word_suffix"):
+        return WORD_END_BPE
+    steps = (*steps_of(document.get("pre_tokenizer")), *steps_of(document.get("decoder")))
+    return BYTE_LEVEL if any(step.get("type") == "ByteLevel" for step in steps) else SENTENCEPIECE_BPE
+
+
+def steps_of(step: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """A step of a tokenizer.json, or those of a sequence, however it nests."""
+    if not isinstance(step, dict) or depth > 8:
+        return
+    for key in ("normalizers", "pretokenizers", "decoders"):
+        inner = step.get(key)
+        for each in inner if isinstance(inner, list) else ():
+            yield from steps_of(each, depth + 1)
+    yield step
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPipeline:
+    """How the pipeline of a class differs from a tokenizer.json.
+
+    Attributes:
+        parts: the parts of the file that are not as the class has them.
+        text: one on which the two differ; None where none was found.
+        ours: its tokens by the file, or what it decodes to.
+        theirs: likewise by the class.
+    """
+
+    parts: tuple[str, ...]
+    text: str | None = None
+    ours: str = ""
+    theirs: str = ""
+
+
+def other_pipeline(target: LintTarget, name: str) -> OtherPipeline | None:
+    """How the pipeline of a class differs from a target's tokenizer.json; None for not at all, or where not known."""
+    document = target.document
+    implied = None if document is None else _implied(target, document, name)
+    if document is None or implied is None:
+        return None
+    parts = tuple(differing_parts(document, implied, model=_MODEL))
+    if not parts:
+        return None
+    try:
+        source = Source(Format.TOKENIZER_JSON, target.opened.source.path, (target.opened.source.path,))
+        other = open_tokenizer_json(dumped(implied), source=source, request=OpenRequest()).tokenizer
+    except TokbenchError:
+        return OtherPipeline(parts)
+    found = disagreement(target.tokenizer, other, template=False)
+    if found is not None:
+        ours, theirs = (_tokens(target, ids) for ids in (found.ours, found.theirs))
+        return OtherPipeline(parts, found.text, ours, theirs)
+    return _decoded(target.tokenizer, other, parts)
+
+
+def _implied(target: LintTarget, document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """The tokenizer.json of the same vocabulary as a class has it; None for a class of which it is not known."""
+    folder = target.folder
+    if folder is None:
+        return None
+    model = document["model"]
+    if _short(name) in _BERTS:
+        return {**document, **_bert(json_beside(folder / "tokenizer_config.json"))}
+    known = known_class(name.removesuffix("Fast"))
+    if known is None or "merges" not in model:
+        return None
+    declared = read_declared(folder, target.opened.source.config)
+    merges = merge_pairs(model, path=target.opened.source.path)
+    made = class_tokenizer_json(known, model["vocab"], merges, declared=declared, specials={})
+    kept = {"added_tokens": document.get("added_tokens"), "post_processor": None}
+    implied = {**made["model"], "unk_token": model.get("unk_token"), "merges": model["merges"]}
+    return {**made, **kept, "model": implied}
+
+
+def _bert(config: Mapping[str, Any]) -> dict[str, Any]:
+    """BERT's normaliser and pre-tokenizer, as the settings beside a vocabulary have them."""
+    lowercase, chinese = config.get("do_lower_case", True), config.get("tokenize_chinese_chars", True)
+    return {
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": bool(chinese),
+            "strip_accents": config.get("strip_accents")
+            if isinstance(config.get("strip_accents"), bool)
+            else None,
+            "lowercase": bool(lowercase),
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+    }
+
+
+def _tokens(target: LintTarget, ids: tuple[int, ...]) -> str:
+    pieces = target.vocabulary.pieces
+    shown = [quoted(pieces[id] or b"") if id < len(pieces) else str(id) for id in ids[:8]]
+    return " | ".join(shown) or "nothing"
+
+
+def _decoded(first: Tokenizer, second: Tokenizer, parts: tuple[str, ...]) -> OtherPipeline:
+    for text in ("a b", "a.b, c!", " a", "é\n"):
+        ids = first.encode(text)
+        ours, theirs = first.decode(ids), second.decode(ids)
+        if ours != theirs:
+            return OtherPipeline(parts, text, f"decoded as {quoted(ours)}", f"decoded as {quoted(theirs)}")
+    return OtherPipeline(parts)
+
+
+def _short(name: str | None) -> str:
+    return (name or "").removesuffix("Fast").removesuffix("Tokenizer")
