@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @cache
 def _by_name() -> dict[str, Format]:
-    from tokbench.chat.formats import chatml, gemma, llama2, llama3, nanochat, qwen
+    from tokbench.chat.formats import chatml, gemma, llama2, llama3, mistral, nanochat, qwen
 
     formats = (
         chatml.CHATML,
@@ -28,6 +28,7 @@ def _by_name() -> dict[str, Format]:
         llama3.LLAMA_3,
         llama3.LLAMA_31,
         llama3.LLAMA_32,
+        *mistral.MISTRAL,
         gemma.GEMMA,
         nanochat.NANOCHAT,
     )

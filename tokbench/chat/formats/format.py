@@ -29,6 +29,8 @@ class Format:
         optional_tokens: those that it writes only in some conversations, as for tools.
         text_marks: what tells speakers apart and is ordinary text to the vocabulary, so that content that
             holds it cannot be told from it.
+        writes_dummy_space: whether each text behind a control token begins with the space that SentencePiece
+            adds to a text; a tokenizer that adds one by itself is given the text without it.
         variables: what a conversation may set, each with what it does.
     """
 
@@ -40,6 +42,7 @@ class Format:
     turn_end: tuple[str, ...]
     optional_tokens: tuple[str, ...] = ()
     text_marks: tuple[str, ...] = ()
+    writes_dummy_space: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def render(

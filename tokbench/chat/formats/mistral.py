@@ -1,0 +1,255 @@
+"""Mistral v1, v2, v3 and v7, for SentencePiece and for Tekken.
+
+Source: Mistral AI, mistral-common 1.13.1, `tokens/tokenizers/instruct.py`. It encodes each text alone, and so
+SentencePiece puts a space before each; that space is written here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tokbench.chat.formats.fields import refuse
+from tokbench.chat.formats.format import Format
+from tokbench.chat.formats.json_text import write_json
+from tokbench.chat.formats.mistral_messages import (
+    NO_ID,
+    Piece,
+    Rules,
+    Speech,
+    joined_pieces,
+    speeches_of,
+    tools_of,
+    value_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.formats.fields import Call
+    from tokbench.chat.formats.writer import Writer
+
+BOS, EOS = "<s>", "</s>"
+INST, INST_END = "[INST]", "[/INST]"
+TOOLS, TOOLS_END = "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"
+CALLS = "[TOOL_CALLS]"
+RESULTS, RESULTS_END = "[TOOL_RESULTS]", "[/TOOL_RESULTS]"
+RESULT_CONTENT = "[TOOL_CONTENT]"
+SYSTEM, SYSTEM_END = "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A version of the format.
+
+    Attributes:
+        number: of Mistral's: 1, 2, 3 or 7.
+        space: written before each text: what SentencePiece adds, nothing for Tekken.
+    """
+
+    number: int
+    space: str
+
+    @property
+    def rules(self) -> Rules:
+        """What this version asks of messages."""
+        return Rules(has_tools=self.number > 1, needs_ids=self.number >= 3, calls_with_text=self.number >= 7)
+
+    def write(self, conversation: Conversation, writer: Writer) -> None:
+        """Write a conversation."""
+        speeches = speeches_of(conversation, self.rules)
+        if conversation.tools and self.number == 1:
+            raise refuse("tools", "this format has no tools", hint="mistral-v3 has")
+        if self.number < 7:
+            speeches = _system_in_user(speeches, last=self.number > 1)
+        last_user = max((place for place, each in enumerate(speeches) if each.role == "user"), default=-1)
+        if self.number == 2:
+            _check_results(speeches[max(last_user, 0) :])
+        writer.template(BOS)
+        for place, speech in enumerate(speeches):
+            if self.number == 2 and place < last_user and (speech.calls or speech.role == "tool"):
+                continue
+            if place == last_user and conversation.tools:
+                self._write_tools(writer, conversation, speech.message)
+            self._write_speech(writer, speech)
+        if writer.prompt and speeches[-1].role in ("user", "tool"):
+            writer.end_ready()
+
+    def _write_tools(self, writer: Writer, conversation: Conversation, message: int) -> None:
+        writer.template(f"{TOOLS}{self.space}", message)
+        write_json(writer, tools_of(conversation), None, "tools")
+        writer.template(TOOLS_END, message)
+
+    def _write_speech(self, writer: Writer, speech: Speech) -> None:
+        match speech.role:
+            case "system":
+                writer.begin_turn(speech.message, SYSTEM)
+                self._write_text(writer, speech.pieces)
+                writer.end_turn(SYSTEM_END)
+            case "user":
+                self._write_user(writer, speech)
+            case "tool":
+                self._write_result(writer, speech)
+            case _:
+                self._write_assistant(writer, speech)
+
+    def _write_text(self, writer: Writer, pieces: Sequence[Piece]) -> None:
+        """Write the pieces of a text, each message's in a turn of its own; the last turn is left open."""
+        if pieces:
+            writer.template(self.space, pieces[0].message)
+        current = pieces[0].message if pieces else None
+        for piece in pieces:
+            if piece.message != current:
+                writer.end_turn()
+                writer.begin_turn(piece.message)
+                current = piece.message
+            if piece.field is None:
+                writer.template(piece.text, piece.message)
+            else:
+                writer.content(piece.text, piece.message, piece.field)
+
+    def _write_user(self, writer: Writer, speech: Speech) -> None:
+        first = speech.pieces[0].message if speech.pieces else speech.message
+        if self.number == 1:
+            writer.begin_turn(first, f" {INST}")
+            if not speech.pieces:
+                writer.template(" ", first)
+        else:
+            writer.begin_turn(first, INST)
+        self._write_text(writer, speech.pieces)
+        writer.end_turn(f" {INST_END}" if self.number == 1 else INST_END)
+
+    def _write_assistant(self, writer: Writer, speech: Speech) -> None:
+        where = f"messages[{speech.message}]"
+        if not speech.calls and not speech.pieces:
+            raise refuse(where, "the assistant neither says something nor calls a tool")
+        if speech.calls and speech.pieces and not self.rules.calls_with_text:
+            raise refuse(where, "it says something and its neighbour calls tools")
+        writer.begin_turn(speech.pieces[0].message if speech.pieces else speech.message)
+        self._write_text(writer, speech.pieces if self.number == 1 else _trimmed(speech.pieces))
+        if speech.calls:
+            self._write_calls(writer, speech.calls)
+        writer.end_turn("" if speech.prefix else EOS)
+
+    def _write_calls(self, writer: Writer, calls: Sequence[tuple[int, Call]]) -> None:
+        opening = f"{CALLS}{self.space}["
+        for message, call in calls:
+            writer.template(f'{opening}{{"name": "', message)
+            writer.content(call.name, message, f"{call.path}.name")
+            writer.template('", "arguments": ', message)
+            path = f"{call.path}.arguments"
+            if isinstance(call.arguments, str):
+                value = value_of(call.arguments or "{}", f"messages[{message}].{path}")
+                writer.content(json.dumps(value, ensure_ascii=False), message, path)
+            else:
+                write_json(writer, call.arguments, message, path)
+            if self.number >= 3 and call.id is not None and call.id != NO_ID:
+                writer.template(', "id": "', message)
+                writer.content(call.id, message, f"{call.path.removesuffix('.function')}.id")
+                writer.template('"', message)
+            writer.template("}", message)
+            opening = ", "
+        writer.template("]", calls[-1][0])
+
+    def _write_result(self, writer: Writer, speech: Speech) -> None:
+        index = speech.message
+        writer.begin_turn(index, RESULTS)
+        if self.number >= 7:
+            writer.template(self.space, index)
+            writer.content(speech.call_id or "", index, "tool_call_id")
+            writer.template(RESULT_CONTENT, index)
+            self._write_text(writer, speech.pieces)
+            writer.end_turn(RESULTS_END)
+            return
+        value = value_of(speech.text or "{}", f"messages[{index}].content")
+        if self.number == 2:
+            writer.template(f'{self.space}[{{"name": ', index)
+            writer.content(json.dumps(speech.name), index, "name")
+            writer.template(', "content": ', index)
+            writer.content(json.dumps(value, ensure_ascii=False), index, "content")
+            writer.template("}]", index)
+        else:
+            writer.template(f'{self.space}{{"content": ', index)
+            writer.content(json.dumps(value, ensure_ascii=False), index, "content")
+            writer.template(', "call_id": "', index)
+            writer.content(speech.call_id or "", index, "tool_call_id")
+            writer.template('"}', index)
+        writer.end_turn(RESULTS_END)
+
+
+def _system_in_user(speeches: Sequence[Speech], *, last: bool) -> list[Speech]:
+    """The speeches without the system's, whose text begins the first or the last one of the user."""
+    system = joined_pieces([each.pieces for each in speeches if each.role == "system"])
+    others = [each for each in speeches if each.role != "system"]
+    if not others or others[0].role != "user":
+        others.insert(0, Speech("user", others[0].message if others else 0))
+    if not system:
+        return others
+    users = [place for place, each in enumerate(others) if each.role == "user"]
+    place = users[-1 if last else 0]
+    between = Piece("\n\n", system[-1].message, None)
+    others[place] = replace(others[place], pieces=(*system, between, *others[place].pieces))
+    return others
+
+
+def _check_results(speeches: Sequence[Speech]) -> None:
+    """Refuse several results of one message's calls, for which the second version has no form."""
+    results = 0
+    for speech in speeches:
+        results = results + 1 if speech.role == "tool" else 0
+        if results > 1:
+            raise refuse(
+                f"messages[{speech.message}]",
+                "this format has no place for a second result",
+                hint="mistral-v3 has",
+            )
+
+
+def _trimmed(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """A text without the spaces at its end."""
+    if not pieces:
+        return pieces
+    last = pieces[-1]
+    trimmed = last._replace(text=last.text.rstrip(" "))
+    return [*pieces[:-1], trimmed] if trimmed.text else pieces[:-1]
+
+
+def _format(name: str, version: _Version, description: str, *, models: str) -> Format:
+    tokens: tuple[str, ...] = (BOS, EOS)
+    tools: tuple[str, ...] = ()
+    if version.number > 1:
+        tokens += (INST, INST_END)
+        tools = (TOOLS, TOOLS_END, CALLS, RESULTS, RESULTS_END)
+    if version.number >= 7:
+        tokens += (SYSTEM, SYSTEM_END)
+        tools += (RESULT_CONTENT,)
+    return Format(
+        name=name,
+        description=description,
+        source=f"Mistral AI, mistral-common 1.13.1 ({models})",
+        write=version.write,
+        control_tokens=tokens,
+        turn_end=(EOS,),
+        optional_tokens=tools,
+        text_marks=(INST, INST_END) if version.number == 1 else (),
+        writes_dummy_space=bool(version.space),
+    )
+
+
+MISTRAL = (
+    _format(
+        "mistral-v1",
+        _Version(1, " "),
+        "Mistral v1: [INST] as ordinary text",
+        models="Mistral 7B v0.1 and v0.2",
+    ),
+    _format(
+        "mistral-v2", _Version(2, " "), "Mistral v2: [INST] as token, tools", models="Mistral Small 2402"
+    ),
+    _format("mistral-v3", _Version(3, " "), "Mistral v3: tools with ids", models="Mistral 7B v0.3"),
+    _format("mistral-v3-tekken", _Version(3, ""), "Mistral v3 with Tekken", models="Mistral Nemo 2407"),
+    _format("mistral-v7", _Version(7, " "), "Mistral v7: [SYSTEM_PROMPT]", models="Mistral Large 2411"),
+    _format("mistral-v7-tekken", _Version(7, ""), "Mistral v7 with Tekken", models="Mistral Small 2501"),
+)

@@ -1,0 +1,257 @@
+"""A conversation as Mistral's formats see it: checked, and neighbours of one role joined.
+
+Source: Mistral AI, mistral-common 1.13.1, `protocol/instruct/validator.py` (mode "agnostic") and `normalize.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokbench.chat.formats.fields import calls_of, kind_of, reasoning_of, refuse, role_of
+from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.formats.fields import Call
+
+_ROLES = ("system", "user", "assistant", "tool")
+_FOLLOWERS = {
+    "system": ("user", "assistant", "system"),
+    "user": ("assistant", "system", "user"),
+    "assistant": ("assistant", "user", "tool"),
+    "tool": ("assistant", "tool", "user"),
+}
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_ID = re.compile(r"[a-zA-Z0-9]{9}")
+NO_ID = "null"
+
+
+class Piece(NamedTuple):
+    """A text of a message: a field, or what joins two of them (None)."""
+
+    text: str
+    message: int
+    field: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What one role says, of one message or of several neighbours.
+
+    Attributes:
+        role: who says it.
+        message: the first of the messages; the user's is 0 where the format adds an empty one of his.
+        pieces: its text; empty where nothing is said.
+        calls: of tools, each with its message.
+        call_id: of the call that a tool answers; None where it is not given.
+        name: of the tool that answers.
+        prefix: whether it is to be continued.
+    """
+
+    role: str
+    message: int
+    pieces: tuple[Piece, ...] = ()
+    calls: tuple[tuple[int, Call], ...] = ()
+    call_id: str | None = None
+    name: str | None = None
+    prefix: bool = False
+
+    @property
+    def text(self) -> str:
+        """All of its text."""
+        return "".join(piece.text for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a version asks of messages.
+
+    Attributes:
+        has_tools: whether there are tools.
+        needs_ids: whether calls and results have ids of nine letters and digits.
+        calls_with_text: whether a message may hold text and calls.
+    """
+
+    has_tools: bool = True
+    needs_ids: bool = True
+    calls_with_text: bool = False
+
+
+def speeches_of(conversation: Conversation, rules: Rules) -> list[Speech]:
+    """The messages of a conversation, neighbours of user or assistant as one.
+
+    Raises:
+        TemplateError: mistral-common refuses the conversation, or has no place for a part of it.
+    """
+    messages = conversation.messages
+    roles = [role_of(message, index, _ROLES) for index, message in enumerate(messages)]
+    _check_order(messages, roles)
+    single = [_speech(message, index, roles, rules) for index, message in enumerate(messages)]
+    joined: list[Speech] = []
+    for role, group in groupby(single, key=lambda speech: speech.role):
+        neighbours = list(group)
+        joined += [_join(neighbours)] if role in ("user", "assistant") else neighbours
+    return joined
+
+
+def _check_order(messages: Sequence[Mapping[str, Any]], roles: Sequence[str]) -> None:
+    if roles[0] == "tool" or (len(roles) == 1 and roles[0] == "assistant"):
+        raise refuse("messages[0].role", "a conversation begins with a user or system message")
+    for index, (before, role) in enumerate(pairwise(roles), start=1):
+        if role not in _FOLLOWERS[before]:
+            raise refuse(f"messages[{index}].role", f"{role!r} does not follow {before!r}")
+    unanswered = 0
+    for index, role in enumerate(roles[1:], start=1):
+        if role == "tool":
+            unanswered -= 1
+        elif role == "assistant":
+            if unanswered:
+                raise refuse(
+                    f"messages[{index}]", "before it, there are not as many results of tools as calls"
+                )
+            unanswered = len(messages[index].get("tool_calls") or ())
+
+
+def _speech(message: Mapping[str, Any], index: int, roles: Sequence[str], rules: Rules) -> Speech:
+    role = roles[index]
+    last = index == len(roles) - 1
+    pieces = _pieces(message, index)
+    if role == "assistant":
+        return _assistant(message, index, pieces, rules, last=last)
+    if role != "tool":
+        return Speech(role, index, pieces)
+    if not rules.has_tools:
+        raise refuse(f"messages[{index}]", "this format has no tools")
+    call_id, name = message.get("tool_call_id"), message.get("name")
+    if call_id is not None or rules.needs_ids:
+        _check_id(call_id, f"messages[{index}].tool_call_id", needed=rules.needs_ids)
+    if name is not None:
+        _check_name(name, f"messages[{index}].name")
+    return Speech(role, index, pieces, call_id=call_id, name=name)
+
+
+def _assistant(
+    message: Mapping[str, Any], index: int, pieces: tuple[Piece, ...], rules: Rules, *, last: bool
+) -> Speech:
+    where = f"messages[{index}]"
+    if reasoning_of(message, index) is not None:
+        raise refuse(where, "this format has no place for reasoning", hint="leave it out")
+    calls = calls_of(message, index)
+    if not calls and not message.get("content"):
+        raise refuse(where, "the assistant neither says something nor calls a tool")
+    if calls and not rules.has_tools:
+        raise refuse(where, "this format has no tools")
+    if calls and message.get("content") and not rules.calls_with_text:
+        raise refuse(where, "a message has either content or tool_calls", hint='give "" for content')
+    for call in calls:
+        if not call.path.endswith(".function"):
+            raise refuse(f"{where}.{call.path}", "expected a `function`")
+        _check_name(call.name, f"{where}.{call.path}.name")
+        missing = call.id is None or call.id == NO_ID
+        if rules.needs_ids and not (missing and last):
+            _check_id(call.id, f"{where}.{call.path.removesuffix('.function')}.id", needed=True)
+    prefix = message.get("prefix", False)
+    if not isinstance(prefix, bool) or (prefix and not last):
+        raise refuse(f"{where}.prefix", "only the last message is a prefix, which is true or false")
+    return Speech("assistant", index, pieces, tuple((index, call) for call in calls), prefix=prefix)
+
+
+def _check_id(id: object, where: str, *, needed: bool) -> None:
+    if not isinstance(id, str) or (needed and not _ID.fullmatch(id)):
+        raise refuse(
+            where, f"expected nine letters and digits, found {id!r}", hint="an id as 'a1b2c3d4e' is one"
+        )
+
+
+def _check_name(name: object, where: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise refuse(where, f"expected up to 64 letters, digits, _ and -, found {name!r}")
+
+
+def _pieces(message: Mapping[str, Any], index: int) -> tuple[Piece, ...]:
+    """The text of a message, which may be in parts."""
+    content = message.get("content")
+    where = f"messages[{index}].content"
+    if content is None and message["role"] == "assistant":
+        return ()
+    if isinstance(content, str):
+        return (Piece(content, index, "content"),) if content else ()
+    if not isinstance(content, list | tuple):
+        raise refuse(where, f"expected a text or a list of parts, found {kind_of(content)}")
+    pieces: list[Piece] = []
+    for place, part in enumerate(content):
+        text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
+        if not isinstance(text, str):
+            raise refuse(f"{where}[{place}]", 'expected {"type": "text", "text": …}')
+        if text and pieces:
+            pieces.append(Piece("\n\n", index, None))
+        if text:
+            pieces.append(Piece(text, index, f"content[{place}].text"))
+    return tuple(pieces)
+
+
+def _join(group: Sequence[Speech]) -> Speech:
+    """Neighbours of one role as one."""
+    if len(group) == 1:
+        return group[0]
+    return Speech(
+        group[0].role,
+        group[0].message,
+        joined_pieces([speech.pieces for speech in group]),
+        tuple(call for speech in group for call in speech.calls),
+        prefix=any(speech.prefix for speech in group),
+    )
+
+
+def joined_pieces(texts: Sequence[tuple[Piece, ...]]) -> tuple[Piece, ...]:
+    """Texts with an empty line between them, which belongs to the one before it; empty ones are left out."""
+    pieces: list[Piece] = []
+    for text in texts:
+        if text and pieces:
+            pieces.append(Piece("\n\n", pieces[-1].message, None))
+        pieces += text
+    return tuple(pieces)
+
+
+def value_of(text: str, where: str) -> Any:
+    """The JSON value that a text is; the text itself where it is none.
+
+    Raises:
+        TemplateError: it is JSON that Python does not read.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    except ValueError as error:
+        raise TemplateError(f"{where}: {error}") from error
+
+
+def tools_of(conversation: Conversation) -> list[dict[str, Any]]:
+    """The tools of a conversation with the fields that Mistral's formats show, in their order.
+
+    Raises:
+        TemplateError: one is no function with a name and an object of parameters.
+    """
+    return [_tool(tool, f"tools[{place}]") for place, tool in enumerate(conversation.tools)]
+
+
+def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
+    function = tool.get("function")
+    if not isinstance(function, Mapping) or tool.get("type", "function") != "function":
+        raise refuse(where, 'expected {"type": "function", "function": {…}}')
+    _check_name(function.get("name"), f"{where}.function.name")
+    description, parameters = function.get("description"), function.get("parameters")
+    if not isinstance(description, str | None):
+        raise refuse(f"{where}.function.description", f"expected a text, found {kind_of(description)}")
+    if not isinstance(parameters, Mapping | None):
+        raise refuse(f"{where}.function.parameters", f"expected an object, found {kind_of(parameters)}")
+    shown = {"name": function["name"], "description": description or "", "parameters": parameters or {}}
+    return {"type": "function", "function": shown}
