@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ChatTemplate": "tokbench.chat.template",
     "Corpus": "tokbench.corpus",
     "Document": "tokbench.corpus",
     "Encoded": "tokbench.core.encoded",
@@ -45,6 +46,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from tokbench.chat.template import ChatTemplate
     from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.core.streaming import StreamingDecoder
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from tokbench.workbench.train import train
 
 __all__ = [
+    "ChatTemplate",
     "Corpus",
     "Document",
     "Encoded",

@@ -112,6 +112,17 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "viz --special-policy encode '<|endoftext|>'",
         ],
     ),
+    "chat": Entry(
+        "tokbench.cli.chat",
+        "chat",
+        summary="Encode conversations with a chat template and a loss mask.",
+        examples=[
+            "chat conversation.json -t models/mine",
+            "chat conversation.json -t mine --template chatml --completion",
+            "chat data.jsonl -t mine --template template.jinja --json",
+            "chat conversation.json -t mine --strict --html page.html",
+        ],
+    ),
     "explain": Entry(
         "tokbench.cli.explain",
         "explain",

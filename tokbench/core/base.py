@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import accumulate
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.core.argument_types import ChecksArguments, not_a_text
 from tokbench.core.capabilities import Decoding
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tokbench.chat.encoding import EncodedChat
+    from tokbench.chat.template import ChatTemplate
     from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo, TrainingRecord
     from tokbench.core.tokens import ModelInput
@@ -59,6 +61,34 @@ class PlainUse(ChecksArguments):
     def role_ids(self) -> Mapping[str, int]:
         """The same with ids."""
         return {}
+
+    def render(
+        self: Tokenizer,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        template: ChatTemplate | str = "auto",
+        **options: Any,
+    ) -> EncodedChat:
+        """A conversation as ids with their loss mask.
+
+        Args:
+            messages: each with a `role` and what the template asks for: `content`, `tool_calls`, …
+            template: a `tokbench.ChatTemplate`, or what `ChatTemplate.of` takes for a name.
+            options: of `ChatTemplate.encode`: `tools`, `prompt`, `train_on`, `max_tokens`, …
+
+        Raises:
+            TemplateError: there is no such template, or it refuses the conversation.
+            ModelFormatError: the messages are no conversation.
+
+        Usage:
+
+            chat = tokenizer.render([{"role": "user", "content": "Hi"}], template="chatml", prompt=True)
+            chat.ids, chat.loss_mask
+        """
+        import tokbench  # its public names: what encodes conversations stands above the tokenizers
+
+        chosen = tokbench.ChatTemplate.of(self, template) if isinstance(template, str) else template
+        return chosen.encode(self, messages, **options)
 
 
 class BaseTokenizer(PlainUse, ABC):

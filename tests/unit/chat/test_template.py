@@ -1,0 +1,147 @@
+"""Templates by name, by file, and from a tokenizer's own files; conversations that are made to fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.rendering import said
+from support.texts import bundled_texts
+
+import tokbench
+from tokbench.chat.conversation import Conversation
+from tokbench.chat.shortening import shortened
+from tokbench.errors import ConfigError, ModelFormatError, TemplateError
+from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JINJA = (
+    "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+HI = said(("user", "Hi"), ("assistant", "Yes"))
+
+
+def trained(*specials: str) -> Any:
+    return _trained(specials)
+
+
+@cache
+def _trained(specials: tuple[str, ...]) -> Any:
+    return tokbench.train(list(bundled_texts().values())[:3], vocab_size=400, special_tokens=specials)
+
+
+@pytest.fixture
+def tokenizer() -> Any:
+    made = _trained.__wrapped__(("<|im_start|>", "<|im_end|>", "<s>"))
+    made.tokenizer_config = TokenizerConfig(roles={"bos": "<s>"})
+    return made
+
+
+def test_a_built_in_template_by_its_name() -> None:
+    template = tokbench.ChatTemplate("chatml")
+    assert template.is_built_in
+    assert repr(template) == "<chat template 'chatml'>"
+    with pytest.raises(TemplateError, match="no built-in chat template 'chatlm'"):
+        tokbench.ChatTemplate("chatlm")
+
+
+def test_a_file_gets_the_tokenizers_special_tokens(tmp_path: Path, tokenizer: Any) -> None:
+    path = tmp_path / "mine.jinja"
+    path.write_text(JINJA, encoding="utf-8")
+    template = tokbench.ChatTemplate.from_file(path)
+    assert template.render(HI, tokenizer=tokenizer).text.startswith("<s><|im_start|>user\nHi")
+    chat = template.encode(tokenizer, HI, prompt=True)
+    specials = tokenizer.info.special_tokens
+    assert [id for id in chat.ids if id in specials.values()] == [
+        specials[text] for text in ("<s>", *("<|im_start|>", "<|im_end|>") * 2, "<|im_start|>")
+    ]
+    learned = b"".join(tokenizer.token_bytes(id) for id in chat.ids[chat.loss_mask == 1])
+    assert learned == b"Yes<|im_end|>"
+
+
+def test_auto_is_the_tokenizers_own_then_the_one_that_fits(tokenizer: Any) -> None:
+    of = tokbench.ChatTemplate.of
+    assert of(tokenizer).name == "chatml"
+    assert of(trained("<bos>", "<start_of_turn>", "<end_of_turn>")).name == "gemma"
+    with pytest.raises(TemplateError, match="has no chat template"):
+        of(trained())
+    tokenizer.tokenizer_config = replace(
+        tokenizer.tokenizer_config, chat_templates={"default": "D{{ messages[0].content }}", "rag": "R"}
+    )
+    own = of(tokenizer)
+    assert not own.is_built_in
+    assert own.render(HI).text == "DHi"
+    assert of(tokenizer, "rag").render(HI).text == "R"
+    assert of(tokenizer, "gemma").is_built_in
+    with pytest.raises(TemplateError, match="there is no chat template 'rga'") as error:
+        of(tokenizer, "rga")
+    assert "rag" in str(error.value.hint)
+
+
+def test_a_file_that_is_none(tmp_path: Path, tokenizer: Any) -> None:
+    with pytest.raises(TemplateError, match=r"none\.jinja: No such file"):
+        tokbench.ChatTemplate.of(tokenizer, str(tmp_path / "none.jinja"))
+    (tmp_path / "bad.jinja").write_bytes(b"\xff")
+    with pytest.raises(TemplateError, match="expected UTF-8"):
+        tokbench.ChatTemplate.of(tokenizer, str(tmp_path / "bad.jinja"))
+    (tmp_path / "broken.jinja").write_text("{% if %}", encoding="utf-8")
+    with pytest.raises(TemplateError, match="does not compile"):
+        tokbench.ChatTemplate.of(tokenizer, str(tmp_path / "broken.jinja")).render(HI)
+
+
+def test_the_date_is_a_choice() -> None:
+    day = datetime(2020, 2, 3).astimezone()
+    assert "03 Feb 2020" in tokbench.ChatTemplate("llama3.2", date=day).render(HI).text
+    dated = tokbench.ChatTemplate.from_text("{{ strftime_now('%Y') }}", date=day)
+    assert dated.render(HI).text == "2020"
+
+
+def test_every_tokenizer_renders(tokenizer: Any) -> None:
+    template = tokbench.ChatTemplate("chatml")
+    expected = template.encode(tokenizer, HI, prompt=True).ids.tolist()
+    assert tokenizer.render(HI, prompt=True).ids.tolist() == expected
+    assert tokenizer.render(HI, template=template, prompt=True).ids.tolist() == expected
+    with pytest.raises(ModelFormatError, match=r"the conversation, messages\[0\].role"):
+        tokenizer.render([{"content": "Hi"}])
+
+
+def test_the_conversation_that_is_refused_is_named(tokenizer: Any) -> None:
+    template = tokbench.ChatTemplate.from_text("{{ raise_exception('no') if messages|length > 1 }}")
+    with pytest.raises(TemplateError, match=r"conversation 1: .*no"):
+        template.encode_many(tokenizer, [Conversation(tuple(HI[:1])), Conversation(tuple(HI))])
+
+
+# --- made to fit ------------------------------------------------------------------------------
+
+CALLS = said(("user", "two"), ("assistant", "calls"), ("tool", "answer"), ("assistant", "2"))
+LONG = Conversation((*said(("system", "S"), ("user", "one"), ("assistant", "1")), *CALLS))
+
+
+def size(conversation: Conversation, tokenizer: Any) -> int:
+    return len(tokbench.ChatTemplate("chatml").encode(tokenizer, conversation.messages))
+
+
+@pytest.mark.parametrize("kept", [(0, 1, 2, 3, 4, 5, 6), (0, 3, 4, 5, 6), (0, 3, 6)])
+def test_the_oldest_turns_go_first(kept: tuple[int, ...], tokenizer: Any) -> None:
+    template = tokbench.ChatTemplate("chatml")
+    wanted = replace(LONG, messages=tuple(LONG.messages[n] for n in kept))
+    made, dropped = shortened(template, tokenizer, LONG, max_tokens=size(wanted, tokenizer))
+    assert made == wanted
+    assert dropped == 7 - len(kept)
+
+
+def test_what_has_to_stay_may_not_fit(tokenizer: Any) -> None:
+    template = tokbench.ChatTemplate("chatml")
+    least = size(replace(LONG, messages=tuple(LONG.messages[n] for n in (0, 3, 6))), tokenizer)
+    with pytest.raises(TemplateError, match=f"what has to stay takes {least}"):
+        shortened(template, tokenizer, LONG, max_tokens=least - 1)
+    with pytest.raises(ConfigError, match="0 tokens are none"):
+        shortened(template, tokenizer, LONG, max_tokens=0)
+    chat = template.encode(tokenizer, LONG.messages, max_tokens=least)
+    assert len(chat) == least

@@ -1,0 +1,355 @@
+"""A chat template as users name it: a built-in one, a file in Jinja, or the tokenizer's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.chat.conversation_files import parse_conversation
+from tokbench.chat.encoding import ASSISTANT, EncodedChat, EncodedChats, encode_chats
+from tokbench.chat.formats import all_formats, named, recognised
+from tokbench.chat.rendered import Rendered
+from tokbench.chat.turns import with_turns
+from tokbench.core.guarded import control_tokens
+from tokbench.core.near_names import meant
+from tokbench.core.roles import roles_of
+from tokbench.errors import ModelFormatError, TemplateError
+from tokbench.files.untrusted import decode_text, read_named
+from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, config_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.renderer import Renderer
+    from tokbench.core.interfaces import Tokenizer
+
+AUTO = "auto"
+"""The name that stands for the tokenizer's own template, else the built-in one that its tokens are made for."""
+
+_MAX_BYTES = 2**20
+
+
+class ChatTemplate:
+    r"""Writes conversations as text whose every character has an origin, and encodes them so.
+
+    Args:
+        name: of a built-in template, as `tokbench chat --help` lists them.
+        date: what it takes for today, where it writes a date; None is the time of the call.
+
+    Attributes:
+        name: how the user calls it.
+
+    Raises:
+        TemplateError: there is none of that name.
+
+    >>> template = ChatTemplate("chatml")
+    >>> template.render([{"role": "user", "content": "Hi"}], prompt=True).text
+    '<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n'
+    """
+
+    def __init__(self, name: str, *, date: datetime | None = None) -> None:
+        self._begin(name, date=date)
+        self._format: Renderer | None = named(name)
+
+    def _begin(self, name: str, *, date: datetime | None) -> None:
+        self.name = name
+        self._date = date
+        self._sources: Mapping[str, str] = {}
+        self._chosen: str | None = None
+        self._format = None
+        self._bound: dict[tuple[tuple[str, Any], ...], Renderer] = {}
+
+    @classmethod
+    def from_text(
+        cls,
+        source: str | Mapping[str, str],
+        *,
+        name: str = "the template",
+        chosen: str | None = None,
+        date: datetime | None = None,
+    ) -> ChatTemplate:
+        """A template in Jinja.
+
+        Args:
+            source: its text, or several by their names: conversations with tools get "tool_use", others "default".
+            name: what errors call it.
+            chosen: the one of several that all conversations get.
+            date: what `strftime_now` takes for now; None is the time of the call.
+
+        Raises:
+            TemplateError: it is too long, or there is none of that name.
+        """
+        made = cls.__new__(cls)
+        made._begin(name, date=date)
+        made._sources = {DEFAULT_TEMPLATE: source} if isinstance(source, str) else dict(source)
+        made._chosen = chosen
+        made._renderer({})  # refuses what can never be rendered
+        return made
+
+    @classmethod
+    def from_file(cls, path: Path | str, *, date: datetime | None = None) -> ChatTemplate:
+        """The template of a file in Jinja.
+
+        Raises:
+            TemplateError: it cannot be read, or is too long.
+        """
+        try:
+            text = decode_text(read_named(Path(path), limit=_MAX_BYTES), path=path)
+        except OSError as error:
+            raise TemplateError(f"{path}: {error.strerror or error}", hint=_hint(str(path))) from None
+        except ModelFormatError as error:
+            raise TemplateError(str(error), hint="a chat template is text in Jinja") from None
+        return cls.from_text(text.replace("\r\n", "\n").replace("\r", "\n"), name=str(path), date=date)
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, name: str = AUTO, *, date: datetime | None = None) -> ChatTemplate:
+        """The template that a name means for a tokenizer.
+
+        Args:
+            tokenizer: its files may hold templates.
+            name: "auto" is the tokenizer's own, else the built-in one that its special tokens are made for; other
+                names are those of its own templates, where it has several, of built-in ones, and of files.
+            date: what is taken for today; None is the time of the call.
+
+        Raises:
+            TemplateError: there is none.
+        """
+        own = config_of(tokenizer).chat_templates
+        called = f"the chat template of {tokenizer.info.name}"
+        if name == AUTO:
+            if own:
+                return cls.from_text(own, name=called, date=date)
+            fitting = recognised(control_tokens(tokenizer))
+            if fitting:
+                return cls(fitting[0].name, date=date)
+            raise TemplateError(
+                f"{tokenizer.info.name} has no chat template, and its special tokens are those of no built-in one",
+                hint="name one with --template: a file, or " + ", ".join(each.name for each in all_formats()),
+            )
+        if name in own:
+            return cls.from_text(own, name=f"{called}, {name}", chosen=name, date=date)
+        if name in {each.name for each in all_formats()}:
+            return cls(name, date=date)
+        if Path(name).exists() or Path(name).suffix in (".jinja", ".j2", ".txt"):
+            return cls.from_file(name, date=date)
+        raise TemplateError(f"there is no chat template {name!r}", hint=_hint(name, own))
+
+    def __repr__(self) -> str:
+        """Short: how it is called."""
+        return f"<chat template {self.name!r}>"
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it is one of ours, and not in Jinja."""
+        return self._format is not None
+
+    def source_for(self, conversation: Conversation) -> str | None:
+        """The Jinja text that a conversation gets; None for a built-in template. Raises `TemplateError`."""
+        from tokbench.chat.jinja.template import JinjaTemplate
+
+        renderer = self._renderer({})
+        return renderer.source_for(conversation) if isinstance(renderer, JinjaTemplate) else None
+
+    def render(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        documents: Sequence[Mapping[str, Any]] = (),
+        variables: Mapping[str, Any] | None = None,
+        prompt: bool = False,
+        tokenizer: Tokenizer | None = None,
+    ) -> Rendered:
+        """Write a conversation as text.
+
+        Args:
+            messages: each with a `role`, and what the template asks for: `content`, `tool_calls`, …
+            tools: JSON schemas of functions.
+            documents: for templates of retrieval.
+            variables: what else the template may ask for by name.
+            prompt: whether it ends ready for the assistant.
+            tokenizer: whose `bos_token` and others a template in Jinja gets.
+
+        Raises:
+            ModelFormatError: the messages are no conversation.
+            TemplateError: the template refuses it, fails on it or exceeds its limits.
+        """
+        conversation = conversation_of(messages, tools=tools, documents=documents, variables=variables)
+        [rendered] = self.render_many([conversation], prompt=prompt, tokenizer=tokenizer)
+        if not isinstance(rendered, Rendered):
+            raise rendered
+        return rendered
+
+    def render_many(
+        self,
+        conversations: Sequence[Conversation],
+        *,
+        prompt: bool = False,
+        tokenizer: Tokenizer | None = None,
+    ) -> list[Rendered | TemplateError]:
+        """Write many conversations; those that are refused have the error in their place.
+
+        Raises:
+            TemplateError: the template itself is none, or exceeds its limits.
+        """
+        return self.renderer_for(tokenizer).render([self._dated(one) for one in conversations], prompt=prompt)
+
+    def encode(
+        self,
+        tokenizer: Tokenizer,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
+        documents: Sequence[Mapping[str, Any]] = (),
+        variables: Mapping[str, Any] | None = None,
+        prompt: bool = False,
+        train_on: Collection[str] = ASSISTANT,
+        by_segment: bool = False,
+        max_tokens: int | None = None,
+    ) -> EncodedChat:
+        """A conversation as ids with their loss mask; the arguments are those of `render` and `encode_many`.
+
+        Args:
+            tokenizer: any.
+            messages: the conversation.
+            tools: JSON schemas of functions.
+            documents: for templates of retrieval.
+            variables: what else the template may ask for by name.
+            prompt: whether it ends ready for the assistant.
+            train_on: the roles whose turns are learned.
+            by_segment: whether each segment of one origin is encoded by itself.
+            max_tokens: whole turns are dropped, the oldest first, until there are no more than so many.
+
+        Raises:
+            ModelFormatError: the messages are no conversation.
+            TemplateError: the template refuses it, or it does not fit.
+            TextError: it holds a lone surrogate.
+        """
+        conversation = conversation_of(messages, tools=tools, documents=documents, variables=variables)
+        if max_tokens is not None:
+            from tokbench.chat.shortening import shortened
+
+            conversation, _ = shortened(self, tokenizer, conversation, max_tokens=max_tokens, prompt=prompt)
+        encoded = self.encode_many(
+            tokenizer, [conversation], prompt=prompt, train_on=train_on, by_segment=by_segment
+        )
+        return encoded[0]
+
+    def encode_many(
+        self,
+        tokenizer: Tokenizer,
+        conversations: Sequence[Conversation],
+        *,
+        prompt: bool = False,
+        train_on: Collection[str] = ASSISTANT,
+        by_segment: bool = False,
+        threads: int | None = None,
+    ) -> EncodedChats:
+        """Many conversations as ids with their loss masks, in arrays.
+
+        Args:
+            tokenizer: any.
+            conversations: them.
+            prompt: whether each ends ready for the assistant.
+            train_on: the roles whose turns are learned.
+            by_segment: whether each segment of one origin is encoded by itself.
+            threads: None takes every processor.
+
+        Raises:
+            TemplateError: the template refuses one; its number is in the message.
+            TextError: one holds a lone surrogate.
+        """
+        made = self.render_many(conversations, prompt=prompt, tokenizer=tokenizer)
+        rendered: list[Rendered] = []
+        for number, each in enumerate(made):
+            if not isinstance(each, Rendered):
+                if len(made) == 1:
+                    raise each
+                raise TemplateError(f"conversation {number}: {each.message}", hint=each.hint)
+            rendered.append(each)
+        return self.encode_rendered(
+            tokenizer, conversations, rendered, train_on=train_on, by_segment=by_segment, threads=threads
+        )
+
+    def encode_rendered(
+        self,
+        tokenizer: Tokenizer,
+        conversations: Sequence[Conversation],
+        rendered: Sequence[Rendered],
+        *,
+        train_on: Collection[str] = ASSISTANT,
+        by_segment: bool = False,
+        threads: int | None = None,
+    ) -> EncodedChats:
+        """Conversations that were rendered as ids; arguments and errors are those of `encode_many`."""
+        told = with_turns(
+            self.renderer_for(tokenizer),
+            [self._dated(each) for each in conversations],
+            rendered,
+            special_tokens=tokenizer.info.special_tokens,
+        )
+        roles = [[str(message["role"]) for message in each.messages] for each in conversations]
+        return encode_chats(
+            tokenizer, told, roles=roles, train_on=train_on, by_segment=by_segment, threads=threads
+        )
+
+    def renderer_for(self, tokenizer: Tokenizer | None) -> Renderer:
+        """What writes the text, with the special tokens of a tokenizer."""
+        return self._renderer({} if tokenizer is None else template_tokens(tokenizer))
+
+    def _renderer(self, special_tokens: Mapping[str, Any]) -> Renderer:
+        if self._format is not None:
+            return self._format
+        from tokbench.chat.jinja.template import JinjaTemplate
+
+        key = tuple(sorted((name, str(value)) for name, value in special_tokens.items()))
+        if key not in self._bound:
+            self._bound[key] = JinjaTemplate(
+                self.name,
+                self._sources,
+                special_tokens=special_tokens,
+                template=self._chosen,
+                date=self._date,
+            )
+        return self._bound[key]
+
+    def _dated(self, conversation: Conversation) -> Conversation:
+        """The conversation with the date, for the built-in templates that take it as a variable."""
+        if self._date is None or self._format is None or "date_string" in conversation.variables:
+            return conversation
+        if "date_string" not in getattr(self._format, "variables", {}):
+            return conversation
+        date = self._date.strftime("%d %b %Y")
+        return replace(conversation, variables={**conversation.variables, "date_string": date})
+
+
+def template_tokens(tokenizer: Tokenizer) -> dict[str, Any]:
+    """What a template in Jinja may ask for by name: `bos_token`, `eos_token` and others, as `transformers` has them."""
+    config = config_of(tokenizer)
+    roles = {role: text for role, text in roles_of(tokenizer).items() if role != "turn_end"}
+    tokens: dict[str, Any] = {f"{role}_token": text for role, text in {**roles, **config.roles}.items()}
+    tokens |= config.named_tokens
+    if config.additional_special_tokens:
+        tokens["additional_special_tokens"] = list(config.additional_special_tokens)
+    return tokens
+
+
+def conversation_of(
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    tools: Sequence[Mapping[str, Any]] = (),
+    documents: Sequence[Mapping[str, Any]] = (),
+    variables: Mapping[str, Any] | None = None,
+) -> Conversation:
+    """A conversation of what a program has, checked. Raises `ModelFormatError`."""
+    value = {"messages": list(messages), "tools": list(tools), "documents": list(documents)}
+    found = parse_conversation(value, place="the conversation")
+    return replace(found, variables=dict(variables or {}))
+
+
+def _hint(name: str, own: Iterable[str] = ()) -> str | None:
+    known = [*own, *(each.name for each in all_formats())]
+    return meant(name, known, otherwise="there are {}; or name a file in Jinja")

@@ -1,0 +1,277 @@
+"""A conversation on the terminal: its tokens by role, marked beneath where they are learned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.color import Color
+from rich.style import Style
+from rich.text import Text
+
+from tokbench.core.plurals import counted
+from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
+from tokbench.render.glyphs import visible
+from tokbench.render.palette import FAINT, palette_for
+from tokbench.render.terminal import print_rows
+from tokbench.render.token_view import Separators, separators_for, visible_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from tokbench.chat.encoding import Finding
+    from tokbench.render.glyphs import Glyph
+    from tokbench.workbench.chat import ChatResult
+
+LEARNED, REFUSED = "▔", "!"
+"""What stands beneath tokens that are learned, and beneath text that would have been a control token."""
+
+_NARROWEST = 20
+_MOST_FINDINGS = 20
+_KINDS = tuple(TokenKind)
+_DARK, _BRIGHT = 16, 231
+_GROUNDS = {
+    "system": (147, 183),
+    "developer": (147, 183),
+    "user": (153, 117),
+    "assistant": (79, 114),
+    "model": (79, 114),
+    "tool": (216, 222),
+    "ipython": (216, 222),
+    "function": (216, 222),
+}
+_OTHER, _TEMPLATE, _CONTROL = (185, 186), (250, 252), (18, 60)
+_SIXTEEN = {"system": 5, "user": 6, "assistant": 2, "tool": 3}
+
+
+class Piece(NamedTuple):
+    """A token as it is shown.
+
+    Attributes:
+        glyphs: what it looks like.
+        role: of its message; None for none.
+        message: its message; -1 for none.
+        is_control: whether it is a control token.
+        mark: what stands beneath it.
+        turn: its position, by which neighbours differ in colour.
+    """
+
+    glyphs: tuple[Glyph, ...]
+    role: str | None
+    message: int
+    is_control: bool
+    mark: str
+    turn: int
+
+
+def render_chat(result: ChatResult, *, console: Console) -> None:
+    """Print a conversation, its legend, and what there is to know of it."""
+    console.print(_header(result, width=console.width), soft_wrap=True)
+    pieces = list(shown_pieces(result))
+    for line in _lines(pieces, text=result.chat.rendered.text, console=console):
+        console.print(line, soft_wrap=True)
+    console.print(_legend(result, console=console))
+    console.print()
+    print_rows(((label, Text(value)) for label, value in _figures(result).items()), console=console)
+    for note in notes_of(result):
+        console.print(Text(note), soft_wrap=False)
+
+
+def shown_pieces(result: ChatResult) -> Iterator[Piece]:
+    """The tokens of a conversation as they are shown, on the terminal or a page."""
+    chat = result.chat
+    tokens = tuple(
+        Token(id, piece, Span(start, stop), _KINDS[kind])
+        for id, piece, start, stop, kind in zip(
+            chat.ids.tolist(), result.pieces, chat.starts.tolist(), chat.stops.tolist(), chat.kinds.tolist(),
+            strict=True,
+        )
+    )  # fmt: skip
+    refused = _refused_bytes(result)
+    learned, messages = chat.loss_mask.tolist(), chat.message_index.tolist()
+    for each in visible_tokens(Segmentation(chat.rendered.text, tokens)):
+        if each.token is None:
+            continue
+        message = messages[each.turn]
+        is_refused = any(start < each.stop and each.start < stop for start, stop in refused)
+        mark = REFUSED if is_refused else LEARNED if learned[each.turn] else " "
+        role = result.roles[message] if message >= 0 else None
+        yield Piece(each.strip.glyphs, role, message, each.token.kind is TokenKind.SPECIAL, mark, each.turn)
+
+
+def _refused_bytes(result: ChatResult) -> list[tuple[int, int]]:
+    text = result.chat.rendered.text
+    return [
+        (len(text[: each.start].encode()), len(text[: each.stop].encode())) for each in result.chat.findings
+    ]
+
+
+def notes_of(result: ChatResult) -> Iterator[str]:
+    """What there is to know of a conversation, a sentence each."""
+    findings = result.chat.findings
+    for finding in findings[:_MOST_FINDINGS]:
+        yield f"! {finding_in_words(finding)}"
+    if len(findings) > _MOST_FINDINGS:
+        yield f"! and {counted(len(findings) - _MOST_FINDINGS, 'other')}"
+    for difference in result.mask_differences:
+        where = "in a {% generation %} block alone" if difference.generated else "in a turn alone"
+        yield f"mask: {visible(repr(difference.text)):.60} is {where}; what the block says counts"
+    if result.seams is not None:
+        yield f"seams: {counted(len(result.seams), 'difference')} from encoding the text together"
+        for seam in result.seams[:_MOST_FINDINGS]:
+            yield (
+                f"  bytes {seam.start}-{seam.stop} {visible(repr(seam.text)):.50}: "
+                f"together {_listed(seam.joint)}, apart {_listed(seam.apart)}"
+            )
+
+
+def finding_in_words(finding: Finding) -> str:
+    """What a finding says.
+
+    >>> from tokbench.chat.encoding import Finding
+    >>> finding_in_words(Finding(1, "content", "<|im_end|>", 40, 50, crosses=False))
+    'message 1, content: the text of <|im_end|> stays text (characters 40-50 of the rendered text)'
+    """
+    owner = "" if finding.message is None else f"message {finding.message}, "
+    across = " that meets its surroundings" if finding.crosses else ""
+    return (
+        f"{owner}{visible(finding.field)}: the text of {visible(finding.token)}{across} stays text "
+        f"(characters {finding.start}-{finding.stop} of the rendered text)"
+    )
+
+
+def _listed(ids: Sequence[int]) -> str:
+    shown = " ".join(map(str, ids[:8]))
+    return f"{shown} …" if len(ids) > 8 else shown or "nothing"
+
+
+def _header(result: ChatResult, *, width: int) -> Text:
+    title = Text.assemble(
+        ("── ", FAINT),
+        (visible(result.place), "bold"),
+        f" · {visible(result.template)} · {visible(result.info.name)} ",
+    )
+    title.truncate(max(width, _NARROWEST), overflow="ellipsis")
+    title.append("─" * max(0, width - title.cell_len), FAINT)
+    return title
+
+
+def _figures(result: ChatResult) -> dict[str, str]:
+    total = len(result.chat)
+    share = f" ({100 * result.learned / total:.0f} %)" if total else ""
+    by_role = " · ".join(f"{visible(role)} {count:,}" for role, count in result.tokens_by_role.items())
+    figures = {
+        "tokens": f"{total:,} · {by_role}" if by_role else "0",
+        "learned": f"{result.learned:,}{share}",
+        "findings": f"{len(result.chat.findings):,}" if result.chat.findings else "none",
+    }
+    if result.dropped:
+        figures["dropped"] = counted(result.dropped, "message")
+    return figures
+
+
+# --- lines ------------------------------------------------------------------------------------
+
+
+def _lines(pieces: Sequence[Piece], *, text: str, console: Console) -> Iterator[Text]:
+    """Rows of tokens behind the role of their message, each with a row of marks where there are any."""
+    is_coloured = palette_for(console) is not None
+    separators = None if is_coloured else separators_for(text)
+    gutter = min(12, max((len(piece.role or "") for piece in pieces), default=0) + 1)
+    columns = max(console.width - gutter, _NARROWEST)
+    row = _Row(gutter)
+    shown: int | None = None
+    for piece in pieces:
+        if piece.message != shown:
+            yield from row.written()
+            row.label = (piece.role or "") if piece.message >= 0 else ""
+            row.style = _ground(piece.role, 0, console) if is_coloured else Style(bold=True)
+            shown = piece.message
+        style = _style(piece, console) if is_coloured else Style()
+        for glyph in piece.glyphs:
+            if row.used + glyph.room > columns - (separators is not None):
+                yield from row.written()
+            row.add(glyph, style, piece.mark)
+            if glyph.ends_line:
+                yield from row.written()
+        if separators is not None and row.used:
+            row.separate(separators)
+    yield from row.written()
+
+
+class _Row:
+    """A row in the making."""
+
+    def __init__(self, gutter: int) -> None:
+        self._gutter = gutter
+        self.label = ""
+        self.style = Style()
+        self._clear()
+
+    def _clear(self) -> None:
+        self.used = 0
+        self._text = Text()
+        self._marks = ""
+
+    def add(self, glyph: Glyph, style: Style, mark: str) -> None:
+        self._text.append(
+            glyph.text, style + Style(dim=True) if glyph.stand_in and not style.bgcolor else style
+        )
+        self._marks += mark * glyph.width
+        self.used += glyph.room
+
+    def separate(self, separators: Separators) -> None:
+        self._text.append(separators.whole, FAINT)
+        self._marks += " "
+        self.used += 1
+
+    def written(self) -> Iterator[Text]:
+        """The row and its marks, where there is anything in it; the next one begins."""
+        if not self.used:
+            return
+        label = visible(self.label)[: self._gutter - 1]
+        front = Text(label, self.style) + Text(" " * (self._gutter - len(label)))
+        yield front + self._text
+        if self._marks.strip():
+            yield Text(" " * self._gutter + self._marks.rstrip())
+        self._clear()
+        self.label = ""
+
+
+def _style(piece: Piece, console: Console) -> Style:
+    style = _ground(piece.role, piece.turn, console)
+    if piece.is_control:
+        if console.color_system in ("standard", "windows"):
+            return Style(color=Color.from_ansi(15), bgcolor=Color.from_ansi(4), bold=True)
+        return Style(
+            color=Color.from_ansi(_BRIGHT), bgcolor=Color.from_ansi(_CONTROL[piece.turn % 2]), bold=True
+        )
+    return style + Style(bold=True) if piece.mark == REFUSED else style
+
+
+def _ground(role: str | None, turn: int, console: Console) -> Style:
+    if console.color_system in ("standard", "windows"):
+        ground = _SIXTEEN.get(role or "", 7)
+        return Style(color=Color.from_ansi(0), bgcolor=Color.from_ansi(ground), underline=turn % 2 == 1)
+    grounds = _TEMPLATE if role is None else _GROUNDS.get(role, _OTHER)
+    return Style(color=Color.from_ansi(_DARK), bgcolor=Color.from_ansi(grounds[turn % 2]))
+
+
+def _legend(result: ChatResult, *, console: Console) -> Text:
+    is_coloured = palette_for(console) is not None
+    legend = Text("legend: ", FAINT)
+    if is_coloured:
+        for role in dict.fromkeys(result.roles):
+            legend.append(f" {visible(role)} ", _ground(role, 0, console))
+            legend.append(" ")
+        legend.append(
+            " control token ", _style(Piece((), None, -1, is_control=True, mark=" ", turn=0), console)
+        )
+        legend.append(" ")
+    else:
+        legend.append("⟪control token⟫  ")
+    legend.append(f" {LEARNED} learned")
+    if result.chat.findings:
+        legend.append(f"  {REFUSED} would have been a control token")
+    return legend

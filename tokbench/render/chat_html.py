@@ -1,0 +1,96 @@
+"""Conversations as one HTML page, which fetches nothing and runs nothing."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from tokbench.render.chat import LEARNED, REFUSED, notes_of, shown_pieces
+from tokbench.render.glyphs import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.render.chat import Piece
+    from tokbench.workbench.chat import ChatResult
+
+_STYLE = """
+html{color-scheme:light dark}
+body{margin:0 auto;max-width:70rem;padding:1rem;font:1rem/1.5 system-ui,sans-serif}
+h2{font-size:1.1rem;margin:2rem 0 .5rem}
+section{display:grid;grid-template-columns:7rem 1fr;gap:.3rem .8rem;margin:.4rem 0}
+b.role{overflow-wrap:anywhere}
+p{margin:.3rem 0}
+.text{font:.95rem/1.9 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
+.text span{color:#111;padding:.1em 0;border-inline-start:1px solid #0003}
+.system span,.developer span{background:#c7b8f5}.user span{background:#a8d4f7}
+.assistant span,.model span{background:#8fdcae}
+.tool span,.ipython span,.function span{background:#fbc79a}
+.other span{background:#dcd98d}.template span{background:#c8c8c8}
+.text span.control{background:#1c1c5e;color:#fff;font-weight:700}
+.text span.learned{border-block-end:3px solid #0b6b2e}
+.text span.control.learned{border-block-end-color:#8fdcae}
+.text span.refused{outline:2px solid #c00;font-weight:700}
+.faint{opacity:.7}
+@media (prefers-color-scheme:dark){.text span.learned{border-block-end-color:#fff}}
+"""
+_ROLES = {"system", "developer", "user", "assistant", "model", "tool", "ipython", "function"}
+
+
+def chat_page(results: Iterable[ChatResult]) -> bytes:
+    """The page: each conversation by message, with a legend."""
+    body = "".join(part for result in results for part in _conversation(result))
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        "<!doctype html>\n"
+        '<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>Conversations as tokens</title><style>{_STYLE}</style></head><body>\n"
+        "<h1>Conversations as tokens</h1>\n"
+        '<p class="text template"><span class="control">control token</span> <span class="learned">learned</span> '
+        '<span class="refused">would have been a control token, and stays text</span></p>\n'
+        f"{body}</body></html>\n"
+    ).encode()
+
+
+def _conversation(result: ChatResult) -> Iterator[str]:
+    yield f"<h2>{_shown(result.place)} · {_shown(result.template)} · {_shown(result.info.name)}</h2>\n"
+    roles = " · ".join(f"{_shown(role)} {count:,}" for role, count in result.tokens_by_role.items())
+    yield f"<p>{len(result.chat):,} tokens ({roles}), {result.learned:,} learned</p>\n"
+    group: list[Piece] = []
+    for piece in shown_pieces(result):
+        if group and piece.message != group[-1].message:
+            yield _section(group)
+            group = []
+        group.append(piece)
+    if group:
+        yield _section(group)
+    for note in notes_of(result):
+        yield f"<p>{escape(note)}</p>\n"
+
+
+def _section(group: list[Piece]) -> str:
+    role = group[0].role
+    kind = "template" if role is None else role if role in _ROLES else "other"
+    tokens = "".join(map(_token, group))
+    return f'<section><b class="role">{_shown(role or "")}</b><div class="text {kind}">{tokens}</div></section>\n'
+
+
+def _token(piece: Piece) -> str:
+    classes = [
+        name
+        for name, holds in (
+            ("control", piece.is_control),
+            ("learned", piece.mark == LEARNED),
+            ("refused", piece.mark == REFUSED),
+        )
+        if holds
+    ]
+    attribute = f' class="{" ".join(classes)}"' if classes else ""
+    parts = (escape(glyph.text) + ("<br>" if glyph.ends_line else "") for glyph in piece.glyphs)
+    return f"<span{attribute}>{''.join(parts)}</span>"
+
+
+def _shown(text: str) -> str:
+    return escape(visible(text))

@@ -1,0 +1,234 @@
+"""Encode a conversation for a model: its ids, which of them are learned, and what in it looked like a control token."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.chat.encoding import ASSISTANT, EncodedChat
+from tokbench.chat.rendered import Rendered
+from tokbench.chat.shortening import shortened
+from tokbench.core.result_json import tokenizer_fields
+from tokbench.core.token_arrays import character_offsets
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.template import ChatTemplate
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
+
+
+@dataclass(frozen=True, slots=True)
+class SeamDifference:
+    """A part of the text that is tokens of other ids where each segment is encoded by itself.
+
+    Attributes:
+        start: its first byte in the rendered text.
+        stop: the byte behind it.
+        text: it.
+        joint: its ids where the text between control tokens is encoded together.
+        apart: its ids where each segment is encoded by itself.
+    """
+
+    start: int
+    stop: int
+    text: str
+    joint: tuple[int, ...]
+    apart: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MaskDifference:
+    """A part of the text on which `{% generation %}` and what was found without it do not agree.
+
+    Attributes:
+        start: its first byte in the rendered text.
+        stop: the byte behind it.
+        text: it.
+        generated: whether it is in a `{% generation %}` block; else it is in a turn alone.
+    """
+
+    start: int
+    stop: int
+    text: str
+    generated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChatResult:
+    """One conversation, encoded.
+
+    Attributes:
+        place: where it was read.
+        template: what its template is called.
+        info: of the tokenizer.
+        roles: of each message that was encoded.
+        chat: the ids.
+        pieces: the bytes of each token.
+        dropped: how many messages were left out so that it fits.
+        seams: where encoding each segment by itself gives other ids; None where that was not asked for.
+        mask_differences: where `{% generation %}` says other than the turns; empty without such blocks.
+    """
+
+    place: str
+    template: str
+    info: TokenizerInfo
+    roles: tuple[str, ...]
+    chat: EncodedChat
+    pieces: tuple[bytes, ...]
+    dropped: int = 0
+    seams: tuple[SeamDifference, ...] | None = None
+    mask_differences: tuple[MaskDifference, ...] = ()
+
+    @property
+    def tokens_by_role(self) -> dict[str, int]:
+        """Role → tokens of its messages, in the order of their first; those of no message are under "template"."""
+        counts: dict[str, int] = {}
+        for message in self.chat.message_index.tolist():
+            name = self.roles[message] if message >= 0 else "template"
+            counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    @property
+    def learned(self) -> int:
+        """How many tokens are learned."""
+        return int(self.chat.loss_mask.sum())
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        chat = self.chat
+        return {
+            "schema": "tokbench.chat/1",
+            "source": self.place,
+            "template": self.template,
+            **tokenizer_fields(self.info),
+            "text": chat.rendered.text,
+            "ids": chat.ids.tolist(),
+            "loss_mask": chat.loss_mask.tolist(),
+            "message_index": [None if each < 0 else each for each in chat.message_index.tolist()],
+            "origins": [origin.field or "template" for origin in chat.origins],
+            "spans": np.stack([chat.starts, chat.stops], axis=1).tolist() if len(chat) else [],
+            "tokens": [piece.decode(errors="replace") for piece in self.pieces],
+            "roles": list(self.roles),
+            "tokens_by_role": self.tokens_by_role,
+            "learned_tokens": self.learned,
+            "dropped_messages": self.dropped,
+            "findings": [each._asdict() for each in chat.findings],
+            "seams": None if self.seams is None else [_fields(each) for each in self.seams],
+            "mask_differences": [_fields(each) for each in self.mask_differences],
+        }
+
+    def arrays(self) -> dict[str, Any]:
+        """What `--npz` writes: ids, loss_mask, message_index, and offsets as int64[N, 2]."""
+        return {
+            "ids": self.chat.ids,
+            "loss_mask": self.chat.loss_mask,
+            "message_index": self.chat.message_index,
+            "offsets": np.stack([self.chat.starts, self.chat.stops], axis=1),
+        }
+
+
+def encode_conversation(
+    tokenizer: Tokenizer,
+    template: ChatTemplate,
+    conversation: Conversation,
+    *,
+    place: str = "the conversation",
+    prompt: bool = False,
+    train_on: Collection[str] = ASSISTANT,
+    by_segment: bool = False,
+    max_tokens: int | None = None,
+) -> ChatResult:
+    """Encode a conversation and say what there is to know of it.
+
+    Args:
+        tokenizer: any.
+        template: writes the conversation.
+        conversation: it.
+        place: where it was read.
+        prompt: whether it ends ready for the assistant.
+        train_on: the roles whose turns are learned.
+        by_segment: whether each segment of one origin is encoded by itself; what differs is told.
+        max_tokens: whole turns are dropped, the oldest first, until there are no more than so many tokens.
+
+    Raises:
+        TemplateError: the template refuses the conversation, or it does not fit.
+        TextError: it holds a lone surrogate.
+    """
+    dropped = 0
+    if max_tokens is not None:
+        conversation, dropped = shortened(
+            template, tokenizer, conversation, max_tokens=max_tokens, prompt=prompt
+        )
+    [rendered] = template.render_many([conversation], prompt=prompt, tokenizer=tokenizer)
+    if not isinstance(rendered, Rendered):
+        raise rendered
+    given = [conversation], [rendered]
+    joint = template.encode_rendered(tokenizer, *given, train_on=train_on)[0]
+    chat = joint
+    if by_segment:
+        chat = template.encode_rendered(tokenizer, *given, train_on=train_on, by_segment=True)[0]
+    roles = tuple(str(message["role"]) for message in conversation.messages)
+    return ChatResult(
+        place=place,
+        template=template.name,
+        info=tokenizer.info,
+        roles=roles,
+        chat=chat,
+        pieces=tuple(tokenizer.token_bytes(id) for id in chat.ids.tolist()),
+        dropped=dropped,
+        seams=_seam_differences(joint, chat) if by_segment else None,
+        mask_differences=_mask_differences(chat.rendered, roles, frozenset(train_on)),
+    )
+
+
+def _seam_differences(joint: EncodedChat, apart: EncodedChat) -> tuple[SeamDifference, ...]:
+    """The smallest stretches at whose ends both have a token boundary, and between which they differ."""
+    data = joint.rendered.text.encode()
+    shared = sorted({0, len(data)} | (set(joint.stops.tolist()) & set(apart.stops.tolist())))
+    found: list[SeamDifference] = []
+    for start, stop in itertools.pairwise(shared):
+        ids, others = (_ids_between(chat, start, stop) for chat in (joint, apart))
+        if ids != others:
+            found.append(SeamDifference(start, stop, data[start:stop].decode(errors="replace"), ids, others))
+    return tuple(found)
+
+
+def _ids_between(chat: EncodedChat, start: int, stop: int) -> tuple[int, ...]:
+    first, last = np.searchsorted(chat.stops, [start, stop], side="right").tolist()
+    return tuple(chat.ids[first:last].tolist())
+
+
+def _mask_differences(
+    rendered: Rendered, roles: Sequence[str], train_on: frozenset[str]
+) -> tuple[MaskDifference, ...]:
+    if rendered.generated is None or train_on != ASSISTANT:
+        return ()
+    turns = [(turn.start, turn.stop) for turn in rendered.turns if roles[turn.message] in train_on]
+    marks = np.zeros((2, len(rendered.text) + 1), np.int8)
+    for row, ranges in enumerate((rendered.generated, turns)):
+        for start, stop in ranges:
+            marks[row, start:stop] = 1
+    differs = marks[0].astype(np.int16) - marks[1]
+    edges = np.flatnonzero(np.diff(differs, prepend=0, append=0))
+    places = character_offsets(rendered.text)
+    found: list[MaskDifference] = []
+    for start, stop in zip(edges.tolist(), edges.tolist()[1:], strict=False):
+        if differs[start]:
+            text = rendered.text[start:stop]
+            found.append(
+                MaskDifference(
+                    int(places[start]), int(places[stop]), text, generated=bool(differs[start] > 0)
+                )
+            )
+    return tuple(found)
+
+
+def _fields(difference: SeamDifference | MaskDifference) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(difference)
