@@ -102,13 +102,18 @@ def _controls() -> Iterator[str]:
 
 def _blocks(source: random.Random) -> Iterator[str]:
     """A word or two from each block of 128 code points that has characters."""
-    blocks: dict[int, list[str]] = {}
-    for character in _characters():
-        blocks.setdefault(ord(character) // _BLOCK, []).append(character)
-    for characters in blocks.values():
+    for characters in _characters_of_blocks():
         yield " ".join(
             "".join(source.choice(characters) for _ in range(source.randint(1, 6))) for _ in range(3)
         )
+
+
+@cache
+def _characters_of_blocks() -> tuple[str, ...]:
+    blocks: dict[int, list[str]] = {}
+    for character in _characters():
+        blocks.setdefault(ord(character) // _BLOCK, []).append(character)
+    return tuple(map("".join, blocks.values()))
 
 
 def _sentence(source: random.Random, words: Sequence[str]) -> str:
