@@ -34,10 +34,12 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             'encode "Hello, world!"',
             "encode notes.txt -t mine --json",
             "encode - < notes.txt | tokbench decode -",
+            "encode rows.jsonl --truncate 512 --overflow --stride 64 --json",
+            "encode rows.jsonl --role 'pad=<|endoftext|>' --pad-to longest --out rows.npz",
+            "encode prompt.txt --truncate 8000 --truncate-side left --as-text",
         ],
         elsewhere=dict.fromkeys(
             [
-                "--out",
                 "--append-eos",
                 "--eos",
                 "--format",

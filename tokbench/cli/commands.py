@@ -181,8 +181,12 @@ class Command(PlainCommand):
     elsewhere: ClassVar[Mapping[str, str]] = {}
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments and options without the Python types and bounds that typer would put behind them."""
-        arguments, options = [], []
+        """Arguments and options without the Python types and bounds that typer would put behind them.
+
+        Options with a panel of their own (`rich_help_panel`) follow the others, below its name.
+        """
+        arguments: list[tuple[str, str]] = []
+        panels: dict[str, list[tuple[str, str]]] = {"Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is None:
@@ -192,8 +196,9 @@ class Command(PlainCommand):
                 several = "…" if parameter.nargs == -1 else ""
                 arguments.append((name.partition(" <")[0].removesuffix("...") + several, text))
             else:
-                options.append((name, _BOUNDS.sub("", text)))
-        for title, rows in (("Arguments", arguments), ("Options", options)):
+                panel = getattr(parameter, "rich_help_panel", None) or "Options"
+                panels.setdefault(panel, []).append((name, _BOUNDS.sub("", text)))
+        for title, rows in (("Arguments", arguments), *panels.items()):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from tokbench.cli.model_input_options import ModelInputChoices
 from tokbench.cli.options import taking_groups
-from tokbench.cli.output_options import JsonFlag, ProgressOption
+from tokbench.cli.output_options import JsonFlag, ProgressOption, refuse_folder
 from tokbench.cli.role_options import RoleChoices
 from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import (
@@ -16,10 +21,23 @@ from tokbench.cli.tokenizer_options import (
     VocabularyChoices,
     chosen_sampling,
 )
+from tokbench.core.result_json import tokenizer_fields
+from tokbench.core.text_ends import truncated_text
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
+from tokbench.files.atomic_file import write_file
 from tokbench.render.console import print_json
 from tokbench.render.progress import ProgressChoice, showing_progress
 from tokbench.workbench.encode import encode_ids, encode_texts
+from tokbench.workbench.model_inputs import input_records, npz_of, padded_ids, paired
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.sampling import Sampling
+    from tokbench.corpus.inputs import TextInput
+    from tokbench.workbench.model_inputs import InputPlan, Pair
 
 _IDS_AT_ONCE = 1 << 16
 
@@ -29,30 +47,134 @@ def encode(
     *,
     inputs: TextsArgument = None,
     tokenizer: TokenizersOption = None,
-    opening: VocabularyChoices,
-    roles: RoleChoices,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
+    shape: ModelInputChoices,
     dropout: DropoutOption = None,
     seed: SeedOption = None,
+    opening: VocabularyChoices,
+    roles: RoleChoices,
     reading: TextChoices,
     json: JsonFlag = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a file: .jsonl with the records of --json, or .npz with arrays of ids, masks and type ids.",
+        ),
+    ] = None,
     progress: ProgressOption = "bar",
 ) -> None:
     """Encode text as token ids, one line per text. `--json` adds the tokens and their byte spans.
 
     With several tokenizers each line begins with the tokenizer's name and a tab.
     """
-    opened = opening.open_all(tokenizer, roles=roles.roles(), progress=progress)
+    _check_out(out, tokenizer)
     sampling = chosen_sampling(dropout, seed)
+    shaped = shape.are_given or out is not None
+    if sampling is not None and (shaped or shape.as_text):
+        raise ConfigError(
+            "--dropout has no meaning with templates, truncation, padding and --out", hint="leave it out"
+        )
+    plan = shape.plan(special=special_policy)
+    length = shape.length_of_text() if shape.as_text else None
+    opened = opening.open_all(tokenizer, roles=roles.roles(), progress=progress)
     with showing_progress(_beside_output(progress)) as report:
-        for item in reading.read(inputs, progress=report):
-            for one in opened:
-                if json:
-                    [result] = encode_texts(one, [item], special=special_policy, sampling=sampling)
-                    print_json(result.to_json())
-                    continue
-                [ids] = encode_ids(one, [item], special=special_policy, sampling=sampling)
-                _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
+        items = reading.read(inputs, progress=report)
+        if length is not None:
+            texts = (
+                (
+                    item,
+                    one,
+                    truncated_text(one, item.text, length, side=shape.truncate_side, special=special_policy),
+                )
+                for item in items
+                for one in opened
+            )
+            _print_ends(texts, json=json)
+        elif out is not None:
+            _write(out, opened[0], paired(items, by_two=shape.pair), plan)
+        elif shaped:
+            pairs = paired(items, by_two=shape.pair)
+            _print_rows(opened, pairs if len(opened) == 1 else list(pairs), plan, json=json)
+        else:
+            _print_texts(opened, items, special=special_policy, sampling=sampling, json=json)
+
+
+def _check_out(out: Path | None, names: list[str] | None) -> None:
+    """Refuse a place for which there is no form. Raises `ConfigError`."""
+    if out is None:
+        return
+    if out.suffix not in (".npz", ".jsonl"):
+        raise ConfigError(
+            f"--out {out} ends in neither .npz nor .jsonl",
+            hint="a corpus in a folder of shards? Did you mean 'tokbench shards write'?",
+        )
+    refuse_folder(out)
+    if names is not None and len(names) > 1:
+        raise ConfigError("--out takes one tokenizer", hint="name one with -t")
+
+
+def _write(out: Path, tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPlan) -> None:
+    if out.suffix == ".npz":
+        data = npz_of(tokenizer, pairs, plan)
+    else:
+        import orjson
+
+        records = input_records(tokenizer, pairs, plan)
+        data = b"".join(
+            orjson.dumps(record.to_json(), option=orjson.OPT_APPEND_NEWLINE) for record in records
+        )
+    write_file(out, data)
+
+
+def _print_ends(texts: Iterable[tuple[TextInput, Tokenizer, str]], *, json: bool) -> None:
+    """Texts as they are; of several, each begins on a line of its own."""
+    ends = True
+    for item, tokenizer, text in texts:
+        if json:
+            print_json(
+                {
+                    "schema": "tokbench.encode/1",
+                    "source": item.source,
+                    **tokenizer_fields(tokenizer.info),
+                    "text": text,
+                }
+            )
+            continue
+        sys.stdout.buffer.write((b"" if ends else b"\n") + text.encode())
+        ends = text.endswith("\n")
+    if not ends and sys.stdout.isatty():
+        sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _print_rows(opened: list[Tokenizer], pairs: Iterable[Pair], plan: InputPlan, *, json: bool) -> None:
+    """The rows of each tokenizer, one tokenizer after another."""
+    for one in opened:
+        if json:
+            for record in input_records(one, pairs, plan):
+                print_json(record.to_json())
+            continue
+        for _, _, ids, _, _ in padded_ids(one, pairs, plan):
+            _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
+
+
+def _print_texts(
+    opened: list[Tokenizer],
+    items: Iterable[TextInput],
+    *,
+    special: SpecialPolicy,
+    sampling: Sampling | None,
+    json: bool,
+) -> None:
+    for item in items:
+        for one in opened:
+            if json:
+                [result] = encode_texts(one, [item], special=special, sampling=sampling)
+                print_json(result.to_json())
+                continue
+            [ids] = encode_ids(one, [item], special=special, sampling=sampling)
+            _print_ids(ids, name=one.info.name if len(opened) > 1 else None)
 
 
 def _beside_output(progress: ProgressChoice) -> ProgressChoice:

@@ -24,6 +24,7 @@ class RoleChoices:
         list[str] | None,
         typer.Option(
             metavar="ROLE=TEXT",
+            rich_help_panel="Opening the tokenizer",
             help="The role of a token, if the files do not say it or say another: bos, eos, pad, unk, mask, cls, "
             "sep or turn_end; repeatable.",
         ),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 _MOST_DIGITS = 20
+OPENING = "Opening the tokenizer"
+"""Where help lists what is said of a tokenizer that is opened."""
 DEFAULT = "default"
 """The tokenizer of a command that is told none."""
 
@@ -56,13 +58,16 @@ PatternOption = Annotated[
     typer.Option(
         autocompletion=completion.patterns,
         metavar="NAME|REGEX",
+        rich_help_panel=OPENING,
         help="The split pattern, if the tokenizer's file does not define it: a name or a regular expression.",
     ),
 ]
 SpecialTokenOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="TEXT[=ID]", help="Add a special token that the tokenizer's file does not define; repeatable."
+        metavar="TEXT[=ID]",
+        rich_help_panel=OPENING,
+        help="Add a special token that the tokenizer's file does not define; repeatable.",
     ),
 ]
 SpecialPresetOption = Annotated[
@@ -70,6 +75,7 @@ SpecialPresetOption = Annotated[
     typer.Option(
         autocompletion=completion.special_presets,
         metavar="NAME",
+        rich_help_panel=OPENING,
         help="Add a set of special tokens, with ids and roles, that the tokenizer's file does not define: gpt2, "
         "chatml, llama3, nanochat, mistral, gemma or bert.",
     ),
@@ -77,7 +83,8 @@ SpecialPresetOption = Annotated[
 EngineOption = Annotated[
     Engine,
     typer.Option(
-        help="What runs the tokenizer: auto is native where its ids equal the library's for every text."
+        rich_help_panel=OPENING,
+        help="What runs the tokenizer: auto is native where its ids equal the library's for every text.",
     ),
 ]
 

@@ -11,12 +11,13 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import accumulate
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tokbench.core.argument_types import ChecksArguments, not_a_text
+from tokbench.core.argument_types import not_a_text
 from tokbench.core.capabilities import Decoding
 from tokbench.core.encoded import Encoded
 from tokbench.core.guarded import ControlTokenGuard, encode_between
+from tokbench.core.plain_use import PlainUse
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, DecodeError, TextError, UnknownIdError
@@ -25,70 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.chat.encoding import EncodedChat
-    from tokbench.chat.template import ChatTemplate
     from tokbench.core.guarded import GuardedTexts
-    from tokbench.core.interfaces import Tokenizer, TokenizerInfo, TrainingRecord
+    from tokbench.core.interfaces import TokenizerInfo, TrainingRecord
     from tokbench.core.tokens import ModelInput
 
 _MANY_IDS = 1024
 """From so many on, looking them up in a table is worth making it."""
-
-
-class PlainUse(ChecksArguments):
-    """`repr`, calling, `vocab_size` and roles, for every tokenizer."""
-
-    def __repr__(self: Tokenizer) -> str:
-        """Short: what it is called, what it is, how large."""
-        info = self.info
-        return f"<{info.backend} tokenizer {info.name!r}, {info.vocab_size:,} tokens, {info.kernel}>"
-
-    def __call__(self: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text; the same as `encode`."""
-        return self.encode(text, special=special)
-
-    @cached_property  # not a property: a tokenizer of another package may have an attribute of that name
-    def vocab_size(self: Tokenizer) -> int:
-        """Tokens, special tokens included."""
-        return self.info.vocab_size
-
-    @cached_property
-    def roles(self) -> Mapping[str, str]:
-        """What a special token is to a model ("bos", "turn_end", …) → its text; see `tokbench.core.roles`."""
-        return {}
-
-    @cached_property
-    def role_ids(self) -> Mapping[str, int]:
-        """The same with ids."""
-        return {}
-
-    def render(
-        self: Tokenizer,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        template: ChatTemplate | str = "auto",
-        **options: Any,
-    ) -> EncodedChat:
-        """A conversation as ids with their loss mask.
-
-        Args:
-            messages: each with a `role` and what the template asks for: `content`, `tool_calls`, …
-            template: a `tokbench.ChatTemplate`, or what `ChatTemplate.of` takes for a name.
-            options: of `ChatTemplate.encode`: `tools`, `prompt`, `train_on`, `max_tokens`, …
-
-        Raises:
-            TemplateError: there is no such template, or it refuses the conversation.
-            ModelFormatError: the messages are no conversation.
-
-        Usage:
-
-            chat = tokenizer.render([{"role": "user", "content": "Hi"}], template="chatml", prompt=True)
-            chat.ids, chat.loss_mask
-        """
-        import tokbench  # its public names: what encodes conversations stands above the tokenizers
-
-        chosen = tokbench.ChatTemplate.of(self, template) if isinstance(template, str) else template
-        return chosen.encode(self, messages, **options)
 
 
 class BaseTokenizer(PlainUse, ABC):

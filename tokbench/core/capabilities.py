@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tokbench.core.descriptions import PostProcessing
     from tokbench.core.documents import TextIdentity
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.guarded import GuardedTexts
@@ -137,6 +138,15 @@ class SupportsTemplate(Protocol):
         limits: bool = True,
     ) -> ModelInput:
         """The same with type ids, truncated and padded as the file asks, unless `template` or `limits` is False."""
+
+
+@runtime_checkable
+class KnowsPostProcessing(Protocol):
+    """A tokenizer that can describe what is done to the ids of its texts before a model gets them."""
+
+    @property
+    def post_processing(self) -> PostProcessing:
+        """The template, truncation and padding. Raises `ConfigError` where they cannot be described."""
 
 
 @runtime_checkable

@@ -69,7 +69,7 @@ def model_input(
     (1, 7, 8)
     """
     texts = [list(each) for each in ids]
-    parts = _parts(post_processing.template, pair=len(texts) == 2)
+    parts = parts_of(post_processing.template, pair=len(texts) == 2)
     if limits and post_processing.truncation is not None:
         room = sum(len(part.ids) for part in parts) if template else 0
         allowed = replace(post_processing.truncation, max_length=post_processing.truncation.max_length - room)
@@ -82,10 +82,11 @@ def model_input(
 
 def template_size(template: Template | None, *, pair: bool) -> int:
     """How many special tokens a template writes around one text, or two."""
-    return sum(len(part.ids) for part in _parts(template, pair=pair))
+    return sum(len(part.ids) for part in parts_of(template, pair=pair))
 
 
-def _parts(template: Template | None, *, pair: bool) -> tuple[TemplatePart, ...]:
+def parts_of(template: Template | None, *, pair: bool) -> tuple[TemplatePart, ...]:
+    """The parts of what a model gets of one text, or of two; without a template the texts alone."""
     if template is not None:
         return template.pair if pair else template.single
     return tuple(TemplatePart(text, type_id=text) for text in range(2 if pair else 1))
@@ -112,7 +113,7 @@ def _truncated(texts: list[list[int]], truncation: Truncation) -> list[list[int]
     if truncation.max_length == 0:
         kept = [0] * len(sizes)
     elif truncation.strategy == "LongestFirst":
-        kept = _longest_first(sizes, truncation.max_length)
+        kept = longest_first(sizes, truncation.max_length)
     else:
         place = 0 if truncation.strategy == "OnlyFirst" else 1
         if place >= len(texts) or sizes[place] <= surplus:
@@ -125,8 +126,8 @@ def _truncated(texts: list[list[int]], truncation: Truncation) -> list[list[int]
     return [_cut(text, size, truncation.direction) for text, size in zip(texts, kept, strict=True)]
 
 
-def _longest_first(sizes: Sequence[int], most: int) -> list[int]:
-    """How much is kept of each: the shorter one is cut only when both are longer than half."""
+def longest_first(sizes: Sequence[int], most: int) -> list[int]:
+    """How much is kept of one text, or of two: the shorter one is cut only when both are longer than half."""
     if len(sizes) == 1:
         return [most]
     shorter, longer = sorted(sizes)

@@ -8,10 +8,12 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokbench.core.base import PlainUse, TakesTemplate, decoded
+from tokbench.core.base import TakesTemplate, decoded
+from tokbench.core.batches import post_processing_of
 from tokbench.core.capabilities import Decoding, KnowsMerges, SupportsExplanation, TellsDecoding
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.interfaces import TokenizerInfo
+from tokbench.core.plain_use import PlainUse
 from tokbench.core.post_processing import input_of
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ModelFormatError, TokbenchError, UnknownIdError
@@ -21,7 +23,7 @@ from tokbench.formats.tokenizer_config.roles import TellsRoles
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.core.descriptions import Description
+    from tokbench.core.descriptions import Description, PostProcessing
     from tokbench.core.encoded import Encoded, EncodedSpans
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import ModelInput, Segmentation
@@ -181,6 +183,11 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
         """A merge by its rank: what it joins."""
         assert isinstance(self.engine, KnowsMerges)  # as it has merges
         return self.engine.merge_record(rank)
+
+    @property
+    def post_processing(self) -> PostProcessing:
+        """What is done to the ids of a text before a model gets them. Raises `ConfigError`."""
+        return post_processing_of(self.engine)
 
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool

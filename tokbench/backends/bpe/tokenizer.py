@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.dropout import DropoutEncoder
     from tokbench.backends.bpe.kernel import Decoder, Encoder, Kernel
     from tokbench.backends.bpe.reference import Merge
-    from tokbench.core.descriptions import ByteLevelBpe
+    from tokbench.core.descriptions import ByteLevelBpe, PostProcessing
     from tokbench.core.documents import TextIdentity
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
@@ -191,6 +191,11 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         if self.pattern.normalization is None:
             return list(texts)
         return [self.pattern.normalized(text) for text in texts]
+
+    @property
+    def post_processing(self) -> PostProcessing:
+        """What is done to the ids of a text before a model gets them, as the file that it is from says."""
+        return NOTHING if self._description is None else self._description.post_processing
 
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool

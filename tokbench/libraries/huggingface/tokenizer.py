@@ -24,7 +24,8 @@ from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.special_tokens import check_policy
 from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable
 from tokbench.core.tokens import ModelInput, Segmentation, SpecialPolicy, Token, TokenKind
-from tokbench.errors import ConversionError, SpecialTokenError, TextError
+from tokbench.errors import ConfigError, ConversionError, SpecialTokenError, TextError
+from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.decoding import decodes_from_left, joined_pieces
 from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     import tokenizers
     from numpy.typing import NDArray
 
+    from tokbench.core.descriptions import PostProcessing
     from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.libraries.huggingface.decoding import JoinedPieces
@@ -267,6 +269,21 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
             return self._placed(texts, encoded, ranges), ranges
 
         return GuardedEncoder(self.control_tokens, engines.disguises, found, unknown=self._unknown)
+
+    @cached_property
+    def post_processing(self) -> PostProcessing:
+        """What is done to the ids of a text before a model gets them.
+
+        Raises:
+            ConfigError: the file's post-processor does something else than a template says.
+        """
+        document = reading.parse_tokenizer_json(self.document, source=self._source)
+        try:
+            return parse_post_processing(document)
+        except UnknownPostProcessingError as error:
+            raise ConfigError(
+                f"the template of {self.info.name!r} is not known: {error}", hint="leave the template out"
+            ) from None
 
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool

@@ -1,0 +1,135 @@
+"""`encode` with templates, pairs, truncation, windows and padding."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support import huggingface, model_folders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Done
+
+PAD = ("--role", "pad=<|pad|>")
+
+
+@pytest.fixture
+def bert(tmp_path: Path) -> Path:
+    return model_folders.bert(tmp_path / "bert")
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    (tmp_path / "tokenizer.json").write_bytes(huggingface.word_level())
+    return tmp_path / "tokenizer.json"
+
+
+def rows(done: Done) -> list[list[int]]:
+    return [[int(id) for id in line.split()] for line in done.good().stdout.splitlines()]
+
+
+def test_windows_are_records_that_know_their_document(run: Callable[..., Done], trained: Path) -> None:
+    options = ("-t", trained, "--truncate", "4", "--overflow", "--stride", "1", "--text")
+    whole = rows(run("encode", "-t", trained, "--text", "one two three four", "short"))
+    found = run("encode", *options, "--json", "one two three four", "short").good().documents
+    assert [(each["document"], each["window"]) for each in found[-2:]] == [(0, len(found) - 2), (1, 0)]
+    joined = found[0]["ids"] + [id for each in found[1:-1] for id in each["ids"][1:]]
+    assert joined == whole[0]
+    assert found[-1]["ids"] == whole[1]
+    assert rows(run("encode", *options, "one two three four", "short")) == [each["ids"] for each in found]
+
+
+def test_padding_has_a_mask(run: Callable[..., Done], trained: Path, special_ids: dict[str, int]) -> None:
+    found = run(
+        "encode", "-t", trained, *PAD, "--pad-to", "5", "--pad-side", "left", "--json", "a", "b"
+    ).documents
+    pad = special_ids["<|pad|>"]
+    assert found[0]["ids"] == [pad] * 4 + [97]
+    assert found[0]["attention_mask"] == [0, 0, 0, 0, 1]
+    assert found[0]["type_ids"] == [0] * 5
+    assert found[0]["spans"] == [None] * 4 + [[0, 1]]
+    multiple = rows(run("encode", "-t", trained, *PAD, "--pad-to", "multiple-of:4", "a", "b b b"))
+    assert multiple[0] == [97, *[pad] * (len(multiple[1]) - 1)]
+    assert len(multiple[1]) % 4 == 0
+    assert rows(run("encode", "-t", trained, *PAD, "--pad-to", "longest", "a", "a"))[0] == [97]
+
+
+def test_a_template_is_written_around_one_text_and_two(run: Callable[..., Done], bert: Path) -> None:
+    plain = rows(run("encode", "-t", bert, "low", "--text"))[0]
+    found = run("encode", "-t", bert, "--template", "--json", "low").good().json
+    assert found["tokens"][0] == "[CLS]"
+    assert found["ids"][1:-1] == plain
+    assert found["spans"][0] is found["spans"][-1] is None
+    pair = run("encode", "-t", bert, "--template", "--pair", "--json", "low", "low").good().json
+    assert pair["type_ids"] == [0] * (len(plain) + 2) + [1] * (len(plain) + 1)
+    assert rows(run("encode", "-t", bert, "--no-template", "low")) == [plain]
+
+
+def test_arrays_and_lines_in_files(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
+    run("encode", "-t", trained, *PAD, "--pad-to", "longest", "--out", "rows.npz", "a", "b b b").good()
+    with np.load(tmp_path / "rows.npz") as found:
+        assert set(found) == {"ids", "attention_mask", "type_ids", "documents", "windows"}
+        assert found["ids"].shape == found["attention_mask"].shape
+        assert found["attention_mask"].sum(axis=1).tolist() == [1, found["ids"].shape[1]]
+        assert found["documents"].tolist() == [0, 1]
+    run("encode", "-t", trained, "--truncate", "1", "--out", "rows.jsonl", "a", "b b b").good()
+    lines = (tmp_path / "rows.jsonl").read_text().splitlines()
+    assert [json.loads(line)["attention_mask"] for line in lines] == [[1], [1]]
+
+
+def test_the_text_of_the_first_and_last_tokens(run: Callable[..., Done], trained: Path) -> None:
+    text = "naïve words\nand a line"
+    ends = ("encode", "-t", trained, "--text", text, "--as-text", "--truncate")
+    assert text.startswith(run(*ends, "5").good().stdout)
+    assert text.endswith(run(*ends, "5", "--truncate-side", "left").good().stdout)
+    assert run(*ends, "500").stdout == text
+    assert run(*ends, "5", "--json").json["text"] == run(*ends, "5").stdout
+    assert (
+        run("encode", "-t", trained, "--text", "aa", "bb", "--as-text", "--truncate", "500").stdout
+        == "aa\nbb"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--pad-to", "9"), ("none has the role pad", "--role 'pad=<|pad|>'")),
+        (("--pad-to", "x"), ("is no length", "multiple-of:8")),
+        (("--pad-to", "99999999999", *PAD), ("at most",)),
+        (("--pad-to", "1", *PAD), ("more than the 1 to pad to", "--truncate 1")),
+        (("--overflow",), ("--truncate N",)),
+        (("--truncate", "5", "--stride", "2"), ("--overflow makes them",)),
+        (("--truncate", "2", "--overflow", "--stride", "2"), ("the largest stride is 1",)),
+        (("--truncate", "1", "--strategy", "only_second"), ("the second text",)),
+        (("--pair",), ("has no second text",)),
+        (("--as-text",), ("add --truncate N",)),
+        (("--as-text", "--truncate", "2", "--template"), ("no meaning with --as-text",)),
+        (("--truncate", "5", "--dropout", "0.1"), ("--dropout has no meaning",)),
+        (("--out", "rows"), ("neither .npz nor .jsonl", "tokbench shards write")),
+        (("--out", "a.npz", "-t", "default"), ("one tokenizer",)),
+        (("--role", "pad"), ("--role 'pad'",)),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    run: Callable[..., Done], trained: Path, options: tuple[str, ...], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = run("encode", "-t", trained, *options, "--text", "some text")
+    done.refused(done.code, *words)
+    assert done.code in (1, 2)
+    assert not list(tmp_path.glob("*.npz"))
+
+
+def test_rows_of_different_lengths_are_no_array(run: Callable[..., Done], trained: Path) -> None:
+    done = run("encode", "-t", trained, "--out", "a.npz", "a", "b b b")
+    done.refused(1, "different lengths", "--pad-to longest")
+
+
+def test_options_of_help_are_in_panels(run: Callable[..., Done]) -> None:
+    shown = run("encode", "--help").stdout
+    assert shown.index("Options:") < shown.index("What a model gets:") < shown.index("Opening the tokenizer:")
+    assert shown.index("What a model gets:") < shown.index("--pad-to N")

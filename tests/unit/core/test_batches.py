@@ -1,0 +1,145 @@
+"""Batches: rows of one length for a model, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokbench
+from tokbench.core.truncation import TruncationPlan, text_windows
+from tokbench.errors import ConfigError, TextError, TokbenchError
+
+PAD = 256
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return tokbench.train([], backend="byte", special_tokens=["<pad>"], roles={"pad": "<pad>"})
+
+
+def test_a_batch_is_arrays(tokenizer: Any) -> None:
+    made = tokenizer.batch(["abc", "", "d"])
+    assert made.ids.tolist() == [[97, 98, 99], [PAD] * 3, [100, PAD, PAD]]
+    assert made.attention_mask.tolist() == [[1, 1, 1], [0, 0, 0], [1, 0, 0]]
+    assert made.type_ids.tolist() == [[0] * 3] * 3
+    assert made.documents.tolist() == [0, 1, 2]
+    assert {array.dtype for array in made.model_inputs().values()} == {np.dtype("int64")}
+    assert repr(made) == "<3 rows of 3 tokens, int64>"
+    assert len(made) == 3
+
+
+def test_sides_lengths_and_types(tokenizer: Any) -> None:
+    made = tokenizer.pad([[1], [2, 3]], to=4, side="left", dtype="uint16")
+    assert made.ids.tolist() == [[PAD, PAD, PAD, 1], [PAD, PAD, 2, 3]]
+    assert made.ids.dtype == made.attention_mask.dtype == np.uint16
+    assert tokenizer.pad([[1], [2, 3, 4]], multiple_of=4).ids.shape == (2, 4)
+    assert tokenizer.pad(tokenizer.encode_batch(["ab", "c"])).ids.tolist() == [[97, 98], [99, PAD]]
+    assert tokenizer.pad([np.array([5, 6], np.uint32), (7,)]).ids.tolist() == [[5, 6], [7, PAD]]
+
+
+def test_pairs_have_types(tokenizer: Any) -> None:
+    made = tokenizer.batch(["ab", "c"], ["d", "efg"])
+    assert made.ids.tolist() == [[97, 98, 100, PAD], [99, 101, 102, 103]]
+    assert made.type_ids.tolist() == [[0, 0, 1, 0], [0, 1, 1, 1]]
+
+
+def test_nothing_is_a_batch_too(tokenizer: Any) -> None:
+    assert tokenizer.batch([]).ids.shape == (0, 0)
+    assert tokenizer.pad([], to=5).ids.shape == (0, 5)
+    assert tokenizer.pad([[]]).ids.shape == (1, 0)
+
+
+def test_windows_know_their_text(tokenizer: Any) -> None:
+    made = tokenizer.batch(["abcdefg", "xy"], max_length=4, stride=1, overflow=True)
+    assert [bytes(row[row < PAD].tolist()) for row in made.ids] == [b"abcd", b"defg", b"xy"]
+    assert made.documents.tolist() == [0, 0, 1]
+    made = tokenizer.batch(["abcdefg"], max_length=4, stride=1, overflow=True, truncate_side="left")
+    assert [bytes(row.tolist()) for row in made.ids] == [b"defg", b"abcd"]
+
+
+def test_equal_rows_need_no_role_pad() -> None:
+    plain = tokbench.train([], backend="byte")
+    assert plain.batch(["ab", "cd"]).ids.tolist() == [[97, 98], [99, 100]]
+    with pytest.raises(ConfigError, match="none has the role pad") as caught:
+        plain.batch(["ab", "c"])
+    assert "--special-token" in caught.value.hint
+    with pytest.raises(ConfigError) as caught:
+        tokbench.train([], backend="byte", special_tokens=["<end>"]).pad([[1], []])
+    assert "--role 'pad=<end>'" in caught.value.hint
+
+
+@given(
+    size=st.integers(0, 40),
+    length=st.integers(1, 12),
+    stride=st.integers(0, 11),
+    side=st.sampled_from(["left", "right"]),
+)
+def test_windows_by_definition(size: int, length: int, stride: int, side: str) -> None:
+    stride = min(stride, length - 1)
+    tokens = list(range(size)) if side == "right" else list(range(size))[::-1]
+    expected, start = [tokens[:length]], length - stride
+    while expected[-1] and expected[-1][-1] != tokens[-1]:
+        expected.append(tokens[start : start + length])
+        start += length - stride
+    found = text_windows(size, length=length, stride=stride, side=side)
+    assert [sorted(each) for each in expected] == [list(window) for window in found]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_length": -1}, "max_length is -1"),
+        ({"max_length": True}, "max_length is True"),
+        ({"max_length": 2.5}, "max_length is 2.5"),
+        ({"stride": -1}, "stride is -1"),
+        ({"stride": 2}, "need a length"),
+        ({"overflow": True}, "need a length"),
+        ({"max_length": 5, "stride": 2}, "no meaning where"),
+        ({"max_length": 5, "stride": 5, "overflow": True}, "the largest stride is 4"),
+        ({"max_length": 0, "overflow": True}, "no room for text"),
+        ({"strategy": "longest"}, "did you mean 'longest_first'"),
+        ({"truncate_side": "middle"}, "there is no side 'middle'"),
+        ({"pad_side": "Left"}, "there is no side 'Left'"),
+        ({"pad_to": -3}, "the length to pad to is -3"),
+        ({"pad_to": "max"}, "the length to pad to is 'max'"),
+        ({"pad_to": 10**12}, "it is at most"),
+        ({"multiple_of": 0}, "multiple_of is 0"),
+        ({"pad_to": 3}, "more than the 3 to pad to"),
+        ({"dtype": "float32"}, "there is no dtype"),
+        ({"max_length": 3, "strategy": "only_second"}, "the second text has too few tokens"),
+    ],
+)
+def test_what_means_nothing_is_refused(tokenizer: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(TokbenchError) as caught:
+        tokenizer.batch(["abcdefgh"], **options)
+    assert words in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_what_is_no_batch_is_refused(tokenizer: Any) -> None:
+    with pytest.raises(TextError, match="these are not"):
+        tokenizer.pad([1, 2])
+    with pytest.raises(TextError, match="these are not"):
+        tokenizer.pad(["text"])
+    with pytest.raises(TextError, match="a list of texts"):
+        tokenizer.batch("text")
+    with pytest.raises(TextError, match="1 first texts of pairs and 2 second"):
+        tokenizer.batch(["a"], ["b", "c"])
+    with pytest.raises(TextError, match="surrogate"):
+        tokenizer.batch(["a\ud800"])
+
+
+def test_ids_must_fit_into_the_type() -> None:
+    large = tokbench.train([], backend="byte", special_tokens=[f"<{number}>" for number in range(65_300)])
+    with pytest.raises(ConfigError, match="65,556 ids do not fit into uint16"):
+        large.batch(["a"], dtype="uint16")
+
+
+def test_a_template_counts(tokenizer: Any) -> None:
+    TruncationPlan(max_length=3, overflow=True).check_room(2)
+    with pytest.raises(ConfigError, match="the template alone adds 2"):
+        TruncationPlan(max_length=1).check_room(2)
+    TruncationPlan(max_length=2).check_room(2)

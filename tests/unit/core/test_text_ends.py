@@ -1,0 +1,53 @@
+"""The text of the first or last tokens: as long as may be, never too many tokens, whole characters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.texts import texts
+
+import tokbench
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError, TextError
+
+
+@pytest.fixture(scope="module", params=["bpe", "sentencepiece", "wordpiece", "byte"])
+def tokenizer(request: pytest.FixtureRequest) -> Any:
+    words = ["the lower widest newest é ü 東京 house of houses"] * 40
+    return tokbench.train(
+        words,
+        backend=request.param,
+        special_tokens=["<|end|>", "[UNK]"][: 1 + (request.param == "wordpiece")],
+    )
+
+
+@given(text=texts, most=st.integers(0, 12), side=st.sampled_from(["left", "right"]))
+def test_the_text_is_an_end_with_so_many_tokens(tokenizer: Any, text: str, most: int, side: Any) -> None:
+    found = tokenizer.truncate(text, most, side=side)
+    assert text.startswith(found) if side == "right" else text.endswith(found)
+    ids = tokenizer.encode(text)
+    assert len(tokenizer.encode(found)) <= most
+    if len(ids) <= most:
+        assert found == text
+
+
+def test_by_hand(tokenizer: Any) -> None:
+    if tokenizer.info.backend != "byte":
+        return
+    assert tokenizer.truncate("aé", 2) == "a"
+    assert tokenizer.truncate("éa", 2, side="left") == "a"
+    assert tokenizer.truncate("é", 1) == tokenizer.truncate("abc", 0) == ""
+    assert tokenizer.truncate("a<|end|>b", 2, special=SpecialPolicy.ENCODE) == "a<|end|>"
+    assert tokenizer.truncate("", 5) == ""
+
+
+def test_what_cannot_be_is_refused(tokenizer: Any) -> None:
+    with pytest.raises(ConfigError, match="max_tokens is -1"):
+        tokenizer.truncate("a", -1)
+    with pytest.raises(ConfigError, match="no side"):
+        tokenizer.truncate("a", 1, side="up")
+    with pytest.raises(TextError, match="surrogate"):
+        tokenizer.truncate("a\ud800", 1)

@@ -1,0 +1,160 @@
+"""Options for what a model gets of a text: template, truncation, windows, padding."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from tokbench.cli.options import num_tokens
+from tokbench.core.batches import PaddingPlan
+from tokbench.core.truncation import TruncationPlan
+from tokbench.errors import ConfigError
+from tokbench.workbench.model_inputs import InputPlan
+
+if TYPE_CHECKING:
+    from tokbench.core.tokens import SpecialPolicy
+
+Side = Literal["left", "right"]
+Strategy = Literal["longest_first", "only_first", "only_second"]
+
+_PANEL = "What a model gets"
+_MULTIPLE = re.compile(r"multiple-of[:=]([0-9_]{1,18}k?)")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInputChoices:
+    """What is done to the ids of texts before a model gets them."""
+
+    template: Annotated[
+        bool | None,
+        typer.Option(
+            "--template/--no-template",
+            rich_help_panel=_PANEL,
+            help="Put the special tokens around each text that the tokenizer's files ask for, as [CLS] … [SEP].",
+        ),
+    ] = None
+    pair: Annotated[
+        bool,
+        typer.Option(
+            "--pair",
+            rich_help_panel=_PANEL,
+            help="Take texts and records two by two, as question and answer.",
+        ),
+    ] = False
+    truncate: Annotated[
+        int | None,
+        typer.Option(
+            parser=num_tokens,
+            metavar="N",
+            rich_help_panel=_PANEL,
+            help="Cut each text to N tokens, those of the template included.",
+        ),
+    ] = None
+    truncate_side: Annotated[Side, typer.Option(rich_help_panel=_PANEL, help="The end that is cut.")] = (
+        "right"
+    )
+    strategy: Annotated[Strategy, typer.Option(rich_help_panel=_PANEL, help="Which of two texts is cut.")] = (
+        "longest_first"
+    )
+    overflow: Annotated[
+        bool,
+        typer.Option(
+            "--overflow",
+            rich_help_panel=_PANEL,
+            help="Go on with what --truncate cuts off, in windows that are records of their own.",
+        ),
+    ] = False
+    stride: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, rich_help_panel=_PANEL, help="How many tokens windows have in common."
+        ),
+    ] = 0
+    pad_to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|longest|multiple-of:N",
+            rich_help_panel=_PANEL,
+            help="Fill each text up to N tokens, to the longest, or to the longest rounded up to a multiple of N.",
+        ),
+    ] = None
+    pad_side: Annotated[Side, typer.Option(rich_help_panel=_PANEL, help="The end that is filled.")] = "right"
+    as_text: Annotated[
+        bool,
+        typer.Option(
+            "--as-text",
+            rich_help_panel=_PANEL,
+            help="Print the text of the tokens that --truncate keeps, whole characters, instead of ids.",
+        ),
+    ] = False
+
+    @property
+    def are_given(self) -> bool:
+        """Whether anything is done to ids."""
+        return bool(
+            self.template is not None
+            or self.pair
+            or self.truncate is not None
+            or self.overflow
+            or self.stride
+            or self.pad_to is not None
+        )
+
+    def plan(self, *, special: SpecialPolicy) -> InputPlan:
+        """What is made of each text. Raises `ConfigError`."""
+        if self.overflow and self.truncate is None:
+            raise ConfigError(
+                "--overflow has nothing to go on with", hint="--truncate N cuts windows of N tokens"
+            )
+        if self.stride and not self.overflow:
+            raise ConfigError("--stride is for windows, and there are none", hint="--overflow makes them")
+        truncation = TruncationPlan(
+            max_length=self.truncate,
+            strategy=self.strategy,
+            side=self.truncate_side,
+            stride=self.stride,
+            overflow=self.overflow,
+        )
+        return InputPlan(
+            special=special,
+            template=bool(self.template),
+            truncation=truncation,
+            padding=self._padding(),
+        )
+
+    def length_of_text(self) -> int:
+        """How many tokens of text --as-text prints. Raises `ConfigError` where it has no meaning."""
+        others = [
+            name
+            for name, is_given in {
+                "--template": self.template is not None,
+                "--pair": self.pair,
+                "--overflow": self.overflow,
+                "--pad-to": self.pad_to is not None,
+            }.items()
+            if is_given
+        ]
+        if others:
+            raise ConfigError(f"{others[0]} has no meaning with --as-text", hint=f"leave out {others[0]}")
+        if self.truncate is None:
+            raise ConfigError("--as-text prints what --truncate keeps", hint="add --truncate N")
+        return self.truncate
+
+    def _padding(self) -> PaddingPlan | None:
+        if self.pad_to is None:
+            return None
+        if self.pad_to == "longest":
+            return PaddingPlan(side=self.pad_side)
+        multiple = _MULTIPLE.fullmatch(self.pad_to)
+        try:
+            number = num_tokens(multiple[1] if multiple else self.pad_to)
+        except typer.BadParameter:
+            raise ConfigError(
+                f"--pad-to {self.pad_to!r:.40} is no length", hint="write 512, longest or multiple-of:8"
+            ) from None
+        if multiple:
+            return PaddingPlan(multiple_of=number, side=self.pad_side)
+        return PaddingPlan(length=number, side=self.pad_side)

@@ -1,0 +1,312 @@
+"""Many texts as arrays that a model takes: in the template, truncated, padded, with masks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokbench.core.capabilities import KnowsPostProcessing
+from tokbench.core.plurals import counted
+from tokbench.core.post_processing import NOTHING, parts_of, template_size
+from tokbench.core.roles import role_ids_of, roles_of
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.truncation import TruncationPlan, check_number, check_side, input_windows
+from tokbench.errors import ConfigError, TextError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokbench.core.descriptions import PostProcessing, TemplatePart
+    from tokbench.core.encoded import Encoded
+    from tokbench.core.interfaces import Tokenizer
+
+DTYPES = ("int64", "int32", "uint32", "uint16")
+_MOST_ELEMENTS = 1 << 31
+_LONGEST = 1 << 26
+
+
+class InputRow(NamedTuple):
+    """What a model gets of a text, of two, or of a window of them.
+
+    Attributes:
+        ids: the tokens, those of the template included.
+        type_ids: which text each is of, as the template says it.
+        document: the index of its text, or of its pair.
+        window: 0 for what truncation keeps, from 1 on for what overflows.
+        parts: of the template, in their order.
+        ranges: the tokens that were taken of each text.
+    """
+
+    ids: list[int]
+    type_ids: list[int]
+    document: int
+    window: int
+    parts: Sequence[TemplatePart] = ()
+    ranges: Sequence[range] = ()
+
+    def places(self) -> Iterator[tuple[int, int] | None]:
+        """For each token its text and its index there; None for a token of the template."""
+        for part in self.parts:
+            if part.text is None:
+                yield from (None for _ in part.ids)
+            else:
+                yield from ((part.text, index) for index in self.ranges[part.text])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaddingPlan:
+    """How rows are filled up.
+
+    Attributes:
+        length: the tokens that each row has at least; None fills up to the longest of the rows.
+        multiple_of: the number of tokens is brought to a multiple of this; None leaves it.
+        side: the end that is filled, "left" or "right".
+
+    Raises:
+        ConfigError: values that cannot be.
+    """
+
+    length: int | None = None
+    multiple_of: int | None = None
+    side: str = "right"
+
+    def __post_init__(self) -> None:
+        check_number("the length to pad to", self.length, smallest=0, largest=_LONGEST)
+        check_number("multiple_of", self.multiple_of, smallest=1, largest=_LONGEST)
+        check_side(self.side)
+
+    def width(self, lengths: Iterable[int]) -> int:
+        """How long rows of some lengths become: longer ones than `length` stay as they are.
+
+        >>> PaddingPlan(multiple_of=4).width([3, 5]), PaddingPlan(length=6).width([3, 9])
+        (8, 6)
+        """
+        width = max(lengths, default=0) if self.length is None else self.length
+        return -(-width // self.multiple_of) * self.multiple_of if self.multiple_of else width
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of the same length, as a training loop takes them.
+
+    Attributes:
+        ids: [rows, length], the tokens.
+        attention_mask: [rows, length], 0 for padding and 1 for all others.
+        type_ids: [rows, length], which of two texts a token is of; 0 where there is one.
+        documents: int64[rows], the index of the text, or pair, that each row is of.
+    """
+
+    ids: NDArray[Any]
+    attention_mask: NDArray[Any]
+    type_ids: NDArray[Any]
+    documents: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        """Short: its shape and type."""
+        rows, length = self.ids.shape
+        return f"<{counted(rows, 'row')} of {counted(length, 'token')}, {self.ids.dtype}>"
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def model_inputs(self) -> dict[str, NDArray[Any]]:
+        """The arrays by the names that models of `transformers` give them."""
+        return {
+            "input_ids": self.ids,
+            "attention_mask": self.attention_mask,
+            "token_type_ids": self.type_ids,
+        }
+
+
+def post_processing_of(tokenizer: Tokenizer) -> PostProcessing:
+    """The template and limits of a tokenizer; nothing where it knows none. Raises `ConfigError`."""
+    return tokenizer.post_processing if isinstance(tokenizer, KnowsPostProcessing) else NOTHING
+
+
+def rows_of(
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    pairs: Sequence[str] | None = None,
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    template: bool = True,
+    truncation: TruncationPlan | None = None,
+    first_document: int = 0,
+    threads: int | None = None,
+) -> Iterator[InputRow]:
+    """What a model gets of texts, or of pairs of them: a row for each, and for each window that overflows.
+
+    Args:
+        tokenizer: any.
+        texts: the texts, or the first of each pair.
+        pairs: the second of each.
+        special: what the text of a special token becomes.
+        template: whether the tokenizer's template is written around them.
+        truncation: where they are cut; None for nowhere.
+        first_document: the index of the first text.
+        threads: for encoding; None takes every processor.
+
+    Raises:
+        ConfigError: a plan that the template leaves no room for; a template that is not known.
+        TextError: texts and pairs are not as many, a text cannot be truncated as asked, a lone surrogate.
+        SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+    """
+    if pairs is not None and len(pairs) != len(texts):
+        raise TextError(f"there are {len(texts)} first texts of pairs and {len(pairs)} second ones")
+    plan = truncation or TruncationPlan()
+    processing = post_processing_of(tokenizer) if template else NOTHING
+    parts = parts_of(processing.template, pair=pairs is not None)
+    added = template_size(processing.template, pair=pairs is not None)
+    plan.check_room(added)
+    columns = [
+        tokenizer.encode_batch(list(column), special=special, threads=threads)
+        for column in (texts, pairs)
+        if column is not None
+    ]
+    for number in range(len(texts)):
+        ids = [column[number].tolist() for column in columns]
+        windows = input_windows(list(map(len, ids)), plan, added=added)
+        for window, ranges in enumerate(windows):
+            yield _row(parts, ids, ranges, document=first_document + number, window=window)
+
+
+def _row(
+    parts: Sequence[TemplatePart],
+    ids: Sequence[list[int]],
+    ranges: Sequence[range],
+    *,
+    document: int,
+    window: int,
+) -> InputRow:
+    made: list[int] = []
+    type_ids: list[int] = []
+    for part in parts:
+        if part.text is None:
+            made += part.ids
+        else:
+            taken = ranges[part.text]
+            made += ids[part.text][taken.start : taken.stop]
+        type_ids += [part.type_id] * (len(made) - len(type_ids))
+    return InputRow(made, type_ids, document, window, parts, ranges)
+
+
+def batch_of(
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    pairs: Sequence[str] | None = None,
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    template: bool = True,
+    truncation: TruncationPlan | None = None,
+    padding: PaddingPlan | None = None,
+    dtype: str = "int64",
+) -> Batch:
+    """Texts, or pairs of them, as arrays; arguments and errors are those of `rows_of` and `pad_rows`."""
+    rows = list(rows_of(tokenizer, texts, pairs, special=special, template=template, truncation=truncation))
+    return pad_rows(tokenizer, rows, padding=padding, dtype=dtype)
+
+
+def pad_rows(
+    tokenizer: Tokenizer,
+    rows: Sequence[InputRow],
+    *,
+    padding: PaddingPlan | None = None,
+    dtype: str = "int64",
+) -> Batch:
+    """Rows as arrays, filled up with the token of the role pad.
+
+    Args:
+        tokenizer: whose role pad is meant.
+        rows: what `rows_of` gives.
+        padding: how long rows become; None fills up to the longest.
+        dtype: of ids, masks and type ids, one of `DTYPES`.
+
+    Raises:
+        ConfigError: no such dtype, or ids do not fit into it; a row is too short and there is no role pad.
+        TextError: a row is longer than what is padded to.
+    """
+    import numpy as np
+
+    plan = padding or PaddingPlan()
+    lengths = np.array([len(row.ids) for row in rows], np.int64)
+    width = plan.width(lengths.tolist())
+    shape = (len(rows), width)
+    _check_batch(rows, lengths, shape, dtype=dtype, tokenizer=tokenizer)
+    fill, fill_type = pad_ids(tokenizer) if (lengths < width).any() else (0, 0)
+    columns = np.arange(width)
+    real = columns >= width - lengths[:, None] if plan.side == "left" else columns < lengths[:, None]
+    ids = np.full(shape, fill, dtype)
+    type_ids = np.full(shape, fill_type, dtype)
+    ids[real] = list(chain.from_iterable(row.ids for row in rows))
+    type_ids[real] = list(chain.from_iterable(row.type_ids for row in rows))
+    return Batch(ids, real.astype(dtype), type_ids, np.array([row.document for row in rows], np.int64))
+
+
+def pad_ids(tokenizer: Tokenizer) -> tuple[int, int]:
+    """The id that fills rows up, and its type id. Raises `ConfigError` where the tokenizer has no role pad."""
+    id = role_ids_of(tokenizer).get("pad")
+    if id is None:
+        specials = list(tokenizer.info.special_tokens)
+        eos = roles_of(tokenizer).get("eos")
+        example = next(
+            (text for text in specials if "pad" in text.lower()), eos or next(iter(specials), "TEXT")
+        )
+        raise ConfigError(
+            f"{tokenizer.info.name!r} has no token for padding: none has the role pad",
+            hint=f"say which one fills up, as --role 'pad={example}' (in Python roles={{'pad': {example!r}}})"
+            if specials
+            else "train it with a special token and its role, as --special-token '<|pad|>' --role 'pad=<|pad|>'",
+        )
+    padding = post_processing_of(tokenizer).padding
+    return id, padding.pad_type_id if padding is not None else 0
+
+
+def rows_of_ids(batch: Encoded | Iterable[Sequence[int]]) -> list[InputRow]:
+    """Ids of texts as rows: those of `encode_batch`, or lists of ids. Raises `TextError` for anything else."""
+    from tokbench.core.argument_types import whole_ids
+    from tokbench.core.encoded import Encoded
+
+    if isinstance(batch, Encoded):
+        lists = [batch[number].tolist() for number in range(len(batch))]
+    else:
+        given = list(batch)
+        if any(isinstance(each, str | int) for each in given):
+            raise TextError(
+                "a batch is ids of several texts, and these are not",
+                hint="give [ids, ids, …], or what encode_batch returns; `batch` takes texts",
+            )
+        lists = [whole_ids(each) for each in given]
+    return [InputRow(ids, [0] * len(ids), number, 0) for number, ids in enumerate(lists)]
+
+
+def _check_batch(
+    rows: Sequence[InputRow],
+    lengths: NDArray[np.int64],
+    shape: tuple[int, int],
+    *,
+    dtype: str,
+    tokenizer: Tokenizer,
+) -> None:
+    import numpy as np
+
+    if dtype not in DTYPES:
+        raise ConfigError(f"there is no dtype {dtype!r:.40}", hint=f"choose {', '.join(DTYPES)}")
+    if tokenizer.info.vocab_size > np.iinfo(dtype).max + 1:
+        raise ConfigError(
+            f"{tokenizer.info.vocab_size:,} ids do not fit into {dtype}", hint="take int32 or int64"
+        )
+    if shape[0] * shape[1] > _MOST_ELEMENTS:
+        raise ConfigError(
+            f"{shape[0]:,} rows of {shape[1]:,} tokens are too many for one batch",
+            hint="pad to fewer tokens, or take fewer texts at a time",
+        )
+    if len(rows) and lengths.max() > shape[1]:
+        row = rows[int(lengths.argmax())]
+        raise TextError(
+            f"text {row.document} has {int(lengths.max()):,} tokens, more than the {shape[1]:,} to pad to",
+            hint="truncate to as many (max_length, --truncate), or pad to more",
+        )

@@ -1,0 +1,81 @@
+"""The text of the first or the last tokens of a text, in whole characters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.truncation import check_number, check_side
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokbench.core.interfaces import Tokenizer
+
+
+def truncated_text(
+    tokenizer: Tokenizer,
+    text: str,
+    max_tokens: int,
+    *,
+    side: str = "right",
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+) -> str:
+    """The longest beginning of a text, or its longest end, that its first or last tokens cover.
+
+    A character whose tokens are not all among them is left out. The text has at most so many tokens when it is
+    encoded by itself: where it would have more, it is shortened by further tokens.
+
+    Args:
+        tokenizer: any.
+        text: the text.
+        max_tokens: how many tokens are kept, at least 0.
+        side: the end that is cut off: "right" keeps the beginning.
+        special: what the text of a special token becomes.
+
+    Raises:
+        ConfigError: a number or a side that cannot be.
+        TextError: a lone surrogate.
+
+    >>> from tokbench.backends.baseline import ByteBackend
+    >>> truncated_text(ByteBackend().train([], ByteBackend.config_type()), "naïve", 3)
+    'na'
+    """
+    check_number("max_tokens", max_tokens, smallest=0)
+    check_side(side)
+    starts, stops = _places(tokenizer, text, special=special)
+    data, size = text.encode(), len(starts)
+    if size <= max_tokens:
+        return text
+    for kept in range(max_tokens, 0, -1):
+        if side == "right":
+            part = data[: _boundary(data, int(starts[kept]))]
+        else:
+            part = data[_boundary(data, int(stops[size - kept - 1]), forward=True) :]
+        found = part.decode()
+        if len(tokenizer.encode(found, special=special)) <= max_tokens:
+            return found
+    return ""
+
+
+def _places(
+    tokenizer: Tokenizer, text: str, *, special: SpecialPolicy
+) -> tuple[Sequence[int] | NDArray[np.int64], Sequence[int] | NDArray[np.int64]]:
+    """Where each token begins and ends."""
+    from tokbench.core.token_arrays import encode_spans
+
+    if special is SpecialPolicy.TEXT:
+        spans = encode_spans(tokenizer, [text])
+        return spans.starts, spans.stops
+    tokens = tokenizer.segment(text, special=special).tokens
+    return [token.span.start for token in tokens], [token.span.stop for token in tokens]
+
+
+def _boundary(data: bytes, place: int, *, forward: bool = False) -> int:
+    """The nearest place before this one, or behind, at which no character is cut."""
+    while 0 < place < len(data) and data[place] & 0xC0 == 0x80:
+        place += 1 if forward else -1
+    return place
