@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @cache
 def _by_name() -> dict[str, Format]:
-    from tokbench.chat.formats import chatml, gemma, llama2, llama3, mistral, nanochat, qwen
+    from tokbench.chat.formats import chatml, gemma, harmony, llama2, llama3, mistral, nanochat, qwen
 
     formats = (
         chatml.CHATML,
@@ -31,6 +31,7 @@ def _by_name() -> dict[str, Format]:
         *mistral.MISTRAL,
         gemma.GEMMA,
         nanochat.NANOCHAT,
+        harmony.HARMONY,
     )
     return {each.name: each for each in formats}
 

@@ -122,11 +122,6 @@ class _Version:
         writer.end_turn(f" {INST_END}" if self.number == 1 else INST_END)
 
     def _write_assistant(self, writer: Writer, speech: Speech) -> None:
-        where = f"messages[{speech.message}]"
-        if not speech.calls and not speech.pieces:
-            raise refuse(where, "the assistant neither says something nor calls a tool")
-        if speech.calls and speech.pieces and not self.rules.calls_with_text:
-            raise refuse(where, "it says something and its neighbour calls tools")
         writer.begin_turn(speech.pieces[0].message if speech.pieces else speech.message)
         self._write_text(writer, speech.pieces if self.number == 1 else _trimmed(speech.pieces))
         if speech.calls:

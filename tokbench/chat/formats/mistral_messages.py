@@ -98,7 +98,18 @@ def speeches_of(conversation: Conversation, rules: Rules) -> list[Speech]:
     for role, group in groupby(single, key=lambda speech: speech.role):
         neighbours = list(group)
         joined += [_join(neighbours)] if role in ("user", "assistant") else neighbours
+    for speech in joined:
+        if speech.role == "assistant":
+            _check_said(speech, rules)
     return joined
+
+
+def _check_said(speech: Speech, rules: Rules) -> None:
+    where = f"messages[{speech.message}]"
+    if not speech.calls and not speech.pieces:
+        raise refuse(where, "the assistant neither says something nor calls a tool")
+    if speech.calls and speech.pieces and not rules.calls_with_text:
+        raise refuse(where, "the assistant says something and calls a tool in one turn")
 
 
 def _check_order(messages: Sequence[Mapping[str, Any]], roles: Sequence[str]) -> None:
@@ -123,6 +134,8 @@ def _speech(message: Mapping[str, Any], index: int, roles: Sequence[str], rules:
     role = roles[index]
     last = index == len(roles) - 1
     pieces = _pieces(message, index)
+    if role == "system" and message.get("content") and not pieces:
+        raise refuse(f"messages[{index}].content", "its parts say nothing")
     if role == "assistant":
         return _assistant(message, index, pieces, rules, last=last)
     if role != "tool":
@@ -144,7 +157,7 @@ def _assistant(
     if reasoning_of(message, index) is not None:
         raise refuse(where, "this format has no place for reasoning", hint="leave it out")
     calls = calls_of(message, index)
-    if not calls and not message.get("content"):
+    if not calls and not message.get("content") and not rules.calls_with_text:
         raise refuse(where, "the assistant neither says something nor calls a tool")
     if calls and not rules.has_tools:
         raise refuse(where, "this format has no tools")

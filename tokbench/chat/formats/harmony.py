@@ -1,0 +1,183 @@
+"""Harmony: messages with a role, a channel and a recipient, for gpt-oss.
+
+Source: OpenAI, openai-harmony 0.0.8 (ec7606d, 2025-11): `render_conversation_for_training`, and with a prompt
+`render_conversation_for_completion`; which message goes to which channel is from its `docs/format.md`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.chat.formats.fields import refuse, variable
+from tokbench.chat.formats.format import Format
+from tokbench.chat.formats.harmony_builtin import BROWSER, PYTHON
+from tokbench.chat.formats.harmony_messages import CONSTRAIN, Said, Text, said_in, without_old_analysis
+from tokbench.chat.formats.harmony_types import Namespace, functions_of, tools_section
+from tokbench.chat.formats.json_text import write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.formats.harmony_types import Part
+    from tokbench.chat.formats.writer import Writer
+
+START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"
+END, RETURN, CALL = "<|end|>", "<|return|>", "<|call|>"
+
+_BUILTIN = {"browser": BROWSER, "python": PYTHON}
+_EFFORTS = ("low", "medium", "high")
+
+
+def _write(conversation: Conversation, writer: Writer) -> None:
+    builtin = _builtin_tools(conversation)
+    said = said_in(conversation, builtin)
+    if variable(conversation, "auto_drop_analysis", bool, default=True):
+        said = without_old_analysis(said)
+    functions = tools_section([Namespace("functions", "", functions_of(conversation.tools))])
+    _write_system(conversation, writer, builtin)
+    is_developers = conversation.messages[0]["role"] in ("system", "developer")
+    if conversation.tools and not is_developers:
+        writer.template(f"{START}developer{MESSAGE}")
+        _write_parts(writer, functions, None)
+        writer.template(END)
+    previous: int | None = None
+    for place, each in enumerate(said):
+        continued = each.message == previous
+        is_last = place + 1 == len(said)
+        _write_header(writer, each, continued=continued)
+        if each.role in ("system", "developer"):
+            writer.template("# Instructions\n\n", each.message)
+        _write_content(writer, each)
+        if conversation.tools and each.message == 0 and is_developers:
+            writer.template("\n\n", 0)
+            _write_parts(writer, functions, 0)
+        end = _end_of(each, is_answer=is_last and not writer.prompt)
+        if is_last or said[place + 1].message != each.message:
+            writer.end_turn(end)
+        else:
+            writer.template(end, each.message)
+        previous = each.message
+    if writer.prompt:
+        writer.end_ready(f"{START}assistant")
+
+
+def _end_of(said: Said, *, is_answer: bool) -> str:
+    """The token that ends a message; the final answer is ended as the model ends it."""
+    if said.role != "assistant":
+        return END
+    if is_answer and said.channel.text == "final":
+        return RETURN
+    return CALL if said.recipient else END
+
+
+def _write_header(writer: Writer, said: Said, *, continued: bool) -> None:
+    """Write what is before the content; the model itself writes what is behind the assistant's role."""
+    index = said.message
+    role = {"tool": "", "system": "developer"}.get(said.role, said.role)
+    if said.role == "assistant" and not said.name and not continued:
+        writer.begin_turn(index, f"{START}assistant")
+    else:
+        writer.template(f"{START}{role}", index)
+        _write_texts(writer, said.name, index)
+        if said.role == "assistant" and not continued:
+            writer.begin_turn(index)
+    if said.recipient and said.recipient[0].text != "all":
+        writer.template(" to=", index)
+        _write_texts(writer, said.recipient, index)
+    if said.channel.text:
+        writer.template(CHANNEL, index)
+        _write_texts(writer, (said.channel,), index)
+    if said.content_type.text:
+        type = said.content_type.text
+        writer.template(f" {CONSTRAIN}" if type.startswith(CONSTRAIN) else " ", index)
+        _write_texts(writer, (Text(type.removeprefix(CONSTRAIN), said.content_type.field),), index)
+    if said.role == "assistant":
+        writer.template(MESSAGE, index)
+    else:
+        writer.begin_turn(index, MESSAGE)
+
+
+def _write_texts(writer: Writer, texts: Iterable[Text], index: int) -> None:
+    for text, field in texts:
+        if field is None:
+            writer.template(text, index)
+        else:
+            writer.content(text, index, field)
+
+
+def _write_content(writer: Writer, said: Said) -> None:
+    if said.arguments is None:
+        _write_texts(writer, said.texts, said.message)
+    else:
+        call = said.arguments
+        write_json(writer, call.arguments, said.message, f"{call.path}.arguments")
+
+
+def _write_parts(writer: Writer, parts: Iterable[Part], index: int | None) -> None:
+    for text, path in parts:
+        if path is None:
+            writer.template(text, index)
+        else:
+            writer.content(text, None, path)
+
+
+def _builtin_tools(conversation: Conversation) -> list[str]:
+    names = variable(conversation, "builtin_tools", (list, tuple), default=())
+    for name in names:
+        if name not in _BUILTIN:
+            raise refuse("builtin_tools", f"expected browser or python, found {name!r}")
+    return sorted(set(names))
+
+
+def _write_system(conversation: Conversation, writer: Writer, builtin: list[str]) -> None:
+    """Write what the model is told of itself, which is no message of the conversation."""
+    writer.template(f"{START}system{MESSAGE}")
+    _write_variable(
+        conversation, writer, "model_identity", "You are ChatGPT, a large language model trained by OpenAI."
+    )
+    writer.template("\nKnowledge cutoff: ")
+    _write_variable(conversation, writer, "knowledge_cutoff", "2024-06")
+    if variable(conversation, "conversation_start_date", str) is not None:
+        writer.template("\nCurrent date: ")
+        _write_variable(conversation, writer, "conversation_start_date", "")
+    effort = variable(conversation, "reasoning_effort", str, default="medium")
+    if effort not in _EFFORTS:
+        raise refuse("reasoning_effort", f"expected low, medium or high, found {effort!r}")
+    writer.template(f"\n\nReasoning: {effort}\n\n")
+    if builtin:
+        _write_parts(writer, tools_section([_BUILTIN[name] for name in builtin]), None)
+        writer.template("\n\n")
+    writer.template(
+        "# Valid channels: analysis, commentary, final. Channel must be included for every message."
+    )
+    if conversation.tools:
+        writer.template("\nCalls to these tools must go to the commentary channel: 'functions'.")
+    writer.template(END)
+
+
+def _write_variable(conversation: Conversation, writer: Writer, name: str, default: str) -> None:
+    value = variable(conversation, name, str)
+    if value is None:
+        writer.template(default)
+    else:
+        writer.content(value, None, name)
+
+
+HARMONY = Format(
+    name="harmony",
+    description="harmony of gpt-oss: channels, recipients, tools as TypeScript types",
+    source="OpenAI, openai-harmony 0.0.8 (2025-11)",
+    write=_write,
+    control_tokens=(START, MESSAGE, CHANNEL, END, RETURN),
+    turn_end=(RETURN, CALL),
+    optional_tokens=(CALL, CONSTRAIN),
+    variables={
+        "reasoning_effort": "low, medium (the default) or high",
+        "model_identity": "the first line of the system message",
+        "knowledge_cutoff": "2024-06 unless given",
+        "conversation_start_date": "the date of today; none unless given",
+        "builtin_tools": "browser and python",
+        "auto_drop_analysis": "false: analysis before the first final answer is kept",
+    },
+)

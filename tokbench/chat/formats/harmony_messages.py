@@ -1,0 +1,207 @@
+"""A conversation as harmony sees it: one message for each channel and each call.
+
+A message of a conversation becomes several: its reasoning goes to the channel analysis, its content to final, or to
+commentary where it announces calls, and each call to its tool. A message may name its `channel`, `recipient` and
+`content_type` itself, as harmony's own messages do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokbench.chat.formats.fields import calls_of, kind_of, reasoning_of, refuse, role_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokbench.chat.conversation import Conversation
+    from tokbench.chat.formats.fields import Call
+
+ROLES = ("system", "developer", "user", "assistant", "tool")
+CHANNELS = ("analysis", "commentary", "final")
+CONSTRAIN = "<|constrain|>"
+
+
+class Text(NamedTuple):
+    """A text and the field that it is from; None for the format's own."""
+
+    text: str
+    field: str | None = None
+
+
+class Said(NamedTuple):
+    """A message of harmony.
+
+    Attributes:
+        message: the message of the conversation that it is part of.
+        role: whose it is.
+        texts: what is said, one behind the other.
+        arguments: of a call, which are an object; None where the texts are all.
+        name: of the user or assistant, or of the tool.
+        recipient: whom it is for, as `functions.add`; empty if for all.
+        channel: empty if it has none.
+        content_type: of the content, with `<|constrain|>` in it; empty if it has none.
+    """
+
+    message: int
+    role: str
+    texts: tuple[Text, ...]
+    arguments: Call | None = None
+    name: tuple[Text, ...] = ()
+    recipient: tuple[Text, ...] = ()
+    channel: Text = Text("")
+    content_type: Text = Text("")
+
+
+def said_in(conversation: Conversation, builtin_tools: Sequence[str]) -> list[Said]:
+    """The messages of harmony that a conversation holds.
+
+    Args:
+        conversation: what was said.
+        builtin_tools: the names of the model's own tools that it may call.
+
+    Raises:
+        TemplateError: a message is of no known role or of a wrong form, or a tool answers that nobody called.
+    """
+    said: list[Said] = []
+    called: dict[str | None, str] = {}
+    for index, message in enumerate(conversation.messages):
+        match role_of(message, index, ROLES):
+            case "assistant":
+                calls = calls_of(message, index)
+                called |= {call.id: call.name for call in calls} | {None: calls[-1].name if calls else ""}
+                said += _assistant(message, index, calls, builtin_tools)
+            case "tool":
+                said.append(_result(message, index, called, builtin_tools))
+            case role:
+                said.append(
+                    Said(
+                        index,
+                        role,
+                        _texts(message, index),
+                        name=_named(message, index),
+                        recipient=_field(message, index, "recipient"),
+                        channel=_channel(message, index, ""),
+                        content_type=_content_type(message, index),
+                    )
+                )
+    return said
+
+
+def without_old_analysis(said: Sequence[Said]) -> list[Said]:
+    """Without the analysis before the first final answer, where the assistant has said one last."""
+    finals = [place for place, each in enumerate(said) if each.channel.text == "final"]
+    answers = [each.channel.text for each in said if each.role == "assistant"]
+    if not finals or not answers or answers[-1] != "final":
+        return list(said)
+    return [each for place, each in enumerate(said) if place > finals[0] or each.channel.text != "analysis"]
+
+
+def _assistant(
+    message: Mapping[str, Any], index: int, calls: Sequence[Call], builtin_tools: Sequence[str]
+) -> list[Said]:
+    said: list[Said] = []
+    name = _named(message, index)
+    reasoning = reasoning_of(message, index)
+    if reasoning is not None:
+        thought = (Text(reasoning.text, reasoning.field),)
+        said.append(Said(index, "assistant", thought, name=name, channel=Text("analysis")))
+    content = message.get("content")
+    if content is not None and not (content == "" and calls):
+        said.append(
+            Said(
+                index,
+                "assistant",
+                _texts(message, index),
+                name=name,
+                recipient=_field(message, index, "recipient"),
+                channel=_channel(message, index, "commentary" if calls else "final"),
+                content_type=_content_type(message, index),
+            )
+        )
+    said += [_call(call, index, name, builtin_tools) for call in calls]
+    if not said:
+        raise refuse(f"messages[{index}]", "the assistant neither thinks nor says something nor calls a tool")
+    return said
+
+
+def _call(call: Call, index: int, name: tuple[Text, ...], builtin_tools: Sequence[str]) -> Said:
+    is_builtin = call.name.split(".")[0] in builtin_tools
+    function = Text(call.name, f"{call.path}.name")
+    is_text = isinstance(call.arguments, str)
+    return Said(
+        index,
+        "assistant",
+        (Text(call.arguments, f"{call.path}.arguments"),) if is_text else (),
+        arguments=None if is_text else call,
+        name=name,
+        recipient=(function,) if is_builtin else (Text("functions."), function),
+        channel=Text("analysis" if is_builtin else "commentary"),
+        content_type=Text("code" if is_builtin else f"{CONSTRAIN}json"),
+    )
+
+
+def _result(
+    message: Mapping[str, Any], index: int, called: Mapping[str | None, str], builtin_tools: Sequence[str]
+) -> Said:
+    id, name, field = message.get("tool_call_id"), message.get("name"), "name"
+    if name is None and called.get(id):
+        name, field = called[id], "tool_call_id"
+    elif name is None and called.get(None):
+        name, field = called[None], "tool_call_id"
+    if not isinstance(name, str) or not name:
+        raise refuse(
+            f"messages[{index}]", "a tool answers that nobody called", hint="give its name as `name`"
+        )
+    is_builtin = name.split(".")[0] in builtin_tools
+    is_full = is_builtin or name.startswith("functions.")
+    return Said(
+        index,
+        "tool",
+        _texts(message, index),
+        name=(Text(name, field),) if is_full else (Text("functions."), Text(name, field)),
+        recipient=_field(message, index, "recipient") or (Text("assistant"),),
+        channel=_channel(message, index, "analysis" if is_builtin else "commentary"),
+        content_type=_content_type(message, index),
+    )
+
+
+def _texts(message: Mapping[str, Any], index: int) -> tuple[Text, ...]:
+    content = message.get("content")
+    where = f"messages[{index}].content"
+    if isinstance(content, str):
+        return (Text(content, "content"),)
+    if not isinstance(content, list | tuple):
+        raise refuse(where, f"expected a text or a list of parts, found {kind_of(content)}")
+    texts = []
+    for place, part in enumerate(content):
+        text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
+        if not isinstance(text, str):
+            raise refuse(f"{where}[{place}]", 'expected {"type": "text", "text": …}')
+        texts.append(Text(text, f"content[{place}].text"))
+    return tuple(texts)
+
+
+def _field(message: Mapping[str, Any], index: int, field: str) -> tuple[Text, ...]:
+    value = message.get(field)
+    if not isinstance(value, str | None):
+        raise refuse(f"messages[{index}].{field}", f"expected a text, found {kind_of(value)}")
+    return () if value is None else (Text(value, field),)
+
+
+def _named(message: Mapping[str, Any], index: int) -> tuple[Text, ...]:
+    name = _field(message, index, "name")
+    return (Text(":"), *name) if name else ()
+
+
+def _channel(message: Mapping[str, Any], index: int, default: str) -> Text:
+    given = _field(message, index, "channel")
+    if not given:
+        return Text(default)
+    return Text(given[0].text) if given[0].text in CHANNELS else given[0]
+
+
+def _content_type(message: Mapping[str, Any], index: int) -> Text:
+    given = _field(message, index, "content_type")
+    return given[0] if given else Text("")
