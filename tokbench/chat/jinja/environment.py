@@ -22,6 +22,7 @@ from tokbench.chat.jinja.formatting import Formatter
 from tokbench.chat.jinja.generation import GenerationExtension
 from tokbench.chat.jinja.limits import EXPONENT, LimitError, check_length
 from tokbench.chat.jinja.markup import MarkupFormatter, escape, markup, markup_join
+from tokbench.chat.jinja.numbers import TracedFloat, TracedInt
 from tokbench.chat.jinja.traced import Traced, computed, concat, fill, own
 from tokbench.chat.jinja.values import Values
 
@@ -121,7 +122,9 @@ class TracedEnvironment(ImmutableSandboxedEnvironment):
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
         """What access to a hidden attribute gives; those that only traced strings have are not there at all."""
-        if isinstance(obj, Traced) and not hasattr("", attribute):
+        if isinstance(obj, Traced | TracedInt | TracedFloat) and not hasattr(
+            type(obj).__mro__[-2], attribute
+        ):
             return self.undefined(obj=obj, name=attribute)
         return super().unsafe_undefined(obj, attribute)
 

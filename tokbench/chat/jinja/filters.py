@@ -9,6 +9,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.filters import make_attrgetter
 from jinja2.utils import pass_environment, pass_eval_context
 
@@ -79,6 +80,16 @@ def indent(s: str, width: int | str = 4, first: bool = False, blank: bool = Fals
     return _like(text, concat(parts))
 
 
+def on_text(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter that makes text of its value first."""
+
+    @pass_environment
+    def filter(environment: TracedEnvironment, value: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(string(environment, value), *args, **kwargs)
+
+    return filter
+
+
 @pass_environment
 def wordwrap(  # noqa: PLR0917 - as the filter is called
     environment: TracedEnvironment,
@@ -140,6 +151,7 @@ def _like(model: Traced, text: Traced) -> Traced:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
+    **{name: on_text(JINJA_FILTERS[name]) for name in ("capitalize", "center", "lower", "trim", "upper")},
     "e": escape,
     "escape": escape,
     "forceescape": force_escape,

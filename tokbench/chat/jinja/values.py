@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tokbench.chat.jinja.numbers import traced_number
 from tokbench.chat.jinja.traced import Traced, own
 from tokbench.chat.rendered import COMPUTED, ROLES, Origin
 
@@ -61,6 +62,8 @@ class Values:
         """
         if isinstance(value, str):
             return Traced(value, Origin(message, path))
+        if isinstance(value, int | float):
+            return traced_number(value, Origin(message, path))
         copy: Any
         if isinstance(value, dict):
             copy = {}
