@@ -140,3 +140,40 @@ def test_what_is_wrong_is_said(chat: Callable[..., Any], given: list[str], messa
     assert done.code in (1, 2)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_conversations_become_shards(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
+    del chat
+    Path("many.jsonl").write_text("\n".join(json.dumps(each) for each in (TALK, EVIL)), encoding="utf-8")
+    done = run(
+        *("shards", "write", "many.jsonl", "-t", "mine", "--out", "out", "--chat", "auto", "--pack", "48")
+    )
+    done.good()
+    assert "chatml, learns assistant, in rows of 48 ids" in done.stdout
+    assert "2 texts of control tokens in the content stayed text" in done.stderr
+    assert run("shards", "verify", "out", "-t", "mine").code == 0
+    rows, masks = tokbench.open_shards("out").rows(0)
+    assert rows.shape == masks.shape
+    assert rows.shape[1] == 48
+    assert run("shards", "read", "out", "-t", "mine", "--document", "0").stdout.startswith("<|im_start|>user")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--pack", "8"], "--pack needs --chat"),
+        (["--train-on", "user"], "--train-on needs --chat"),
+        (["--chat", "auto", "--append-eos"], "--append-eos has no meaning with --chat"),
+        (["--chat", "auto", "--special-policy", "encode"], "--special-policy has no meaning with --chat"),
+        (["--chat", "auto", "--pack", "0"], "rows of 0 ids cannot be"),
+        (["--chat", "chatlm"], "there is no chat template 'chatlm'"),
+    ],
+)
+def test_shards_of_conversations_refuse(
+    run: Callable[..., Any], chat: Callable[..., Any], options: list[str], message: str
+) -> None:
+    del chat
+    done = run("shards", "write", "talk.json", "-t", "mine", "--out", "out", *options)
+    assert done.code in (1, 2)
+    assert message in done.stderr
+    assert not Path("out").exists()

@@ -142,6 +142,11 @@ class ChatTemplate:
         return f"<chat template {self.name!r}>"
 
     @property
+    def sources(self) -> Mapping[str, str]:
+        """The texts of a template in Jinja by their names; empty for a built-in one."""
+        return self._sources
+
+    @property
     def is_built_in(self) -> bool:
         """Whether it is one of ours, and not in Jinja."""
         return self._format is not None

@@ -24,6 +24,7 @@ from tokbench.cli.options import taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
+from tokbench.core.plurals import counted
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.render.console import make_console, print_json
@@ -32,6 +33,9 @@ from tokbench.shards.layout import DtypeChoice, ShardFormat
 from tokbench.shards.results import ShardsResult
 
 if TYPE_CHECKING:
+    from tokbench.chat.shards import ConversationShards
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.corpus import Corpus
     from tokbench.shards.reading import Shards
 
 _SHARD_TOKENS = 100_000_000
@@ -52,6 +56,28 @@ def write(
     tokenizer: TokenizerOption = DEFAULT,
     opening: OpeningChoices,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
+    chat: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Read conversations, one a line as JSON, and write a loss mask beside the ids: the chat template, "
+            "auto for the tokenizer's own.",
+        ),
+    ] = None,
+    train_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE",
+            help="With --chat: learn the turns of this role, by default assistant; repeatable.",
+        ),
+    ] = None,
+    pack: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --chat: put conversations into rows of N ids, whole unless longer, the rest filled.",
+        ),
+    ] = None,
     documents: DocumentsOption = "file",
     text_field: TextFieldOption = None,
     errors: ErrorsOption = "strict",
@@ -95,14 +121,17 @@ def write(
 ) -> None:
     """Encode files into shards of token ids that NumPy maps.
 
-    Documents are concatenated and never split across shards; an index and document offsets are written beside
-    them. --resume continues an interrupted run; the files are the same as those of one run.
+    --chat writes conversations, with a loss mask beside them. Documents are concatenated and never split across
+    shards; an index and document offsets are written beside them. --resume continues an interrupted run; the files
+    are the same as those of one run.
     """
     from tokbench.render.shards import render_shards
     from tokbench.shards.writing import write_shards
 
     end = _end_of_documents(append_eos=append_eos, eos=eos)
+    _check_chat(chat, train_on=train_on, pack=pack, end=end, special_policy=special_policy)
     opened = opening.open(tokenizer, progress=progress)
+    encoder = None if chat is None else _conversations(opened, chat, train_on=train_on, pack=pack)
     started = time.perf_counter()
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
@@ -113,6 +142,8 @@ def write(
             errors=errors,
             max_document_bytes=max_document_bytes,
         )
+        if encoder is not None:
+            corpus = _as_conversations(corpus)
         written = write_shards(
             opened,
             corpus,
@@ -125,15 +156,57 @@ def write(
             threads=threads,
             resume=resume,
             overwrite=force,
+            chat=encoder,
             progress=report,
         )
     seconds = time.perf_counter() - started
     tell_problems(corpus)
+    if encoder is not None and encoder.findings:
+        texts = counted(encoder.findings, "text")
+        print(
+            f"note: {texts} of control tokens in the content stayed text; see tokbench chat", file=sys.stderr
+        )
     result = ShardsResult(info=opened.info, folder=out, index=written.index.to_json(), seconds=seconds)
     if json:
         print_json(result.to_json())
     else:
         render_shards(result, console=make_console(color=color))
+
+
+def _check_chat(
+    chat: str | None,
+    *,
+    train_on: list[str] | None,
+    pack: int | None,
+    end: str | bool | None,
+    special_policy: SpecialPolicy,
+) -> None:
+    """Refuse options that have no meaning together. Raises `ConfigError`."""
+    if chat is None and (train_on or pack is not None):
+        option = "--train-on" if train_on else "--pack"
+        raise ConfigError(f"{option} needs --chat", hint="add --chat auto, or leave it out")
+    if chat is not None and end:
+        raise ConfigError("--append-eos has no meaning with --chat", hint="the template ends the turns")
+    if chat is not None and special_policy is not SpecialPolicy.TEXT:
+        raise ConfigError(
+            "--special-policy has no meaning with --chat", hint="control tokens are the template's"
+        )
+
+
+def _conversations(
+    tokenizer: Tokenizer, chat: str, *, train_on: list[str] | None, pack: int | None
+) -> ConversationShards:
+    from tokbench.chat.shards import ConversationShards
+    from tokbench.chat.template import ChatTemplate
+
+    template = ChatTemplate.of(tokenizer, chat)
+    return ConversationShards(tokenizer, template, train_on=train_on or ["assistant"], pack=pack)
+
+
+def _as_conversations(corpus: Corpus) -> Corpus:
+    from tokbench.chat.shards import conversation_corpus
+
+    return conversation_corpus(corpus)
 
 
 def _end_of_documents(*, append_eos: bool, eos: str | None) -> str | bool | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -12,6 +12,8 @@ from tokbench.render.glyphs import visible
 from tokbench.render.terminal import print_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
     from tokbench.shards.results import ShardsResult, VerifyResult
@@ -25,6 +27,7 @@ def render_shards(result: ShardsResult, *, console: Console) -> None:
     rows = {
         "documents": f"{total['documents']:,}, {counted(total['text_bytes'], 'byte')}",
         "tokens": f"{total['tokens']:,}{behind}",
+        **_chat_rows(index),
         "shards": f"{total['shards']:,} of {index['dtype']}, .{index['format']}",
         "time": ", ".join(
             filter(None, (f"{result.seconds:.2f} s", rate(total["text_bytes"], result.seconds)))
@@ -32,6 +35,15 @@ def render_shards(result: ShardsResult, *, console: Console) -> None:
         "written to": str(result.folder),
     }
     print_rows(((label, Text(value)) for label, value in rows.items()), console=console)
+
+
+def _chat_rows(index: Mapping[str, Any]) -> dict[str, str]:
+    """What the index tells of conversations."""
+    chat = index["options"].get("chat")
+    if chat is None:
+        return {}
+    rows = "" if chat["pack"] is None else f", in rows of {chat['pack']:,} ids"
+    return {"template": f"{visible(chat['template'])}, learns {visible(', '.join(chat['train_on']))}{rows}"}
 
 
 def render_verify(result: VerifyResult, *, console: Console) -> None:

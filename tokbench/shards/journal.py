@@ -24,7 +24,6 @@ from tokbench.shards.layout import (
     ShardEntry,
     ShardIndex,
     corpus_entry,
-    offsets_size,
     shard_entry,
 )
 from tokbench.shards.plan import PlannedFile
@@ -228,11 +227,10 @@ def _replayed(folder: Path, plan: Plan, lines: list[Fields], *, progress: Progre
 def _is_whole(folder: Path, plan: Plan, shard: ShardEntry) -> bool:
     """Whether the files are there as they were written: after a power failure they may not be."""
     index = ShardIndex(plan.format, plan.dtype, plan.tokenizer, plan.eos, plan.options, (), ())
-    sizes = {shard.file: index.file_size(shard), shard.offsets_file: offsets_size(shard)}
-    sums = {shard.file: shard.sha256, shard.offsets_file: shard.offsets}
+    sizes, sums = index.sizes(shard), shard.sums
     with suppress(OSError, ModelFormatError):
         return all(
-            (folder / name).stat().st_size == size and sha256_of(folder / name) == sums[name]
+            (folder / name).stat().st_size == size and sha256_of(folder / name) == sums.get(name)
             for name, size in sizes.items()
         )
     return False

@@ -3,6 +3,7 @@ r"""What a folder of shards looks like, and its index, written and read strictly
     index.json                what is there; written last, so that a folder with it is whole
     shard-00000.npy           ids, uint16 or uint32, little-endian, document after document
     shard-00000.offsets.npy   int64[documents + 1]: document i has ids[offsets[i]:offsets[i + 1]]
+    shard-00000.mask.npy      of conversations: uint8, 1 for each id that is learned
     shard-00001.npy           …
 
 A `.npy` shard has a header of 128 bytes, a `.bin` shard has none. A document is never divided between
@@ -15,12 +16,14 @@ shards. Nothing in the index is a time or a machine: the same corpus gives the s
                 of its ids for fixed texts, which also tells how it splits and merges
     eos         what ends each document: its text and id; null for nothing
     options     how the corpus was read (documents, text_field, errors; max_document_bytes where longer ones
-                were left out, else null), special_policy, shard_tokens
+                were left out, else null), special_policy, shard_tokens; of conversations also chat
+    chat        template and source: its name, and sha256 of its text, null for a built-in one; train_on: the
+                roles that are learned; pack: ids in a row, and pad: the id that fills one, null without rows
     files       of the corpus, in the order in which they were read: name (the path below what was named),
                 bytes on disk, sample: sha256 of some blocks of it, null where tokbench did not write it yet;
                 and what they held: documents, replaced_bytes, skipped_documents
     shards      file; tokens; documents; text_bytes: UTF-8 bytes of its texts; sha256 of the file;
-                offsets: sha256 of the file of its offsets
+                offsets: sha256 of the file of its offsets; mask: that of its mask, of conversations
     total       shards, documents, tokens, text_bytes
 """
 
@@ -52,7 +55,9 @@ TOKEN_BYTES: dict[TokenType, int] = {"uint16": 2, "uint32": 4}
 OFFSET_BYTES = 8
 NPY_HEADER_BYTES = 128
 
-OWN_FILE = re.compile(r"shard-[0-9]{5,9}(\.npy|\.bin|\.offsets\.npy)(\.tmp)?|\.index\.json\.tmp-[0-9a-f]{12}")
+OWN_FILE = re.compile(
+    r"shard-[0-9]{5,9}(\.npy|\.bin|\.offsets\.npy|\.mask\.npy)(\.tmp)?|\.index\.json\.tmp-[0-9a-f]{12}"
+)
 """What a folder of shards may hold besides its index and its journal; the last is an index that a kill cut off."""
 
 _MAX_VOCAB_SIZE = 2**32
@@ -86,8 +91,27 @@ class EndOfDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """How conversations became ids.
+
+    Attributes:
+        template: what the template is called.
+        source: sha256 of its text; None for a built-in one.
+        train_on: the roles that are learned.
+        pack: ids in a row; None where documents stand one behind another.
+        pad: the id that fills a row.
+    """
+
+    template: str
+    source: str | None
+    train_on: tuple[str, ...]
+    pack: int | None
+    pad: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ShardOptions:
-    """How the corpus was read and what was made of it."""
+    """How the corpus was read and what was made of it; `chat` is None for texts."""
 
     documents: str
     text_field: str | list[str]
@@ -95,6 +119,7 @@ class ShardOptions:
     max_document_bytes: int | None
     special_policy: str
     shard_tokens: int
+    chat: ChatOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +144,18 @@ class ShardEntry:
     text_bytes: int
     sha256: str
     offsets: str
+    mask: str | None = None
+
+    @property
+    def mask_file(self) -> str:
+        """The name of the file of its mask, if it has one."""
+        return f"{self.file.partition('.')[0]}.mask.npy"
+
+    @property
+    def sums(self) -> dict[str, str]:
+        """Each of its files → its sha256."""
+        sums = {self.file: self.sha256, self.offsets_file: self.offsets}
+        return sums if self.mask is None else {**sums, self.mask_file: self.mask}
 
     @property
     def offsets_file(self) -> str:
@@ -155,9 +192,14 @@ class ShardIndex:
 
     def to_json(self) -> dict[str, Any]:
         """As `index.json` holds it."""
+        fields = dataclasses.asdict(self)
+        if self.options.chat is None:  # what is not there for texts is not told of them
+            del fields["options"]["chat"]
+            for shard in fields["shards"]:
+                del shard["mask"]
         return {
             "schema": SCHEMA,
-            **dataclasses.asdict(self),
+            **fields,
             "total": {
                 "shards": len(self.shards),
                 "documents": self.documents,
@@ -170,6 +212,13 @@ class ShardIndex:
         """The bytes that a shard's file must have."""
         header = NPY_HEADER_BYTES if self.format == "npy" else 0
         return header + shard.tokens * TOKEN_BYTES[self.dtype]
+
+    def sizes(self, shard: ShardEntry) -> dict[str, int]:
+        """Each file of a shard → the bytes that it must have."""
+        sizes = {shard.file: self.file_size(shard), shard.offsets_file: offsets_size(shard)}
+        if self.options.chat is not None:
+            sizes[shard.mask_file] = NPY_HEADER_BYTES + shard.tokens
+        return sizes
 
 
 def shard_name(number: int, format: ShardFormat) -> str:
@@ -195,7 +244,7 @@ def npy_header(dtype: str, length: int) -> bytes:
     >>> len(npy_header("uint16", 2**40)), npy_header("int64", 3)[10:40]
     (128, b"{'descr': '<i8', 'fortran_orde")
     """
-    code = {"uint16": "<u2", "uint32": "<u4", "int64": "<i8"}[dtype]
+    code = {"uint8": "|u1", "uint16": "<u2", "uint32": "<u4", "int64": "<i8"}[dtype]
     fields = f"{{'descr': '{code}', 'fortran_order': False, 'shape': ({length},), }}"
     text = fields.ljust(NPY_HEADER_BYTES - 11) + "\n"
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
@@ -235,6 +284,8 @@ def parse_index(data: bytes, *, path: Path) -> ShardIndex:
     )
     if not index.shards:
         raise fields.wrong("shards", "at least one shard")
+    if any((shard.mask is None) != (index.options.chat is None) for shard in index.shards):
+        raise fields.wrong("shards", "masks of conversations, and none of texts")
     total = fields.inner("total")
     for name, found in index.to_json()["total"].items():
         if total.count(name) != found:
@@ -281,6 +332,7 @@ def shard_entry(fields: Fields, *, number: int, format: ShardFormat) -> ShardEnt
         text_bytes=fields.count("text_bytes"),
         sha256=fields.sha256("sha256"),
         offsets=fields.sha256("offsets"),
+        mask=fields.optional("mask", fields.sha256),
     )
 
 
@@ -292,6 +344,21 @@ def _options(fields: Fields) -> ShardOptions:
         max_document_bytes=fields.optional("max_document_bytes", partial(fields.count, low=1)),
         special_policy=fields.choice("special_policy", tuple(policy.value for policy in SpecialPolicy)),
         shard_tokens=fields.count("shard_tokens", low=1),
+        chat=fields.optional("chat", lambda name: _chat(fields.inner(name))),
+    )
+
+
+def _chat(fields: Fields) -> ChatOptions:
+    pack = fields.optional("pack", partial(fields.count, low=1))
+    pad = fields.optional("pad", fields.count)
+    if (pack is None) != (pad is None):
+        raise fields.wrong("pad", "an id where there are rows, and none else")
+    return ChatOptions(
+        template=fields.text("template"),
+        source=fields.optional("source", fields.sha256),
+        train_on=tuple(fields.texts("train_on")),
+        pack=pack,
+        pad=pad,
     )
 
 

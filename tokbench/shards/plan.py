@@ -16,6 +16,7 @@ from tokbench.evaluation.provenance import vocabulary_hash
 from tokbench.metrics.vocabulary import vocabulary_of
 from tokbench.shards.layout import (
     TOKEN_BYTES,
+    ChatOptions,
     EndOfDocument,
     ShardFormat,
     ShardOptions,
@@ -82,6 +83,8 @@ class Plan:
         """As plain data."""
         document = dataclasses.asdict(self)
         document["files"] = [dataclasses.asdict(file) for file in self.files]
+        if self.options.chat is not None:
+            document["options"]["chat"]["train_on"] = list(self.options.chat.train_on)
         return document
 
 
@@ -94,6 +97,7 @@ def make_plan(
     eos: str | bool | None,
     shard_tokens: int,
     special: SpecialPolicy,
+    chat: ChatOptions | None = None,
 ) -> Plan:
     """Check what is asked for. Raises `ConfigError`, `CorpusError`."""
     if format not in get_args(ShardFormat):
@@ -115,6 +119,7 @@ def make_plan(
             max_document_bytes=corpus.options.max_document_bytes if corpus.options.errors == "skip" else None,
             special_policy=special.value,
             shard_tokens=shard_tokens,
+            chat=chat,
         ),
         files=planned_files(corpus.files),
     )

@@ -21,7 +21,6 @@ from tokbench.shards.layout import (
     ShardEntry,
     ShardIndex,
     npy_header,
-    offsets_size,
     parse_index,
 )
 from tokbench.shards.plan import identity_of
@@ -138,6 +137,35 @@ class Shards:
         """Where the documents of a shard begin, and where the last ends."""
         return self._arrays_of(shard)[1]
 
+    @property
+    def has_masks(self) -> bool:
+        """Whether they hold conversations, with what of them is learned."""
+        return self.index.options.chat is not None
+
+    def mask(self, shard: int) -> NDArray[Any]:
+        """uint8, 1 for each id of a shard that is learned. Raises `ConfigError` for shards of texts."""
+        if not self.has_masks:
+            raise ConfigError(
+                f"{self.folder} holds texts, all of which are learned",
+                hint="--chat writes masks of conversations",
+            )
+        entry = self.index.shards[shard]
+        self.check_sizes(entry)
+        return self._map(entry.mask_file, "uint8", entry.tokens, NPY_HEADER_BYTES)
+
+    def rows(self, shard: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The rows of packed conversations of a shard: ids and masks, each with as many columns as `--pack` says.
+
+        Raises:
+            ConfigError: the shards are not packed.
+        """
+        chat = self.index.options.chat
+        if chat is None or chat.pack is None:
+            raise ConfigError(
+                f"{self.folder} is not packed", hint="--chat NAME --pack N writes rows of N ids"
+            )
+        return self.ids(shard).reshape(-1, chat.pack), self.mask(shard).reshape(-1, chat.pack)
+
     def text(self, document: int, tokenizer: Tokenizer, *, errors: str = "replace") -> str:
         """The text of a document, without what ends it.
 
@@ -147,6 +175,9 @@ class Shards:
         """
         ids = self[document].tolist()
         if self.index.eos is not None and ids and ids[-1] == self.index.eos.id:
+            ids.pop()
+        chat = self.index.options.chat
+        while chat is not None and chat.pad is not None and ids and ids[-1] == chat.pad:
             ids.pop()
         return tokenizer.decode(ids, errors=errors)
 
@@ -162,8 +193,7 @@ class Shards:
 
     def check_sizes(self, shard: ShardEntry) -> None:
         """Hold the files of a shard to the index. Raises `ModelFormatError`."""
-        sizes = {shard.file: self.index.file_size(shard), shard.offsets_file: offsets_size(shard)}
-        for name, wanted in sizes.items():
+        for name, wanted in self.index.sizes(shard).items():
             path = self.folder / name
             try:
                 real, found = path.resolve(strict=True), path.stat().st_size

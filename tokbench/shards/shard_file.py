@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -32,15 +33,36 @@ class ShardFile:
         if plan.format == "npy":
             self._stream.write(npy_header(plan.dtype, 0))
         self._ends: list[NDArray[np.int64]] = []
+        self._mask = bytearray() if plan.options.chat is not None else None
         self._text_bytes = 0
         self.tokens = 0
 
-    def add(self, ids: NDArray[Any], ends: NDArray[np.int64], text_bytes: int) -> None:
-        """Documents behind those that are there; each ends at one of `ends`."""
+    def add(
+        self,
+        ids: NDArray[Any],
+        ends: NDArray[np.int64],
+        text_bytes: int,
+        *,
+        mask: NDArray[np.uint8] | None = None,
+    ) -> None:
+        """Documents behind those that are there; each ends at one of `ends`. `mask` tells what is learned of them."""
+        if self._mask is not None and mask is not None:
+            self._mask += mask.tobytes()
         self._stream.write(np.ascontiguousarray(ids, dtype=ids.dtype.newbyteorder("<")).data)
         self._ends.append(ends + self.tokens)
         self._text_bytes += text_bytes
         self.tokens += len(ids)
+
+    def fill_row(self, length: int, *, pad: int) -> None:
+        """Fill the last row of so many ids; what fills it belongs to the last document, and is not learned."""
+        missing = -self.tokens % length
+        if missing:
+            ids = np.full(missing, pad, self._plan.dtype)
+            self._stream.write(np.ascontiguousarray(ids, dtype=ids.dtype.newbyteorder("<")).data)
+            self._ends[-1][-1] += missing
+            self.tokens += missing
+            if self._mask is not None:
+                self._mask += bytes(missing)
 
     def finish(self) -> ShardEntry:
         """Bring it to the disk, and its offsets."""
@@ -62,12 +84,23 @@ class ShardFile:
             stream.write(npy_header("int64", len(offsets)))
             stream.write(offsets.data)
             sha256 = _synced(stream)
+        mask = self._written_mask(entry)
         staging.replace(self._folder / entry.offsets_file)
         self._stream.close()
         self._staging.replace(self._folder / self._name)
-        return ShardEntry(
-            entry.file, entry.tokens, entry.documents, entry.text_bytes, entry.sha256, offsets=sha256
-        )
+        return replace(entry, offsets=sha256, mask=mask)
+
+    def _written_mask(self, entry: ShardEntry) -> str | None:
+        """The mask brought to the disk; its sha256."""
+        if self._mask is None:
+            return None
+        staging = self._folder / f"{entry.mask_file}.tmp"
+        with staging.open("w+b") as stream:
+            stream.write(npy_header("uint8", len(self._mask)))
+            stream.write(self._mask)
+            sha256 = _synced(stream)
+        staging.replace(self._folder / entry.mask_file)
+        return sha256
 
     def discard(self) -> None:
         """Leave nothing of it behind."""

@@ -87,6 +87,11 @@ def verify_shards(
         )
     folder = folder_of(folder)
     shards = Shards(folder, read_index(folder))
+    if corpus is not None and shards.has_masks:
+        raise ConfigError(
+            f"{folder} holds conversations, which are not compared with their files",
+            hint="leave out the files",
+        )
     if isinstance(corpus, str | Path):
         corpus = corpus_as_read(shards.index, corpus)
     problems = list(_strangers(shards))
@@ -116,7 +121,7 @@ def verify_shards(
 
 def _strangers(shards: Shards) -> Iterator[str]:
     index = shards.index
-    known = {INDEX_NAME, *(name for shard in index.shards for name in (shard.file, shard.offsets_file))}
+    known = {INDEX_NAME, *(name for shard in index.shards for name in shard.sums)}
     try:
         names = sorted(path.name for path in shards.folder.iterdir())
     except OSError as error:
@@ -129,7 +134,7 @@ def _strangers(shards: Shards) -> Iterator[str]:
 def _shard_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:
     try:
         shards.check_sizes(shard)
-        for name, recorded in ((shard.file, shard.sha256), (shard.offsets_file, shard.offsets)):
+        for name, recorded in shard.sums.items():
             found = sha256_of(shards.folder / name)
             if found != recorded:
                 yield f"{name} was changed: its sha256 is {found[:8]}…, not {recorded[:8]}…"
@@ -158,6 +163,21 @@ def _content_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterato
             yield f"{shard.file} has the id {ids[place]} at {place}, and the vocabulary {vocab_size} tokens"
             return
     yield from _eos_problems(shards, number, shard)
+    yield from _chat_problems(shards, number, shard)
+
+
+def _chat_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:
+    """Masks that are none, and rows that are cut."""
+    chat = shards.index.options.chat
+    if chat is None:
+        return
+    mask = shards.mask(number)
+    for start in range(0, shard.tokens, _CHUNK):
+        if int(mask[start : start + _CHUNK].max()) > 1:
+            yield f"{shard.mask_file} has other values than 0 and 1"
+            return
+    if chat.pack is not None and shard.tokens % chat.pack:
+        yield f"{shard.file} has {shard.tokens:,} ids, which are no rows of {chat.pack:,}"
 
 
 def _eos_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[str]:

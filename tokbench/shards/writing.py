@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import filterfalse
-from typing import TYPE_CHECKING, Any
+from itertools import filterfalse, pairwise
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tokbench.shards.journal import JOURNAL_NAME, Journal, refuse_other_plan
 from tokbench.shards.layout import (
     INDEX_NAME,
     OWN_FILE,
+    ChatOptions,
     CorpusEntry,
     ShardEntry,
     ShardIndex,
@@ -52,6 +53,19 @@ _BATCH_CHARACTERS = 4 << 20
 _BATCHES_AHEAD = 2
 
 
+class ConversationEncoder(Protocol):
+    """Makes ids of documents that are conversations, and tells which of them are learned."""
+
+    @property
+    def options(self) -> ChatOptions:
+        """What the index tells of it."""
+
+    def encode(
+        self, texts: list[str], *, first: int, threads: int | None
+    ) -> tuple[Encoded, NDArray[np.uint8]]:
+        """The ids of conversations, of which so many came before in their file, and 1 for each that is learned."""
+
+
 def write_shards(
     tokenizer: Tokenizer,
     corpus: Corpus | str | Path,
@@ -65,6 +79,7 @@ def write_shards(
     threads: int | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    chat: ConversationEncoder | None = None,
     progress: Progress = no_progress,
 ) -> Shards:
     """Encode a corpus into a folder of shards; see `tokbench.shards.layout` for what is in it.
@@ -82,6 +97,7 @@ def write_shards(
         resume: go on with the run that was interrupted there, if there is one: its shards are read and
             checked, and the first that is not what was written is written again, with all behind it.
         overwrite: replace shards that are there.
+        chat: encodes documents that are conversations; `tokbench.chat.shards` makes it, and reads them.
         progress: told how far it is.
 
     Returns:
@@ -103,7 +119,14 @@ def write_shards(
     if resume and overwrite:
         raise ConfigError("resume and overwrite contradict each other", hint="give --resume or --force")
     plan = make_plan(
-        tokenizer, corpus, format=format, dtype=dtype, eos=eos, shard_tokens=shard_tokens, special=special
+        tokenizer,
+        corpus,
+        format=format,
+        dtype=dtype,
+        eos=eos,
+        shard_tokens=shard_tokens,
+        special=special,
+        chat=None if chat is None else chat.options,
     )
     with _errors_named(folder):
         _check_folder(folder, resume=resume, overwrite=overwrite)
@@ -121,7 +144,14 @@ def write_shards(
             _clear(folder, keep=journal.finished.shards)
             files = in_order(corpus.files, plan, journal.plan)
             index = _Run(
-                tokenizer, corpus, folder, journal, files=files, threads=threads, progress=progress
+                tokenizer,
+                corpus,
+                folder,
+                journal,
+                files=files,
+                threads=threads,
+                chat=chat,
+                progress=progress,
             ).write()
             write_file(folder / INDEX_NAME, dump_index(index))
             (folder / JOURNAL_NAME).unlink()
@@ -146,9 +176,11 @@ class _Run:
         *,
         files: tuple[CorpusFile, ...],
         threads: int | None,
+        chat: ConversationEncoder | None,
         progress: Progress,
     ) -> None:
         self._tokenizer = tokenizer
+        self._chat = chat
         self._corpus = corpus
         self._folder = folder
         self._journal = journal
@@ -228,27 +260,52 @@ class _Run:
 
     def _encode(self, texts: list[str]) -> None:
         """Some documents into this shard, and into further ones as each is full."""
+        if self._chat is not None:
+            self._encode_conversations(texts, self._chat)
+            return
         encoded = self._tokenizer.encode_batch(texts, special=self._special, threads=self._threads)
         ids, ends = self._with_eos(encoded)
         start = 0
         while start < len(texts):
-            if self._shard is None:
-                number = len(self._journal.finished.shards)
-                self._shard = ShardFile(self._folder, self._plan, number)
+            shard = self._open_shard()
             begin = int(ends[start - 1]) if start else 0
-            room = self._plan.options.shard_tokens - self._shard.tokens
+            room = self._plan.options.shard_tokens - shard.tokens
             stop = int(np.searchsorted(ends, begin + room, side="right"))
-            if stop <= start and not self._shard.tokens:  # a document that is longer than a shard
+            if stop <= start and not shard.tokens:  # a document that is longer than a shard
                 stop = start + 1
             if stop > start:
                 some = texts if stop - start == len(texts) else texts[start:stop]
                 num_bytes = _utf8_bytes(some)
-                self._shard.add(ids[begin : int(ends[stop - 1])], ends[start:stop] - begin, num_bytes)
+                shard.add(ids[begin : int(ends[stop - 1])], ends[start:stop] - begin, num_bytes)
                 self._text_bytes += num_bytes
                 self._documents += stop - start
                 start = stop
             if start < len(texts):
                 self._end_shard()
+
+    def _encode_conversations(self, texts: list[str], chat: ConversationEncoder) -> None:
+        """The same of conversations; in rows, one that does not fit into the rest of a row begins the next one."""
+        encoded, mask = chat.encode(texts, first=self._documents, threads=self._threads)
+        ids, length = encoded.ids.astype(self._plan.dtype), chat.options.pack
+        most = self._plan.options.shard_tokens
+        for number, (start, stop) in enumerate(pairwise(encoded.offsets.tolist())):
+            size = stop - start
+            shard = self._open_shard()
+            if length is not None and shard.tokens % length + size > length and shard.tokens:
+                shard.fill_row(length, pad=chat.options.pad or 0)
+            wanted = shard.tokens + size
+            if shard.tokens and wanted + (-wanted % length if length else 0) > most:
+                self._end_shard()
+                shard = self._open_shard()
+            num_bytes = len(texts[number].encode())
+            shard.add(ids[start:stop], np.array([size], np.int64), num_bytes, mask=mask[start:stop])
+            self._text_bytes += num_bytes
+            self._documents += 1
+
+    def _open_shard(self) -> ShardFile:
+        if self._shard is None:
+            self._shard = ShardFile(self._folder, self._plan, len(self._journal.finished.shards))
+        return self._shard
 
     def _with_eos(self, encoded: Encoded) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids as they are written, and where each document ends."""
@@ -265,6 +322,8 @@ class _Run:
 
     def _end_shard(self) -> None:
         if self._shard is not None:
+            if self._chat is not None and self._chat.options.pack is not None:
+                self._shard.fill_row(self._chat.options.pack, pad=self._chat.options.pad or 0)
             entry = self._shard.finish()
             self._shard = None
             self._journal.add(entry, self._ended, documents=self._documents)
@@ -343,7 +402,7 @@ def _check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
 
 def _clear(folder: Path, *, keep: list[ShardEntry]) -> None:
     """Delete what an earlier run left, but for shards that are whole."""
-    kept = {name for shard in keep for name in (shard.file, shard.offsets_file)}
+    kept = {name for shard in keep for name in shard.sums}
     for path in list(folder.iterdir()):
         if OWN_FILE.fullmatch(path.name) and path.name not in kept:
             path.unlink()
@@ -356,7 +415,7 @@ def _finished_before(folder: Path, plan: Plan, *, progress: Progress) -> Shards:
     done = 0
     for shard in shards.index.shards:
         progress("checking", done, shards.tokens, "tokens")
-        for name, recorded in ((shard.file, shard.sha256), (shard.offsets_file, shard.offsets)):
+        for name, recorded in shard.sums.items():
             if sha256_of(folder / name) != recorded:
                 raise ModelFormatError(
                     folder / name, f"the sha256 {recorded[:8]}…", "another one", hint="--force encodes again"
