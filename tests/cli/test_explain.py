@@ -18,13 +18,22 @@ def test_json_has_the_ids_of_encode(run, trained):
     text = "Hello, wörld! 12345"
     found = run("explain", text, "-t", trained, "--json").good().json
     ids = run("encode", text, "-t", trained, "--json").good().json["ids"]
-    assert found["schema"] == "tokbench.explain/1"
-    assert [token["id"] for token in found["tokens"]] == ids
-    assert [token["id"] for step in found["pretokens"] for token in step["tokens"]] == [
-        token["id"] for token in found["tokens"]
-    ]
-    assert [boundary["token"] for boundary in found["boundaries"]] == list(range(1, len(found["tokens"])))
-    assert all(boundary["why"] for boundary in found["boundaries"])
+    assert found["schema"] == "tokbench.explain/2"
+    assert found["ids"] == ids
+    pretokens, pieces = found["pretokens"], found["pieces"]
+    assert [id for step in found["steps"] for id in pretokens[step["pretoken"]]["tokens"]] == ids
+    assert b"".join(bytes.fromhex(pieces[str(id)]["bytes"]) for id in ids).decode() == text
+    assert [boundary["token"] for boundary in found["boundaries"]] == list(range(1, len(ids)))
+    assert all(found["causes"][boundary["cause"]]["why"] for boundary in found["boundaries"])
+
+
+def test_json_tells_a_pretoken_once(run, trained):
+    text = " unlikely words"
+    once = run("explain", text, "-t", trained, "--json").good().json
+    often = run("explain", text * 50, "-t", trained, "--json").good().json
+    assert [step["text"] for step in often["pretokens"]] == [step["text"] for step in once["pretokens"]]
+    assert len(often["steps"]) == 50 * len(once["steps"])
+    assert often["pieces"] == once["pieces"]
 
 
 def test_nothing_is_wider_than_the_terminal(run, trained, columns):
@@ -52,6 +61,7 @@ def test_boundaries_of_one_cause_share_a_line(run, tmp_path):
 def test_one_token_alone(run, trained):
     found = run("explain", "two words", "--token", "0", "-t", trained, "--json").good().json
     assert [step["text"] for step in found["pretokens"]] == ["two"]
+    assert len(found["steps"]) == 1
     run("explain", "two words", "--token", "99", "-t", trained).refused(2, "there is no token 99")
 
 

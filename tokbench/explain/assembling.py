@@ -17,6 +17,7 @@ from tokbench.explain.model import (
     ExplainedStep,
     Explanation,
     LookupTrace,
+    LowerScore,
     NewPreToken,
     PreToken,
     Step,
@@ -157,4 +158,6 @@ def _between(before: Step, behind: Step, *, splitter: str) -> Cause:
             return BesideAddedToken(step.pretoken.text)
     if isinstance(before.trace, LookupTrace) and isinstance(behind.trace, LookupTrace):
         return ByDefinition(behind.trace.rule)
+    if behind.pretoken.continues:
+        return LowerScore(margin=None, piece=None, probability=1.0)
     return NewPreToken(behind.pretoken.alternative, splitter)

@@ -52,12 +52,14 @@ class PreToken:
         span: where it stands in the original text, in UTF-8 bytes.
         alternative: what matched; None where no pattern made it, or it is not known which alternative did.
         added: whether an added token was found here, so that the model never saw it.
+        continues: whether nothing splits the text before it: it is shown by itself, as no piece reaches across.
     """
 
     text: str
     span: Span
     alternative: Alternative | None = None
     added: bool = False
+    continues: bool = False
 
 
 class Symbol(NamedTuple):

@@ -30,7 +30,7 @@ def listed(symbols: Sequence[Symbol]) -> str:
 
 def rank_of(rule: MergeRule) -> str:
     """Where a merge stands in the order: its rank, or its score."""
-    return f"score {-rule.rank:g}" if rule.by_score else f"rank {rule.rank:,.0f}"
+    return f"score {-rule.rank:,g}" if rule.by_score else f"rank {rule.rank:,.0f}"
 
 
 def joined(rule: MergeRule) -> str:

@@ -6,16 +6,23 @@ Source: Kudo 2018, "Subword Regularization"; the forward-backward sums are those
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.explain.model import Edge, LatticeTrace, LowerScore, Path
+from tokbench.formats.sentencepiece.model import SPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tokbench.explain.model import Cause, Symbol
 
+    TokensOf = Callable[[Sequence[Edge]], tuple[tuple[Symbol, ...], tuple[Cause | int, ...]]]
+
 _NEVER = -math.inf
+_LONG_PART = 24
+"""Characters from which on a part ends wherever it can, as in scripts without spaces."""
 NUM_PATHS = 5
 _ROUNDING = 2**-23
 """Of a number in single precision."""
@@ -197,7 +204,7 @@ def trace_lattice(
     text: str,
     lattice: Lattice,
     *,
-    tokens_of: Callable[[Sequence[Edge]], tuple[tuple[Symbol, ...], tuple[Cause | int, ...]]],
+    tokens_of: TokensOf,
     pieces: Sequence[str] | None = None,
     num_paths: int = NUM_PATHS,
 ) -> LatticeTrace:
@@ -211,7 +218,80 @@ def trace_lattice(
         pieces: what a library chose. Where segmentations are equally good, the rounding of its sums decides.
         num_paths: how many segmentations are listed.
     """
+    return _trace(text, lattice, _chosen(lattice, pieces), tokens_of=tokens_of, num_paths=num_paths)
+
+
+def trace_parts(
+    text: str,
+    lattice: Lattice,
+    *,
+    tokens_of: TokensOf,
+    pieces: Sequence[str] | None = None,
+    num_paths: int = NUM_PATHS,
+) -> Iterator[tuple[int, LatticeTrace]]:
+    """How Unigram chose in each part of a text that no piece reaches out of, with the character it begins at.
+
+    All segmentations have a boundary between two parts, so what is best, and how probable, in each does not depend on
+    the others. Equal parts share one trace. Arguments are those of `trace_lattice`.
+    """
     chosen = _chosen(lattice, pieces)
+    starts = [edge.start for edge in lattice.edges]
+    first_chosen = 0
+    known: dict[tuple[str, tuple[Edge, ...]], LatticeTrace] = {}
+    for start, stop in pairwise([0, *cut_points(text, lattice), lattice.size]):
+        last_chosen = first_chosen
+        while last_chosen < len(chosen) and chosen[last_chosen].start < stop:
+            last_chosen += 1
+        path = [_moved(edge, -start) for edge in chosen[first_chosen:last_chosen]]
+        first_chosen = last_chosen
+        key = text[start:stop], tuple(path)
+        if key not in known:
+            edges = lattice.edges[bisect_left(starts, start) : bisect_left(starts, stop)]
+            part = Lattice(stop - start, tuple(_moved(edge, -start) for edge in edges))
+            known[key] = _trace(key[0], part, path, tokens_of=tokens_of, num_paths=num_paths)
+        yield start, known[key]
+
+
+def cut_points(text: str, lattice: Lattice) -> list[int]:
+    """The characters before which a part begins: no piece reaches across, and a word begins or the part is long.
+
+    Between two characters that are no piece there is none: a run of these may become one token.
+
+    >>> from tokbench.explain.model import Symbol
+    >>> pieces = [("▁a", 0), ("▁", 0), ("a", 1), ("▁b", 2), ("▁", 2), ("b", 3)]
+    >>> edges = [Edge(at, at + len(piece), Symbol(0, piece.encode()), -1.0) for piece, at in pieces]
+    >>> cut_points("▁a▁b", Lattice(4, tuple(edges)))
+    [2]
+    """
+    crossed = [0] * (lattice.size + 1)
+    unknown = set()
+    for edge in lattice.edges:
+        crossed[edge.start + 1] += 1
+        crossed[edge.stop] -= 1
+        if edge.piece.id is None:
+            unknown.add(edge.start)
+    found: list[int] = []
+    begun = reaching = 0
+    for place in range(1, lattice.size):
+        reaching += crossed[place]
+        begins_word = text[place] == SPACE and text[place - 1] != SPACE
+        if (
+            not reaching
+            and (begins_word or place - begun >= _LONG_PART)
+            and not {place - 1, place} <= unknown
+        ):
+            found.append(place)
+            begun = place
+    return found
+
+
+def _moved(edge: Edge, by: int) -> Edge:
+    return edge._replace(start=edge.start + by, stop=edge.stop + by)
+
+
+def _trace(
+    text: str, lattice: Lattice, chosen: Sequence[Edge], *, tokens_of: TokensOf, num_paths: int
+) -> LatticeTrace:
     found = sums(lattice)
     probabilities = boundary_probabilities(found)
     crossing = without_boundary(lattice)

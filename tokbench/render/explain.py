@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain, groupby, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -13,6 +13,7 @@ from tokbench.core.plurals import counted, is_or_are
 from tokbench.core.tokens import TokenKind
 from tokbench.explain.model import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.explain.sentences import alternative_in_words, cause_in_words, percent, rank_of
+from tokbench.render.folding import Line, folded
 from tokbench.render.glyphs import glyphs_of, text_of, visible
 from tokbench.render.palette import FAINT, palette_for
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from tokbench.workbench.find_splits import SplitsResult
 
 _BOLD = Style(bold=True)
+_NARROW = 20
+"""Columns for what there is after a merge; with less it has a line of its own."""
 _SEPARATOR = "│"
 _MOST_LINES = 400
 """Lines where the output is no terminal, which has a height."""
@@ -42,14 +45,6 @@ _COUNT = 11
 _STEP = 5
 
 
-class Line(NamedTuple):
-    """A line that is folded behind its indentation, or behind the first characters of its own text."""
-
-    text: Text
-    indent: int = 0
-    label: int = 0
-
-
 Frame = list[Line]
 """Lines that appear together."""
 
@@ -57,10 +52,10 @@ Frame = list[Line]
 def render_explanation(result: ExplainResult, *, console: Console) -> None:
     """Print an explanation, as much of it as fits the terminal; the tokens come last in any case."""
     painter = _Painter(palette_for(console), console.width)
-    closing = [row for line in _closing(result, painter) for row in _folded(line, console)]
+    closing = [row for line in _closing(result, painter) for row in folded(line, console)]
     most = max(console.height - 3, 20) - len(closing) if console.is_terminal else _MOST_LINES
     lines = (line for frame in _step_by_step(result, painter) for line in frame)
-    rows = (row for line in lines for row in _folded(line, console))
+    rows = (row for line in lines for row in folded(line, console))
     for row in islice(rows, most):
         console.print(row, soft_wrap=True)
     if next(rows, None) is not None:
@@ -83,16 +78,16 @@ def play_explanation(result: ExplainResult, *, console: Console, wait: Callable[
         if number and not wait():
             return
         for line in frame:
-            for row in _folded(line, console):
+            for row in folded(line, console):
                 console.print(row, soft_wrap=True)
 
 
 def render_words(result: WordResult, *, console: Console) -> None:
     """Print why words are one token, or are not."""
     for answer in result.answers:
-        rows = _folded(Line(Text(answer.sentence)), console)
+        rows = folded(Line(Text(answer.sentence)), console)
         if answer.change is not None:
-            rows += _folded(Line(Text(f"It would be one with {answer.change}.")), console)
+            rows += folded(Line(Text(f"It would be one with {answer.change}.")), console)
         for row in rows:
             console.print(row, soft_wrap=True)
 
@@ -104,7 +99,7 @@ def render_merges(result: MergesResult, *, console: Console) -> None:
         if number:
             console.print()
         for line in _record_lines(record, painter):
-            for row in _folded(line, console):
+            for row in folded(line, console):
                 console.print(row, soft_wrap=True)
 
 
@@ -151,7 +146,7 @@ def render_splits(result: SplitsResult, *, console: Console) -> None:
         line = Text.assemble(
             painter.cells([symbol.data for symbol in word.tokens]), ("  " + word.causes[0], FAINT)
         )
-        first, *others = _folded(Line(line, _COUNT), console)
+        first, *others = folded(Line(line, _COUNT), console)
         console.print(Text(f"{word.count:>{_COUNT - 2},}  ", FAINT) + first[_COUNT:], soft_wrap=True)
         for row in others:
             console.print(row, soft_wrap=True)
@@ -162,7 +157,7 @@ def render_splits(result: SplitsResult, *, console: Console) -> None:
         f"{words} cut at {visible(result.asked)}{more}; of {counted(found.occurrences, 'word')} of the corpus, "
         f"{found.distinct:,} different ones, {percent(share)} have several tokens"
     )
-    for row in _folded(Line(Text(note, FAINT)), console):
+    for row in folded(Line(Text(note, FAINT)), console):
         console.print(row, soft_wrap=True)
 
 
@@ -278,9 +273,13 @@ def _merge_frames(trace: MergeTrace, painter: _Painter) -> Iterator[Frame]:
     ranks = [rank_of(step.rule) for step in trace.steps]
     widest = min(max(map(cell_len, names)), painter.width // 3)
     rank_width = max(map(len, ranks))
-    room = painter.width - _STEP - rank_width - widest - 4
+    column = rank_width + widest + 4
+    is_narrow = painter.width - _STEP - column < _NARROW
+    if is_narrow:
+        column = 2
+    room = painter.width - _STEP - column
     start = painter.cells([symbol.data for symbol in trace.symbols], room=room)
-    yield [Line(Text.assemble(" " * (rank_width + widest + 4), start), _STEP)]
+    yield [Line(Text.assemble(" " * column, start), _STEP)]
     states = (state for _, state in trace.states()) if has_states else None
     for number, (rank, name) in enumerate(zip(ranks, names, strict=True)):
         state = next(states) if states is not None else ()
@@ -289,10 +288,14 @@ def _merge_frames(trace: MergeTrace, painter: _Painter) -> Iterator[Frame]:
                 yield [Line(Text(f"… {len(ranks) - _MERGES_SHOWN:,} merges …", FAINT), _STEP)]
             continue
         line = Text.assemble((f"{rank:>{rank_width}}", FAINT), "  ", _padded(name, widest), "  ")
+        drawn = Text()
         if state:
             focus = _place_of(trace, number, state)
-            line.append_text(painter.cells([symbol.data for symbol in state], room=room, focus=focus))
-        yield [Line(line, _STEP)]
+            drawn = painter.cells([symbol.data for symbol in state], room=room, focus=focus)
+        if is_narrow:
+            yield [Line(Text.assemble((rank, FAINT), f"  {name}"), _STEP), Line(drawn, _STEP + column)]
+        else:
+            yield [Line(line + drawn, _STEP)]
 
 
 def _place_of(trace: MergeTrace, number: int, state: Sequence[Symbol]) -> int:
@@ -417,16 +420,3 @@ def _plain(symbol: Symbol) -> str:
 
 def _padded(text: str, width: int) -> str:
     return text + " " * max(width - cell_len(text), 0)
-
-
-def _folded(line: Line, console: Console) -> list[Text]:
-    """The rows of a line; those behind the first begin where its text does."""
-    before = Text(" " * line.indent) + line.text[: line.label]
-    indent = before.cell_len
-    rest = line.text[line.label :]
-    if indent + rest.cell_len <= console.width:
-        return [before + rest]
-    rows = list(rest.wrap(console, max(console.width - indent, 20)))
-    for row in rows:
-        row.rstrip()
-    return [before + rows[0], *(Text(" " * indent) + row for row in rows[1:])]

@@ -128,7 +128,7 @@ def _detail_rows(details: TokenDetails, result: SearchResult) -> Iterator[tuple[
         yield "spelling", Text(quoted(entry.spelling))
     yield "kind", Text(entry.kind.value)
     if entry.score is not None:
-        yield "score", Text(f"{entry.score:g}")
+        yield "score", Text(f"{entry.score:,g}")
     if (frequency := result.frequency(entry.id)) is not None and result.counts is not None:
         total = result.counts.tokens
         share = f" ({frequency / total:.2%})".replace("%", " %") if total else ""
@@ -187,7 +187,7 @@ def _tree(trace: MergeTrace) -> Iterator[str]:
 
 
 def _rank(rule: MergeRule) -> str:
-    return f"score {-rule.rank:g}" if rule.by_score else f"rank {rule.rank:,.0f}"
+    return f"score {-rule.rank:,g}" if rule.by_score else f"rank {rule.rank:,.0f}"
 
 
 def _plain(symbol: Symbol) -> str:

@@ -10,14 +10,8 @@ from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
-from tokbench.explain.model import (
-    LatticeTrace,
-    LongestMatchTrace,
-    LookupTrace,
-    MergeTrace,
-)
-from tokbench.explain.sentences import cause_in_words, cause_name
 from tokbench.explain.words import WordAnswer, why_word
+from tokbench.workbench.explain_json import explanation_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,16 +19,13 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.explain.model import (
         Boundary,
-        Edge,
         ExplainedStep,
         Explanation,
-        MergeRule,
         Symbol,
-        Trace,
     )
     from tokbench.explain.records import MergeRecord
 
-SCHEMA = "tokbench.explain/1"
+SCHEMA = "tokbench.explain/2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,33 +55,15 @@ class ExplainResult:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON document that `tokbench explain --json` prints."""
-        found = self.explanation
+        boundaries = [
+            boundary
+            for boundary in self.explanation.boundaries
+            if self.token is None or self.token in (boundary.token, boundary.token - 1)
+        ]
         return {
             "schema": SCHEMA,
             "tokenizer": tokenizer_fields(self.info),
-            "algorithm": found.algorithm,
-            "text": found.text,
-            "normalized": found.normalized,
-            "changes": [
-                {"span": list(change.span), "before": change.before, "after": change.after}
-                for change in found.changes
-            ],
-            "splitter": found.splitter,
-            "tokens": [
-                {
-                    "id": token.id,
-                    **token_fields(token.piece),
-                    "span": list(token.span),
-                    "kind": token.kind.value,
-                }
-                for token in found.tokens
-            ],
-            "pretokens": [_step_fields(step) for step in self.steps],
-            "boundaries": [
-                _boundary_fields(boundary)
-                for boundary in found.boundaries
-                if self.token is None or self.token in (boundary.token, boundary.token - 1)
-            ],
+            **explanation_fields(self.explanation, steps=self.steps, boundaries=boundaries),
         }
 
 
@@ -195,68 +168,6 @@ def explain_merges(tokenizer: Tokenizer, ranks: Sequence[int]) -> MergesResult:
 # --- JSON -------------------------------------------------------------------------------------
 
 
-def _step_fields(step: ExplainedStep) -> dict[str, Any]:
-    pretoken = step.pretoken
-    alternative = pretoken.alternative
-    return {
-        "text": pretoken.text,
-        "span": list(pretoken.span),
-        "added": pretoken.added,
-        "alternative": None
-        if alternative is None
-        else {"number": alternative.number, "regex": alternative.regex, "meaning": alternative.meaning},
-        "first_token": step.first,
-        "tokens": [_symbol_fields(symbol) for symbol in step.trace.tokens],
-        "trace": _trace_fields(step.trace),
-    }
-
-
-def _trace_fields(trace: Trace) -> dict[str, Any]:
-    match trace:
-        case MergeTrace():
-            return {
-                "kind": "merges",
-                "by": "score" if trace.by_score else "rank",
-                "whole": trace.whole,
-                "symbols": [_symbol_fields(symbol) for symbol in trace.symbols],
-                "merges": [
-                    {**_rule_fields(step.rule), "start": step.start, "middle": step.middle, "stop": step.stop}
-                    for step in trace.steps
-                ],
-            }
-        case LongestMatchTrace():
-            return {
-                "kind": "longest_matches",
-                "too_long": trace.too_long,
-                "matches": [
-                    {
-                        "rest": step.rest,
-                        "taken": None if step.taken is None else _symbol_fields(step.taken),
-                        "shorter": [_symbol_fields(symbol) for symbol in step.shorter],
-                        "missing": step.missing,
-                    }
-                    for step in trace.steps
-                ],
-            }
-        case LatticeTrace():
-            return {
-                "kind": "lattice",
-                "edges": [_edge_fields(edge) for edge in trace.edges],
-                "paths": [
-                    {
-                        "pieces": [_edge_fields(edge) for edge in path.edges],
-                        "score": path.score,
-                        "probability": path.probability,
-                    }
-                    for path in trace.paths
-                ],
-                "margin": trace.margin,
-                "boundaries": list(trace.boundaries),
-            }
-        case LookupTrace():
-            return {"kind": "lookup", "rule": trace.rule}
-
-
 def _record_fields(record: MergeRecord) -> dict[str, Any]:
     return {
         "rank": record.rank,
@@ -282,25 +193,3 @@ def _record_fields(record: MergeRecord) -> dict[str, Any]:
 
 def _symbol_fields(symbol: Symbol) -> dict[str, Any]:
     return {"id": symbol.id, **token_fields(symbol.data)}
-
-
-def _rule_fields(rule: MergeRule) -> dict[str, Any]:
-    return {
-        "rank": rule.rank,
-        "left": _symbol_fields(rule.left),
-        "right": _symbol_fields(rule.right),
-        "made": _symbol_fields(rule.made),
-    }
-
-
-def _edge_fields(edge: Edge) -> dict[str, Any]:
-    return {"start": edge.start, "stop": edge.stop, **_symbol_fields(edge.piece), "score": edge.score}
-
-
-def _boundary_fields(boundary: Boundary) -> dict[str, Any]:
-    return {
-        "token": boundary.token,
-        "offset": boundary.offset,
-        "cause": cause_name(boundary.cause),
-        "why": cause_in_words(boundary.cause),
-    }

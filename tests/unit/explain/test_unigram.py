@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.explain.model import Edge, LowerScore, Symbol
-from tokbench.explain.unigram import Lattice, best_paths, boundary_probabilities, path_of, sums, trace_lattice
+from tokbench.explain.unigram import (
+    Lattice,
+    best_paths,
+    boundary_probabilities,
+    path_of,
+    sums,
+    trace_lattice,
+    trace_parts,
+)
 
 PIECES = {"a": 0.4, "b": 0.3, "ab": 0.2, "c": 0.1, "bc": 0.05}
 """Of "abc": a b c 0.012, ab c 0.02, a bc 0.02; in all 0.052."""
@@ -107,3 +115,25 @@ def test_a_better_piece_removes_the_boundary_that_it_crosses(lattice) -> None:
         )
         [(edges, _)] = best_paths(better, 1)
         assert [edge.start for edge in edges] != [0, *starts] or place not in [edge.start for edge in edges]
+
+
+WORDS = {"▁": 0.1, "a": 0.2, "b": 0.15, "▁a": 0.1, "ab": 0.05, "▁ab": 0.02, "a▁": 0.01}
+
+
+@given(text=st.text("▁ab", min_size=1, max_size=14), reaches_across=st.booleans())
+def test_parts_together_are_the_whole(text: str, *, reaches_across: bool) -> None:
+    pieces = WORDS if reaches_across else {piece: WORDS[piece] for piece in WORDS if piece != "a▁"}
+    lattice = lattice_of(text, pieces)
+    whole = trace_lattice(text, lattice, tokens_of=plain)
+    parts = list(trace_parts(text, lattice, tokens_of=plain))
+    assert "".join(part.text for _, part in parts) == text
+    assert [start for start, _ in parts] == [0, *(start + len(part.text) for start, part in parts[:-1])]
+    assert tuple(token for _, part in parts for token in part.tokens) == whole.tokens
+    assert sum(part.paths[0].score for _, part in parts) == pytest.approx(whole.paths[0].score)
+    boundaries: list[float] = []
+    for start, part in parts:
+        boundaries += [1.0] * bool(start)
+        boundaries += part.boundaries
+    assert boundaries == pytest.approx(whole.boundaries)
+    if not reaches_across:
+        assert all("▁" not in part.text.lstrip("▁") for _, part in parts)

@@ -12,6 +12,7 @@ from tokbench.explain.model import (
     Derivation,
     Edge,
     Fallback,
+    LatticeTrace,
     LookupTrace,
     MergeTrace,
     PreToken,
@@ -19,7 +20,7 @@ from tokbench.explain.model import (
     Symbol,
 )
 from tokbench.explain.normalization import Aligned, changes_of
-from tokbench.explain.unigram import Lattice, trace_lattice
+from tokbench.explain.unigram import Lattice, trace_parts
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
 
 if TYPE_CHECKING:
@@ -75,13 +76,15 @@ class ModelExplainer:
         origins = [*origins[: len(normal)], len(data)] if len(origins) <= len(normal) else origins
         places = [origins[edge] for edge in edges]
         steps = []
-        for start, stop in self._parts(normalized):
-            part = normalized[start:stop]
+        for start, stop, trace in self._traces(normalized, text):
             span = Span(places[start], max(places[start], places[stop]))
-            steps.append(Step(PreToken(part, span), self._trace(part, text)))
-        splitter = (
-            "before spaces, as no piece reaches across one" if self._cuts_words else "nothing splits the text"
-        )
+            continues = bool(start) and isinstance(trace, LatticeTrace)
+            steps.append(Step(PreToken(normalized[start:stop], span, continues=continues), trace))
+        splitter = "nothing splits the text"
+        if self._cuts_words:
+            splitter = "before spaces, as no piece reaches across one"
+        elif len(steps) > 1:
+            splitter = "nothing splits the text; parts that no piece reaches out of"
         return Derivation(
             algorithm=_ALGORITHMS[self._model.model_type],
             normalized=normalized,
@@ -90,22 +93,28 @@ class ModelExplainer:
             steps=tuple(steps),
         )
 
+    def _traces(self, normalized: str, text: str) -> Iterator[tuple[int, int, Trace]]:
+        """The parts of a normalised text: their characters, and how each became tokens."""
+        if self._model.model_type is ModelType.UNIGRAM:
+            lattice = Lattice(len(normalized), tuple(self._edges(normalized)))
+            pieces = self._processor.encode(text, out_type=str)
+            parts = trace_parts(normalized, lattice, tokens_of=self._unigram_tokens, pieces=pieces)
+            for start, found in parts if normalized else ():
+                yield start, start + len(found.text), found
+            return
+        for start, stop in self._parts(normalized):
+            yield start, stop, self._trace(normalized[start:stop])
+
     def _parts(self, normalized: str) -> Iterator[tuple[int, int]]:
         if self._cuts_words:
             yield from (match.span() for match in _WORDS.finditer(normalized))
         elif normalized:
             yield 0, len(normalized)
 
-    def _trace(self, text: str, original: str) -> Trace:
-        match self._model.model_type:
-            case ModelType.BPE:
-                return self._merged(text)
-            case ModelType.UNIGRAM:
-                lattice = Lattice(len(text), tuple(self._edges(text)))
-                pieces = self._processor.encode(original, out_type=str)
-                return trace_lattice(text, lattice, tokens_of=self._unigram_tokens, pieces=pieces)
-            case kind:
-                return self._looked_up(text, _RULES[kind])
+    def _trace(self, text: str) -> Trace:
+        if self._model.model_type is ModelType.BPE:
+            return self._merged(text)
+        return self._looked_up(text, _RULES[self._model.model_type])
 
     def _symbol(self, piece: str) -> Symbol:
         return Symbol(self._ids.get(piece) if piece in self._lexicon.scores else None, piece.encode())

@@ -1,0 +1,55 @@
+"""Lines are folded between words and tokens: no row is too wide, nothing is lost, quotes stay whole."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from tokbench.render.folding import Line, folded
+
+
+def rows(text: str | Text, *, width: int, label: int = 0) -> list[str]:
+    console = Console(file=StringIO(), width=width)
+    return [
+        row.plain for row in folded(Line(Text(text) if isinstance(text, str) else text, label=label), console)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one two three four five six", ["one two three four", "five six"]),
+        ("un│believ│able│antidisestab│x", ["un│believ│able│", "antidisestab│x"]),
+        ('it is " a b c d" that is there', ['it is " a b c d"', "that is there"]),
+        ('it is there " a b c d" too', ["it is there", '" a b c d" too']),
+        ("a" * 45, ["a" * 20, "a" * 20, "a" * 5]),
+        ("", [""]),
+    ],
+)
+def test_rows_end_between_words_and_tokens(text: str, expected: list[str]) -> None:
+    assert rows(text, width=20) == expected
+
+
+def test_rows_behind_the_first_begin_where_the_text_does() -> None:
+    assert rows("label  one two three four five six", width=30, label=7) == [
+        "label  one two three four five",
+        "       six",
+    ]
+
+
+def test_tokens_of_colours_are_not_cut() -> None:
+    text = Text.assemble(("antidis", "red"), ("establishment", "blue"), ("arianism", "red"))
+    assert rows(text, width=20) == ["antidisestablishment", "arianism"]
+
+
+@given(st.text(st.sampled_from('ab "│中é\\ '), max_size=60), st.integers(20, 30))
+def test_no_row_is_too_wide_and_nothing_is_lost(text: str, width: int) -> None:
+    found = rows(text, width=width)
+    assert all(cell_len(row) <= width for row in found)
+    assert "".join(found).replace(" ", "") == text.replace(" ", "")

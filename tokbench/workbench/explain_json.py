@@ -1,0 +1,186 @@
+"""An explanation as JSON: what repeats in a text, as pre-tokens, tokens and causes, is written once and referred to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.result_json import token_fields
+from tokbench.explain.model import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
+from tokbench.explain.sentences import cause_in_words, cause_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tokbench.explain.model import (
+        Alternative,
+        Boundary,
+        Cause,
+        Edge,
+        ExplainedStep,
+        Explanation,
+        Symbol,
+        Trace,
+    )
+
+
+def explanation_fields(
+    found: Explanation, *, steps: Sequence[ExplainedStep], boundaries: Sequence[Boundary]
+) -> dict[str, Any]:
+    """An explanation as plain data.
+
+    Args:
+        found: it.
+        steps: those of its pre-tokens that were asked for.
+        boundaries: likewise.
+    """
+    writer = _Writer()
+    return {
+        "algorithm": found.algorithm,
+        "text": found.text,
+        "normalized": found.normalized,
+        "changes": [
+            {"span": list(change.span), "before": change.before, "after": change.after}
+            for change in found.changes
+        ],
+        "splitter": found.splitter,
+        "ids": [token.id for token in found.tokens],
+        "spans": [list(token.span) for token in found.tokens],
+        "steps": [
+            {"pretoken": writer.pretoken(step), "span": list(step.pretoken.span), "first_token": step.first}
+            for step in steps
+        ],
+        "boundaries": [
+            {"token": each.token, "offset": each.offset, "cause": writer.cause(each.cause)}
+            for each in boundaries
+        ],
+        "pretokens": writer.pretokens,
+        "causes": writer.causes,
+        "alternatives": writer.alternatives,
+        "pieces": {
+            **{
+                str(token.id): {**token_fields(token.piece), "kind": token.kind.value}
+                for token in {token.id: token for token in found.tokens}.values()
+            },
+            **writer.pieces,
+        },
+    }
+
+
+class _Writer:
+    """The tables of what is written once."""
+
+    def __init__(self) -> None:
+        self.pretokens: list[dict[str, Any]] = []
+        self.causes: list[dict[str, Any]] = []
+        self.alternatives: list[dict[str, Any]] = []
+        self.pieces: dict[str, dict[str, Any]] = {}
+        self._numbers: dict[Any, int] = {}
+
+    def pretoken(self, step: ExplainedStep) -> int:
+        """The number of a pre-token: one that was there before, with the same trace, has its number."""
+        pretoken, trace = step.pretoken, step.trace
+        key = pretoken.text, id(trace), pretoken.alternative, pretoken.added
+        if key not in self._numbers:
+            self._numbers[key] = len(self.pretokens)
+            self.pretokens.append(
+                {
+                    "text": pretoken.text,
+                    "added": pretoken.added,
+                    "alternative": None
+                    if pretoken.alternative is None
+                    else self._alternative(pretoken.alternative),
+                    "tokens": self._symbols(trace.tokens),
+                    "trace": self._trace(trace),
+                }
+            )
+        return self._numbers[key]
+
+    def cause(self, cause: Cause) -> int:
+        """The number of a cause."""
+        if cause not in self._numbers:
+            self._numbers[cause] = len(self.causes)
+            self.causes.append({"cause": cause_name(cause), "why": cause_in_words(cause)})
+        return self._numbers[cause]
+
+    def _alternative(self, alternative: Alternative) -> int:
+        if alternative not in self._numbers:
+            self._numbers[alternative] = len(self.alternatives)
+            self.alternatives.append(
+                {"number": alternative.number, "regex": alternative.regex, "meaning": alternative.meaning}
+            )
+        return self._numbers[alternative]
+
+    def _symbol(self, symbol: Symbol) -> int | dict[str, Any]:
+        """The id of a symbol, which `pieces` has; the symbol itself where it has none."""
+        if symbol.id is None:
+            return token_fields(symbol.data)
+        self.pieces.setdefault(str(symbol.id), token_fields(symbol.data))
+        return symbol.id
+
+    def _symbols(self, symbols: Iterable[Symbol]) -> list[int | dict[str, Any]]:
+        return [self._symbol(symbol) for symbol in symbols]
+
+    def _trace(self, trace: Trace) -> dict[str, Any]:
+        match trace:
+            case MergeTrace():
+                return {
+                    "kind": "merges",
+                    "by": "score" if trace.by_score else "rank",
+                    "whole": trace.whole,
+                    "symbols": self._symbols(trace.symbols),
+                    "merges": [
+                        {
+                            "rank": step.rule.rank,
+                            "left": self._symbol(step.rule.left),
+                            "right": self._symbol(step.rule.right),
+                            "made": self._symbol(step.rule.made),
+                            "place": [step.start, step.middle, step.stop],
+                        }
+                        for step in trace.steps
+                    ],
+                }
+            case LongestMatchTrace():
+                return {
+                    "kind": "longest_matches",
+                    "too_long": trace.too_long,
+                    "matches": [
+                        {
+                            "rest": step.rest,
+                            "taken": None if step.taken is None else self._symbol(step.taken),
+                            "shorter": self._symbols(step.shorter),
+                            "missing": step.missing,
+                        }
+                        for step in trace.steps
+                    ],
+                }
+            case LatticeTrace():
+                return {
+                    "kind": "lattice",
+                    "edges": [self._edge(edge) for edge in trace.edges],
+                    "paths": [
+                        {
+                            "edges": _numbers_of(path.edges, trace.edges),
+                            "score": path.score,
+                            "probability": path.probability,
+                        }
+                        for path in trace.paths
+                    ],
+                    "margin": trace.margin,
+                    "boundaries": [round(probability, 9) for probability in trace.boundaries],
+                }
+            case LookupTrace():
+                return {"kind": "lookup", "rule": trace.rule}
+
+    def _edge(self, edge: Edge) -> dict[str, Any]:
+        return {
+            "start": edge.start,
+            "stop": edge.stop,
+            "piece": self._symbol(edge.piece),
+            "score": edge.score,
+        }
+
+
+def _numbers_of(path: Sequence[Edge], edges: Sequence[Edge]) -> list[int]:
+    """The edges of a path by their numbers in the lattice."""
+    numbers = {edge: number for number, edge in enumerate(edges)}
+    return [numbers[edge] for edge in path]
