@@ -105,6 +105,16 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "count corpus.jsonl --json",
         ],
     ),
+    "chunk": Entry(
+        "tokbench.cli.chunk",
+        "chunk",
+        summary="Cut documents into chunks of at most N tokens.",
+        examples=[
+            "chunk notes.txt --max-tokens 512",
+            "chunk docs/ --max-tokens 512 --overlap 64 --respect paragraphs > chunks.jsonl",
+            "chunk - --max-tokens 256 --respect sentences -t mine < book.txt",
+        ],
+    ),
     "viz": Entry(
         "tokbench.cli.viz",
         "viz",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokbench.chat.encoding import EncodedChat
     from tokbench.chat.template import ChatTemplate
     from tokbench.core.batches import Batch, PaddingPlan
+    from tokbench.core.chunking import Chunk
     from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer
 
@@ -193,6 +194,28 @@ class PlainUse(ChecksArguments):
         from tokbench.core.text_ends import truncated_text
 
         return truncated_text(self, text, max_tokens, side=side, special=special)
+
+    def chunk(
+        self: Tokenizer,
+        text: str,
+        *,
+        max_tokens: int,
+        overlap: int = 0,
+        respect: Literal["paragraphs", "lines", "sentences"] | None = None,
+        special: SpecialPolicy = SpecialPolicy.TEXT,
+    ) -> list[Chunk]:
+        """A text in chunks of at most so many tokens, for retrieval; arguments and errors are those of `chunks_of`.
+
+        >>> from tokbench.backends.baseline import ByteBackend
+        >>> made = ByteBackend().train([], ByteBackend.config_type())
+        >>> [chunk.text for chunk in made.chunk("one two three", max_tokens=8)]
+        ['one two', ' three']
+        """
+        from tokbench.core.chunking import chunks_of
+
+        return list(
+            chunks_of(self, text, max_tokens=max_tokens, overlap=overlap, respect=respect, special=special)
+        )
 
 
 def _padding(to: int | Literal["longest"], *, multiple_of: int | None, side: str) -> PaddingPlan:

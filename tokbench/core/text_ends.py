@@ -46,7 +46,7 @@ def truncated_text(
     """
     check_number("max_tokens", max_tokens, smallest=0)
     check_side(side)
-    starts, stops = _places(tokenizer, text, special=special)
+    starts, stops = token_places(tokenizer, text, special=special)
     data, size = text.encode(), len(starts)
     if size <= max_tokens:
         return text
@@ -61,7 +61,7 @@ def truncated_text(
     return ""
 
 
-def _places(
+def token_places(
     tokenizer: Tokenizer, text: str, *, special: SpecialPolicy
 ) -> tuple[Sequence[int] | NDArray[np.int64], Sequence[int] | NDArray[np.int64]]:
     """Where each token begins and ends."""

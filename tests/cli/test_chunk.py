@@ -1,0 +1,60 @@
+"""`chunk`: JSON lines of parts with their places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Done
+
+TEXT = "One two three. Four five six!\n\nSeven eight nine ten.\nEleven, twelve – thirteen.\n" * 5
+
+
+def test_chunks_of_files_and_stdin(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text('{"text": "first"}\n{"text": ""}\n{"text": "third one"}\n')
+    options = ("chunk", "-t", trained, "--max-tokens", "20", "--overlap", "5", "--respect", "sentences")
+    found = run(*options, "a.txt", "b.jsonl").good().documents
+    own = [each for each in found if each["source"] == "a.txt"]
+    assert b"".join(each["text"].encode()[each["overlap"] :] for each in own).decode() == TEXT
+    assert all(each["num_tokens"] <= 20 for each in found)
+    assert [each["chunk"] for each in own] == list(range(len(own)))
+    assert [(each["source"], each["document"]) for each in found[len(own) :]] == [
+        ("b.jsonl:1", 1),
+        ("b.jsonl:3", 2),
+    ]
+    for each in own:
+        assert TEXT.encode()[each["start"] : each["stop"]].decode() == each["text"]
+        counted = run("count", "-t", trained, "--json", "--text", each["text"]).json["total"]["tokens"]
+        assert counted == each["num_tokens"]
+    piped = run(*options, "-", stdin=TEXT.encode()).good().documents
+    assert [each["text"] for each in piped] == [each["text"] for each in own]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--max-tokens", "5", "--overlap", "5"), ("the largest overlap is 4",)),
+        (("--max-tokens", "0"), ("--max-tokens", "at least 1")),
+        (("--max-tokens", "-1"), ("at least 1",)),
+        (("--overlap", "2"), ("--max-tokens",)),
+        (("--max-tokens", "5", "--overlap", "-1"), ("--overlap",)),
+        (("--max-tokens", "5", "--respect", "words"), ("paragraphs, lines, sentences",)),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    run: Callable[..., Done], trained: Path, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    run("chunk", "-t", trained, *options, "--text", "some text").refused(2, *words)
+
+
+def test_a_character_that_fits_nowhere_is_told(run: Callable[..., Done], trained: Path) -> None:
+    done = run("chunk", "-t", trained, "--max-tokens", "1", "--text", "a👩")
+    assert done.code == 1
+    assert "has" in done.stderr
+    assert "hint:" in done.stderr

@@ -1,0 +1,174 @@
+"""Chunks: they join to the text, hold at most so many tokens, and end where a reader would cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.texts import texts
+
+import tokbench
+from tokbench.core.graphemes import clusters
+from tokbench.core.text_units import UNITS, unit_ends
+from tokbench.errors import ConfigError, TextError
+
+BACKENDS = ["bpe", "sentencepiece", "wordpiece", "byte"]
+WORDS = ["The lower widest newest! é ü 東京。 house of houses.\n\nNext line.\n"] * 40
+
+many = st.lists(
+    texts
+    | st.sampled_from(["\n\n", ". ", "One. Two! ", " word", "\r\n", "。", "é", "👩\u200d👧", "e\u0301"]),
+    max_size=30,
+).map("".join)
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def tokenizer(request: pytest.FixtureRequest) -> Any:
+    return tokbench.train(WORDS, backend=request.param)
+
+
+@given(
+    text=many,
+    most=st.integers(4, 40),
+    overlap=st.integers(0, 3) | st.integers(0, 39),
+    respect=st.sampled_from([None, "paragraphs", "lines", "sentences"]),
+)
+def test_chunks_are_the_text_in_parts(
+    tokenizer: Any, text: str, most: int, overlap: int, respect: Any
+) -> None:
+    overlap = min(overlap, most - 1)
+    chunks = tokenizer.chunk(text, max_tokens=most, overlap=overlap, respect=respect)
+    data = text.encode()
+    assert b"".join(chunk.text.encode()[chunk.overlap :] for chunk in chunks) == data
+    before = 0
+    for chunk in chunks:
+        assert chunk.text.encode() == data[chunk.start : chunk.stop]
+        assert chunk.start + chunk.overlap == before < chunk.stop
+        assert chunk.num_tokens == len(tokenizer.encode(chunk.text)) <= most
+        before = chunk.stop
+    if chunks:
+        assert before == len(data)
+        assert chunks[0].overlap == 0
+
+
+def ends(text: str) -> set[int]:
+    """The byte offsets between grapheme clusters."""
+    found, place = {0}, 0
+    for cluster in clusters(text):
+        place += len(cluster.encode())
+        found.add(place)
+    return found
+
+
+@given(text=many, overlap=st.integers(0, 8))
+def test_graphemes_are_whole(text: str, overlap: int) -> None:
+    made = tokbench.train([], backend="byte")
+    most = 60
+    if max(map(len, map(str.encode, clusters(text))), default=0) > most - overlap:
+        return
+    for chunk in made.chunk(text, max_tokens=most, overlap=overlap):
+        assert {chunk.start, chunk.stop} <= ends(text)
+
+
+@given(text=many, most=st.integers(8, 60), respect=st.sampled_from(["paragraphs", "lines", "sentences"]))
+def test_a_chunk_ends_at_the_last_end_that_fits(text: str, most: int, respect: Any) -> None:
+    made, data = tokbench.train([], backend="byte"), text.encode()
+    for chunk in made.chunk(text, max_tokens=most, respect=respect):
+        limit = chunk.start + most
+        if limit >= len(data):
+            assert chunk.stop == len(data)
+            continue
+        units = UNITS[UNITS.index(respect) :]
+        candidates = ([end for end in unit_ends(data, unit) if chunk.start < end <= limit] for unit in units)
+        best = next((found[-1] for found in candidates if found), None)
+        assert best is None or chunk.stop == best
+
+
+def test_by_hand() -> None:
+    made = tokbench.train([], backend="byte")
+    text = "One. Two two.\nThree\n\nFour four four four."
+    assert [chunk.text for chunk in made.chunk(text, max_tokens=22, respect="paragraphs")] == [
+        "One. Two two.\nThree\n\n",
+        "Four four four four.",
+    ]
+    assert [chunk.text for chunk in made.chunk(text, max_tokens=16, respect="lines")] == [
+        *("One. Two two.\n", "Three\n\n", "Four four four", " four."),
+    ]
+    assert [chunk.text for chunk in made.chunk(text, max_tokens=10, respect="sentences")][:3] == [
+        *("One. ", "Two two.\n", "Three\n\n"),
+    ]
+    found = made.chunk("one two three four", max_tokens=10, overlap=4)
+    assert [(chunk.text, chunk.overlap) for chunk in found] == [
+        *(("one two", 0), (" two three", 4), ("hree four", 4)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unit", "text", "expected"),
+    [
+        (
+            "sentences",
+            'He said "No." Then (yes?) he left... Dr. X',
+            ['He said "No." ', "Then (yes?) ", "he left... ", "Dr. "],
+        ),
+        ("sentences", "東京。大阪！「京都。」奈良", ["東京。", "大阪！", "「京都。」"]),
+        ("sentences", "3.14 is a number. e.g. this", ["3.14 is a number. ", "e.g. "]),
+        ("lines", "a\r\nb\rc\nd", ["a\r\n", "b\r", "c\n"]),
+        ("paragraphs", "a\n\nb\n \t\nc\nd", ["a\n\n", "b\n \t\n"]),
+        ("words", "  a  b\nc", ["  a", "  b"]),
+    ],
+)
+def test_units(unit: str, text: str, expected: list[str]) -> None:
+    data, found, before = text.encode(), [], 0
+    for end in unit_ends(data, unit):
+        found.append(data[before:end].decode())
+        before = end
+    assert found == expected
+
+
+def test_nothing_has_no_chunks(tokenizer: Any) -> None:
+    assert tokenizer.chunk("", max_tokens=3) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_tokens": 0}, "max_tokens is 0"),
+        ({"max_tokens": -5}, "max_tokens is -5"),
+        ({"max_tokens": 2.5}, "max_tokens is 2.5"),
+        ({"max_tokens": 5, "overlap": 5}, "the largest overlap is 4"),
+        ({"max_tokens": 5, "overlap": -1}, "overlap is -1"),
+        ({"max_tokens": 5, "respect": "sentence"}, "did you mean 'sentences'"),
+    ],
+)
+def test_what_cannot_be_is_refused(tokenizer: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        tokenizer.chunk("some text", **options)
+    assert words in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_a_character_with_too_many_tokens_is_named() -> None:
+    made = tokbench.train([], backend="byte")
+    with pytest.raises(TextError, match="'東' at byte 1 has 3 tokens, and a chunk at most 2"):
+        made.chunk("a東", max_tokens=2)
+    with pytest.raises(TextError, match="surrogate"):
+        made.chunk("a\ud800", max_tokens=2)
+
+
+def test_time_is_linear() -> None:
+    made = tokbench.train([], backend="byte")
+    calls = 0
+    encode = made.encode
+
+    def counted(text: str, **options: Any) -> list[int]:
+        nonlocal calls
+        calls += len(text)
+        return encode(text, **options)
+
+    made.encode = counted
+    for text in ("word " * 4000, "x" * 20_000, "é" * 10_000, "\n" * 20_000, "🇩🇪" * 5000):
+        calls = 0
+        made.chunk(text, max_tokens=100, overlap=20, respect="sentences")
+        assert calls < 2 * len(text) + 1000

@@ -1,0 +1,60 @@
+"""The command that cuts documents into chunks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from tokbench.cli.options import taking_groups, tokens_option
+from tokbench.cli.output_options import ProgressOption
+from tokbench.cli.text_options import TextChoices, TextsArgument
+from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.render.console import print_json
+from tokbench.render.progress import showing_progress
+from tokbench.workbench.chunk import chunk_texts
+
+
+@taking_groups
+def chunk(
+    *,
+    inputs: TextsArgument = None,
+    tokenizer: TokenizerOption = DEFAULT,
+    max_tokens: Annotated[
+        int, tokens_option("--max-tokens", help="The most tokens of a chunk, those of the overlap included.")
+    ],
+    overlap: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="How many tokens, at most, each chunk repeats of the one before it."
+        ),
+    ] = 0,
+    respect: Annotated[
+        Literal["paragraphs", "lines", "sentences"] | None,
+        typer.Option(
+            help="What a chunk ends behind where it can; what is too long alone is cut at the next finer kind. By "
+            "default words."
+        ),
+    ] = None,
+    special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
+    opening: OpeningChoices,
+    reading: TextChoices,
+    progress: ProgressOption = "bar",
+) -> None:
+    """Cut documents into chunks of at most N tokens, for retrieval: JSON lines with text, tokens and byte offsets.
+
+    Chunks without their overlap join to the document, byte for byte; no character is cut.
+    """
+    opened = opening.open(tokenizer, progress=progress)
+    with showing_progress(progress) as report:
+        records = chunk_texts(
+            opened,
+            reading.read(inputs, progress=report),
+            max_tokens=max_tokens,
+            overlap=overlap,
+            respect=respect,
+            special=special_policy,
+        )
+        for record in records:
+            print_json(record.to_json())

@@ -1,0 +1,228 @@
+"""Long texts in chunks of at most so many tokens, cut where a reader would cut them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.graphemes import clusters
+from tokbench.core.near_names import meant
+from tokbench.core.plurals import counted
+from tokbench.core.text_ends import token_places
+from tokbench.core.text_units import UNITS, unit_ends
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.truncation import check_number
+from tokbench.errors import ConfigError, TextError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokbench.core.interfaces import Tokenizer
+
+RESPECTED = ("paragraphs", "lines", "sentences")
+_BEHIND = 256
+"""Bytes behind a place that are looked at for the end of the character there, however many code points it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of a text.
+
+    Attributes:
+        text: the part, the overlap with the chunk before it included.
+        num_tokens: its tokens when it is encoded by itself.
+        start: where it begins in the text, a UTF-8 byte offset.
+        stop: where it ends.
+        overlap: how many of its first bytes the chunk before it has, too.
+    """
+
+    text: str
+    num_tokens: int
+    start: int
+    stop: int
+    overlap: int
+
+
+def chunks_of(
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    max_tokens: int,
+    overlap: int = 0,
+    respect: str | None = None,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+) -> Iterator[Chunk]:
+    """Cut a text into chunks; without what they have in common, they join to the text, byte for byte.
+
+    A chunk ends at the last end of a paragraph, line or sentence that fits, as `respect` says; where a single one is
+    too long, at the last of the next finer kind: line, sentence, word, character. Encoded by itself, a chunk never
+    has more than `max_tokens` tokens, and no character is cut. Time is linear in the text.
+
+    Args:
+        tokenizer: any.
+        text: the text; an empty one has no chunks.
+        max_tokens: the most tokens of a chunk, those of the overlap included.
+        overlap: how many tokens of the chunk before a chunk begins with, about and at most.
+        respect: "paragraphs", "lines" or "sentences"; None for words.
+        special: what the text of a special token becomes.
+
+    Raises:
+        ConfigError: numbers or units that cannot be.
+        TextError: a character that has more than `max_tokens` tokens; a lone surrogate.
+
+    >>> from tokbench.backends.baseline import ByteBackend
+    >>> tokenizer = ByteBackend().train([], ByteBackend.config_type())
+    >>> [chunk.text for chunk in chunks_of(tokenizer, "One. Two three.", max_tokens=11, respect="sentences")]
+    ['One. ', 'Two three.']
+    """
+    check_number("max_tokens", max_tokens, smallest=1)
+    check_number("overlap", overlap, smallest=0)
+    if overlap >= max_tokens:
+        raise ConfigError(
+            f"an overlap of {overlap} leaves no room in chunks of {counted(max_tokens, 'token')}",
+            hint=f"the largest overlap is {max_tokens - 1}",
+        )
+    if respect is not None and respect not in RESPECTED:
+        raise ConfigError(
+            f"{respect!r} cannot be respected",
+            hint=meant(str(respect), RESPECTED, otherwise="choose one of {}"),
+        )
+    starts, _ = token_places(tokenizer, text, special=special)
+    plan = _Plan(max_tokens, UNITS[UNITS.index(respect or "words") :], special)
+    return _Cutter(tokenizer, text, starts, plan).chunks(overlap)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a text is cut: the most tokens of a chunk, and what it may end behind, the first that fits."""
+
+    max_tokens: int
+    units: tuple[str, ...]
+    special: SpecialPolicy
+
+
+class _Cutter:
+    """Cuts one text: knows where its tokens begin and its units end."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, text: str, starts: Sequence[int] | NDArray[np.int64], plan: _Plan
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._data = text.encode()
+        self._starts: Any = starts
+        self._plan = plan
+        self._ends: dict[str, list[int]] = {}
+
+    def chunks(self, overlap: int) -> Iterator[Chunk]:
+        """The chunks, one after another."""
+        position, begun = 0, 0
+        while position < len(self._data):
+            start = self._overlap_start(position, overlap, begun=begun) if position else 0
+            chunk = self._chunk(start, position)
+            if chunk is None:  # with what it has in common it is too long
+                start = position
+                chunk = self._chunk(start, position)
+            if chunk is None:
+                raise self._too_long(position)
+            yield chunk
+            begun, position = position, chunk.stop
+
+    def _chunk(self, start: int, position: int) -> Chunk | None:
+        """The longest chunk from a start that goes on behind a position; None where none has so few tokens."""
+        first = bisect_left(self._starts, start)
+        room = self._plan.max_tokens
+        while room > 0:
+            stop = self._stop(position, self._limit(first + room))
+            if stop is None:
+                return None
+            text = self._data[start:stop].decode()
+            num_tokens = len(self._tokenizer.encode(text, special=self._plan.special))
+            if num_tokens <= self._plan.max_tokens:
+                return Chunk(text, num_tokens, start, stop, position - start)
+            # Cut by itself, it has other tokens at its ends: take as many fewer, and at least one end before.
+            room = min(
+                room - (num_tokens - self._plan.max_tokens), bisect_left(self._starts, stop) - first - 1
+            )
+        stop = self._first_character(position)
+        text = self._data[start:stop].decode()
+        num_tokens = len(self._tokenizer.encode(text, special=self._plan.special))
+        return (
+            Chunk(text, num_tokens, start, stop, position - start)
+            if num_tokens <= self._plan.max_tokens
+            else None
+        )
+
+    def _limit(self, token: int) -> int:
+        """Where a chunk ends at the latest: where a token begins."""
+        return int(self._starts[token]) if token < len(self._starts) else len(self._data)
+
+    def _stop(self, position: int, limit: int) -> int | None:
+        """The best place behind a position to end a chunk, up to a limit; None where there is none."""
+        if limit >= len(self._data):
+            return len(self._data)
+        if limit <= position:
+            return None
+        for unit in self._plan.units:
+            ends = self._ends_of(unit)
+            found = bisect_right(ends, limit) - 1
+            if found >= 0 and ends[found] > position:
+                return ends[found]
+        return self._last_cluster(position, limit)
+
+    def _ends_of(self, unit: str) -> list[int]:
+        if unit not in self._ends:
+            self._ends[unit] = unit_ends(self._data, unit)
+        return self._ends[unit]
+
+    def _last_cluster(self, position: int, limit: int) -> int | None:
+        """The last end of a grapheme cluster up to a limit, or else of a code point; None where there is none."""
+        end, best = position, None
+        for cluster in clusters(self._data[position : limit + _BEHIND].decode(errors="ignore")):
+            end += len(cluster.encode())
+            if end > limit:
+                break
+            best = end
+        if best is None:
+            best = limit
+            while best > position and self._is_inside(best):
+                best -= 1
+        return best if best > position else None
+
+    def _first_character(self, position: int) -> int:
+        stop = position + 1
+        while self._is_inside(stop):
+            stop += 1
+        return stop
+
+    def _is_inside(self, place: int) -> bool:
+        return place < len(self._data) and self._data[place] & 0xC0 == 0x80
+
+    def _overlap_start(self, position: int, overlap: int, *, begun: int) -> int:
+        """Where a chunk begins that has so many tokens in common with the one before; that goes on from `begun`."""
+        if not overlap:
+            return position
+        token = bisect_left(self._starts, position)
+        wanted = max(int(self._starts[max(token - overlap, 0)]), begun)
+        ends = self._ends_of("words")
+        found = bisect_left(ends, wanted)
+        if found < len(ends) and ends[found] < position:
+            return ends[found]
+        place = begun
+        for cluster in clusters(self._data[begun:position].decode()):
+            if place >= wanted:
+                break
+            place += len(cluster.encode())
+        return place
+
+    def _too_long(self, position: int) -> TextError:
+        character = self._data[position : self._first_character(position)].decode()
+        num_tokens = len(self._tokenizer.encode(character, special=self._plan.special))
+        return TextError(
+            f"the character {character!r} at byte {position:,} has {counted(num_tokens, 'token')}, and a chunk at most "
+            f"{self._plan.max_tokens}",
+            hint=f"chunks of {num_tokens} tokens and more hold it",
+        )

@@ -1,0 +1,67 @@
+"""Cut documents into chunks of at most so many tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.chunking import Chunk, chunks_of
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.workbench.encode import naming_place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.corpus.inputs import TextInput
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRecord:
+    """A chunk and where it is from.
+
+    Attributes:
+        source: what messages call the document.
+        document: its index.
+        number: the index of the chunk in it.
+        chunk: the chunk.
+    """
+
+    source: str
+    document: int
+    number: int
+    chunk: Chunk
+
+    def to_json(self) -> dict[str, Any]:
+        """As a line of the output."""
+        chunk = self.chunk
+        return {
+            "schema": "tokbench.chunk/1",
+            "source": self.source,
+            "document": self.document,
+            "chunk": self.number,
+            "text": chunk.text,
+            "num_tokens": chunk.num_tokens,
+            "start": chunk.start,
+            "stop": chunk.stop,
+            "overlap": chunk.overlap,
+        }
+
+
+def chunk_texts(
+    tokenizer: Tokenizer,
+    inputs: Iterable[TextInput],
+    *,
+    max_tokens: int,
+    overlap: int = 0,
+    respect: str | None = None,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+) -> Iterator[ChunkRecord]:
+    """The chunks of each text as they are cut; arguments and errors are those of `tokbench.core.chunking.chunks_of`."""
+    for document, item in enumerate(inputs):
+        with naming_place(item):
+            chunks = chunks_of(
+                tokenizer, item.text, max_tokens=max_tokens, overlap=overlap, respect=respect, special=special
+            )
+            for number, chunk in enumerate(chunks):
+                yield ChunkRecord(item.source, document, number, chunk)
