@@ -20,14 +20,9 @@ def _by_name() -> dict[str, Format]:
 
     formats = (
         chatml.CHATML,
-        qwen.QWEN_2,
-        qwen.QWEN_25,
-        qwen.QWEN_3,
-        qwen.QWEN_3_INSTRUCT,
+        *qwen.QWEN,
+        *llama3.LLAMA_3,
         llama2.LLAMA_2,
-        llama3.LLAMA_3,
-        llama3.LLAMA_31,
-        llama3.LLAMA_32,
         *mistral.MISTRAL,
         gemma.GEMMA,
         nanochat.NANOCHAT,
@@ -62,18 +57,17 @@ def named(name: str) -> Format:
 def recognised(tokens: Collection[str]) -> list[Format]:
     """The templates that a vocabulary is made for: it has every token that they always write.
 
+    Templates that tell speakers apart by ordinary text are never among them, as no token tells of these.
+
     Args:
         tokens: its special tokens and others that were added to it.
 
     Returns:
-        Those that need most of its tokens first; none if no template fits.
+        Those that know most of its tokens first, and of these those that know least besides; none if none fits.
 
     >>> [each.name for each in recognised({"<bos>", "<start_of_turn>", "<end_of_turn>"})]
     ['gemma']
     """
-    fitting = [each for each in all_formats() if set(each.control_tokens) <= set(tokens)]
-    return sorted(fitting, key=lambda each: _tokens_used(each, tokens), reverse=True)
-
-
-def _tokens_used(format: Format, tokens: Collection[str]) -> int:
-    return len(set(format.control_tokens + format.optional_tokens) & set(tokens))
+    own = set(tokens)
+    fitting = [each for each in all_formats() if own.issuperset(each.control_tokens) and not each.text_marks]
+    return sorted(fitting, key=lambda each: (-len(own & each.known_tokens), len(each.known_tokens)))

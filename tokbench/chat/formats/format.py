@@ -27,6 +27,8 @@ class Format:
         control_tokens: the tokens that it needs a vocabulary to have.
         turn_end: those among them that end what the assistant says.
         optional_tokens: those that it writes only in some conversations, as for tools.
+        plain_tags: what it writes that is a token of its own in the vocabularies made for it, and may be text in
+            others, as `<think>`.
         text_marks: what tells speakers apart and is ordinary text to the vocabulary, so that content that
             holds it cannot be told from it.
         writes_dummy_space: whether each text behind a control token begins with the space that SentencePiece
@@ -41,9 +43,15 @@ class Format:
     control_tokens: tuple[str, ...]
     turn_end: tuple[str, ...]
     optional_tokens: tuple[str, ...] = ()
+    plain_tags: tuple[str, ...] = ()
     text_marks: tuple[str, ...] = ()
     writes_dummy_space: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def known_tokens(self) -> frozenset[str]:
+        """Every token that it writes where the vocabulary has it."""
+        return frozenset((*self.control_tokens, *self.optional_tokens, *self.plain_tags))
 
     def render(
         self, conversations: Sequence[Conversation], *, prompt: bool = False

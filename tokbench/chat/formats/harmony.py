@@ -27,6 +27,12 @@ END, RETURN, CALL = "<|end|>", "<|return|>", "<|call|>"
 
 _BUILTIN = {"browser": BROWSER, "python": PYTHON}
 _EFFORTS = ("low", "medium", "high")
+_IDENTITY = "You are ChatGPT, a large language model trained by OpenAI."
+_CUTOFF = "2024-06"
+_CHANNELS = "# Valid channels: analysis, commentary, final. Channel must be included for every message."
+_SYSTEM = (
+    f"{START}system{MESSAGE}{_IDENTITY}\nKnowledge cutoff: {_CUTOFF}\n\nReasoning: medium\n\n{_CHANNELS}{END}"
+)
 
 
 def _write(conversation: Conversation, writer: Writer) -> None:
@@ -34,7 +40,9 @@ def _write(conversation: Conversation, writer: Writer) -> None:
     said = said_in(conversation, builtin)
     if variable(conversation, "auto_drop_analysis", bool, default=True):
         said = without_old_analysis(said)
-    functions = tools_section([Namespace("functions", "", functions_of(conversation.tools))])
+    functions: list[Part] = []
+    if conversation.tools:
+        functions = tools_section([Namespace("functions", "", functions_of(conversation.tools))])
     _write_system(conversation, writer, builtin)
     is_developers = conversation.messages[0]["role"] in ("system", "developer")
     if conversation.tools and not is_developers:
@@ -132,12 +140,13 @@ def _builtin_tools(conversation: Conversation) -> list[str]:
 
 def _write_system(conversation: Conversation, writer: Writer, builtin: list[str]) -> None:
     """Write what the model is told of itself, which is no message of the conversation."""
+    if not conversation.variables and not conversation.tools:
+        writer.template(_SYSTEM)
+        return
     writer.template(f"{START}system{MESSAGE}")
-    _write_variable(
-        conversation, writer, "model_identity", "You are ChatGPT, a large language model trained by OpenAI."
-    )
+    _write_variable(conversation, writer, "model_identity", _IDENTITY)
     writer.template("\nKnowledge cutoff: ")
-    _write_variable(conversation, writer, "knowledge_cutoff", "2024-06")
+    _write_variable(conversation, writer, "knowledge_cutoff", _CUTOFF)
     if variable(conversation, "conversation_start_date", str) is not None:
         writer.template("\nCurrent date: ")
         _write_variable(conversation, writer, "conversation_start_date", "")
@@ -148,9 +157,7 @@ def _write_system(conversation: Conversation, writer: Writer, builtin: list[str]
     if builtin:
         _write_parts(writer, tools_section([_BUILTIN[name] for name in builtin]), None)
         writer.template("\n\n")
-    writer.template(
-        "# Valid channels: analysis, commentary, final. Channel must be included for every message."
-    )
+    writer.template(_CHANNELS)
     if conversation.tools:
         writer.template("\nCalls to these tools must go to the commentary channel: 'functions'.")
     writer.template(END)

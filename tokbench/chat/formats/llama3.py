@@ -230,37 +230,38 @@ def _write_builtin_call(writer: Writer, call: Call, index: int) -> None:
 
 _TOKENS = (BOS, HEADER, HEADER_END, TURN_END)
 
-LLAMA_3 = Format(
-    name="llama3",
-    description="Llama 3: headers with any role, no tools",
-    source="Meta, Meta-Llama-3-8B-Instruct (2024-04)",
-    write=_write_3,
-    control_tokens=_TOKENS,
-    turn_end=(TURN_END,),
-)
-
 _VARIABLES = {
     "date_string": "the date of today that the system message tells",
     "tools_in_user_message": "false: tools are in the system message",
 }
 
-LLAMA_31 = Format(
-    name="llama3.1",
-    description="Llama 3.1 and 3.3: a system message with a date, tools, ipython",
-    source="Meta, Llama-3.1-8B-Instruct (2024-09)",
-    write=_write_31,
-    control_tokens=_TOKENS,
-    turn_end=(TURN_END, MESSAGE_END),
-    optional_tokens=(MESSAGE_END, PYTHON_TAG),
-    variables=_VARIABLES | {"builtin_tools": "tools that the model calls in Python, as brave_search"},
-)
-
-LLAMA_32 = Format(
-    name="llama3.2",
-    description="Llama 3.2: as 3.1 with the date of today, without built-in tools",
-    source="Meta, Llama-3.2-3B-Instruct (2024-10)",
-    write=_write_32,
-    control_tokens=_TOKENS,
-    turn_end=(TURN_END,),
-    variables=_VARIABLES,
+LLAMA_3 = (
+    Format(
+        name="llama3.1",
+        description="Llama 3.1 and 3.3: a system message with a date, tools, ipython",
+        source="Meta, Llama-3.1-8B-Instruct (2024-09)",
+        write=_write_31,
+        control_tokens=_TOKENS,
+        turn_end=(TURN_END, MESSAGE_END),
+        optional_tokens=(MESSAGE_END, PYTHON_TAG),
+        variables=_VARIABLES | {"builtin_tools": "tools that the model calls in Python, as brave_search"},
+    ),
+    Format(
+        name="llama3.2",
+        description="Llama 3.2: as 3.1 with the date of today, without built-in tools",
+        source="Meta, Llama-3.2-3B-Instruct (2024-10)",
+        write=_write_32,
+        control_tokens=_TOKENS,
+        turn_end=(TURN_END,),
+        plain_tags=(MESSAGE_END, PYTHON_TAG),
+        variables=_VARIABLES,
+    ),
+    Format(
+        name="llama3",
+        description="Llama 3: headers with any role, no tools",
+        source="Meta, Meta-Llama-3-8B-Instruct (2024-04)",
+        write=_write_3,
+        control_tokens=_TOKENS,
+        turn_end=(TURN_END,),
+    ),
 )

@@ -7,7 +7,7 @@ SentencePiece puts a space before each; that space is written here.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.chat.formats.fields import refuse
@@ -47,15 +47,18 @@ class _Version:
     Attributes:
         number: of Mistral's: 1, 2, 3 or 7.
         space: written before each text: what SentencePiece adds, nothing for Tekken.
+        rules: what it asks of messages.
     """
 
     number: int
     space: str
+    rules: Rules
 
-    @property
-    def rules(self) -> Rules:
-        """What this version asks of messages."""
-        return Rules(has_tools=self.number > 1, needs_ids=self.number >= 3, calls_with_text=self.number >= 7)
+    @classmethod
+    def of(cls, number: int, space: str) -> _Version:
+        """A version with its rules."""
+        rules = Rules(has_tools=number > 1, needs_ids=number >= 3, calls_with_text=number >= 7)
+        return cls(number, space, rules)
 
     def write(self, conversation: Conversation, writer: Writer) -> None:
         """Write a conversation."""
@@ -185,7 +188,7 @@ def _system_in_user(speeches: Sequence[Speech], *, last: bool) -> list[Speech]:
     users = [place for place, each in enumerate(others) if each.role == "user"]
     place = users[-1 if last else 0]
     between = Piece("\n\n", system[-1].message, None)
-    others[place] = replace(others[place], pieces=(*system, between, *others[place].pieces))
+    others[place] = others[place]._replace(pieces=(*system, between, *others[place].pieces))
     return others
 
 
@@ -234,17 +237,17 @@ def _format(name: str, version: _Version, description: str, *, models: str) -> F
 
 
 MISTRAL = (
+    _format("mistral-v7", _Version.of(7, " "), "Mistral v7: [SYSTEM_PROMPT]", models="Mistral Large 2411"),
+    _format("mistral-v7-tekken", _Version.of(7, ""), "Mistral v7 with Tekken", models="Mistral Small 2501"),
+    _format("mistral-v3", _Version.of(3, " "), "Mistral v3: tools with ids", models="Mistral 7B v0.3"),
+    _format("mistral-v3-tekken", _Version.of(3, ""), "Mistral v3 with Tekken", models="Mistral Nemo 2407"),
+    _format(
+        "mistral-v2", _Version.of(2, " "), "Mistral v2: [INST] as token, tools", models="Mistral Small 2402"
+    ),
     _format(
         "mistral-v1",
-        _Version(1, " "),
+        _Version.of(1, " "),
         "Mistral v1: [INST] as ordinary text",
-        models="Mistral 7B v0.1 and v0.2",
+        models="Mistral 7B v0.1, v0.2",
     ),
-    _format(
-        "mistral-v2", _Version(2, " "), "Mistral v2: [INST] as token, tools", models="Mistral Small 2402"
-    ),
-    _format("mistral-v3", _Version(3, " "), "Mistral v3: tools with ids", models="Mistral 7B v0.3"),
-    _format("mistral-v3-tekken", _Version(3, ""), "Mistral v3 with Tekken", models="Mistral Nemo 2407"),
-    _format("mistral-v7", _Version(7, " "), "Mistral v7: [SYSTEM_PROMPT]", models="Mistral Large 2411"),
-    _format("mistral-v7-tekken", _Version(7, ""), "Mistral v7 with Tekken", models="Mistral Small 2501"),
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,8 +40,7 @@ class Piece(NamedTuple):
     field: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(NamedTuple):
     """What one role says, of one message or of several neighbours.
 
     Attributes:
@@ -69,8 +67,7 @@ class Speech:
         return "".join(piece.text for piece in self.pieces)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(NamedTuple):
     """What a version asks of messages.
 
     Attributes:

@@ -235,39 +235,44 @@ def _write_calls_3(writer: Writer, message: Mapping[str, Any], index: int, separ
     writer.end_turn(END, "\n")
 
 
-QWEN_2 = Format(
-    name="qwen2",
-    description="Qwen 2: ChatML with a default system prompt",
-    source="Alibaba, Qwen2-1.5B-Instruct (2024-06)",
-    write=_write_2,
-    control_tokens=(START, END),
-    turn_end=(END,),
-)
+_TOOL_TAGS = ("<tool_call>", "</tool_call>")
+_RESPONSE_TAGS = ("<tool_response>", "</tool_response>")
 
-QWEN_25 = Format(
-    name="qwen2.5",
-    description="Qwen 2.5: ChatML with a default system prompt and tools",
-    source="Alibaba, Qwen2.5-7B-Instruct (2024-09)",
-    write=_write_25,
-    control_tokens=(START, END),
-    turn_end=(END,),
-)
-
-QWEN_3 = Format(
-    name="qwen3",
-    description="Qwen 3: ChatML with tools and thinking, which earlier turns lose",
-    source="Alibaba, Qwen3-8B (2025-07)",
-    write=_write_3,
-    control_tokens=(START, END),
-    turn_end=(END,),
-    variables={"enable_thinking": "false: the answer begins behind an empty thought"},
-)
-
-QWEN_3_INSTRUCT = Format(
-    name="qwen3-instruct",
-    description="Qwen 3 of 2507 without thinking: ChatML with tools",
-    source="Alibaba, Qwen3-4B-Instruct-2507 (2025-08)",
-    write=_write_3_instruct,
-    control_tokens=(START, END),
-    turn_end=(END,),
+QWEN = (
+    Format(
+        name="qwen3",
+        description="Qwen 3: ChatML with tools and thinking, which earlier turns lose",
+        source="Alibaba, Qwen3-8B (2025-07)",
+        write=_write_3,
+        control_tokens=(START, END),
+        turn_end=(END,),
+        plain_tags=(THINK, THINK_END, *_TOOL_TAGS, *_RESPONSE_TAGS),
+        variables={"enable_thinking": "false: the answer begins behind an empty thought"},
+    ),
+    Format(
+        name="qwen3-instruct",
+        description="Qwen 3 of 2507 without thinking: ChatML with tools",
+        source="Alibaba, Qwen3-4B-Instruct-2507 (2025-08)",
+        write=_write_3_instruct,
+        control_tokens=(START, END),
+        turn_end=(END,),
+        plain_tags=(*_TOOL_TAGS, *_RESPONSE_TAGS),
+    ),
+    Format(
+        name="qwen2.5",
+        description="Qwen 2.5: ChatML with a default system prompt and tools",
+        source="Alibaba, Qwen2.5-7B-Instruct (2024-09)",
+        write=_write_25,
+        control_tokens=(START, END),
+        turn_end=(END,),
+        plain_tags=_TOOL_TAGS,
+    ),
+    Format(
+        name="qwen2",
+        description="Qwen 2: ChatML with a default system prompt",
+        source="Alibaba, Qwen2-1.5B-Instruct (2024-06)",
+        write=_write_2,
+        control_tokens=(START, END),
+        turn_end=(END,),
+    ),
 )

@@ -41,7 +41,23 @@ def test_a_format_says_what_it_is_and_needs(name):
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_vocabulary_with_all_its_tokens_is_recognised(name):
     format = named(name)
-    assert format in recognised([*format.control_tokens, *format.optional_tokens])
+    assert (format in recognised(format.known_tokens)) == (not format.text_marks)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "name"),
+    [
+        (["<|im_start|>", "<|im_end|>"], "chatml"),
+        (["<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"], "qwen2.5"),
+        (["<|im_start|>", "<|im_end|>", *named("qwen3").known_tokens], "qwen3"),
+        ([*named("mistral-v3").known_tokens, "<unk>"], "mistral-v3"),
+        ([*named("mistral-v7").known_tokens, "<unk>"], "mistral-v7"),
+        ([*named("llama3").known_tokens, "<|reserved_special_token_0|>"], "llama3"),
+        ([*named("llama3.1").known_tokens, "<|reserved_special_token_0|>"], "llama3.1"),
+    ],
+)
+def test_the_template_that_knows_most_tokens_is_first(tokens, name):
+    assert recognised(tokens)[0].name == name
 
 
 def test_a_vocabulary_of_no_format_is_not_recognised():
