@@ -133,6 +133,15 @@ def _utf8(text: str) -> bytes:
         ) from None
 
 
+def is_blank(line: bytes) -> bool:
+    """Whether a line is empty or all white space, as `str.isspace` has it where lines become documents.
+
+    >>> is_blank("\u3000".encode()), is_blank(b" x")
+    (True, False)
+    """
+    return not line or line.decode().isspace()
+
+
 class Lines:
     r"""Counts the lines of texts, without the white space around them and without those that are nothing else.
 
@@ -158,11 +167,10 @@ class Lines:
         self._add(text.encode())
 
     def _add(self, data: bytes) -> None:
-        # What is blank is so to `str.isspace`, as where lines become documents.
         lines = [
             line
             for line in map(bytes.strip, data.split(b"\n"))
-            if line and (_SPACE < line[0] < _BEYOND_ASCII or not line.decode().isspace())
+            if line and (_SPACE < line[0] < _BEYOND_ASCII or not is_blank(line))
         ]
         sums, sizes = [*map(crc32, lines)], [*map(len, lines)]
         self._number += len(lines)

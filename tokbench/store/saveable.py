@@ -60,7 +60,7 @@ class SaveableTokenizer(TellsRoles, BaseTokenizer):
     """A tokenizer that writes itself into a folder, and is checked when that is opened.
 
     Attributes:
-        identify_text: tells which text it was trained on, by reading it once more; None where that cannot be.
+        identify_text: tells which text it was trained on; None where that cannot be known.
     """
 
     identify_text: Callable[[], TextIdentity] | None = None

@@ -164,12 +164,14 @@ def train_and_save(
         ConfigError: also for a role that there is not, or one of a text that is no special token.
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
+    from tokbench.corpus.identified import IdentifiedDocuments
+
     chosen, config = _configured(backend, preset, options, special_preset=special_preset)
     check_roles(roles or {}, config)
     if directory is not None:
         store.check_place(directory, overwrite=overwrite)
     started = time.perf_counter()
-    tokenizer = chosen.train(corpus, config, progress=progress)
+    tokenizer = chosen.train(IdentifiedDocuments(corpus), config, progress=progress)
     given = _roles(tokenizer, special_preset, roles)
     tokenizer = with_roles(tokenizer, roles=given, chat_template=chat_template)
     trained = time.perf_counter()
