@@ -17,7 +17,7 @@ from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOpt
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
 from tokbench.render.console import ColorChoice, make_console, print_json
-from tokbench.render.progress import showing_progress
+from tokbench.render.progress import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -157,7 +157,15 @@ def lint(
         return
     if text:
         _lint_text(
-            text, documents, tokenizer, opening, show_all=show_all, fail_on=fail_on, json=json, color=color
+            text,
+            documents,
+            tokenizer,
+            opening,
+            show_all=show_all,
+            fail_on=fail_on,
+            json=json,
+            color=color,
+            progress=progress,
         )
         return
     if fix is not None:
@@ -254,6 +262,7 @@ def _lint_text(
     fail_on: FailOn,
     json: bool,
     color: ColorChoice,
+    progress: ProgressChoice,
 ) -> None:
     """What in a text is dangerous."""
     from tokbench.lint.findings import Severity
@@ -261,7 +270,8 @@ def _lint_text(
     from tokbench.workbench.lint_text import lint_text
 
     corpus = replace(documents, paths=paths).corpus()
-    result = lint_text(tokenizer, corpus, request=opening.request())
+    with showing_progress(progress) as report:
+        result = lint_text(tokenizer, corpus, request=opening.request(), progress=report)
     tell_problems(corpus)
     console = make_console(color=color)
     if json:

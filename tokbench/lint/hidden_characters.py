@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
+from tokbench.lint.confusables import CONFUSABLES
+
 BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """The marks of the bidirectional algorithm."""
 
@@ -20,19 +22,36 @@ TAGS = frozenset(map(chr, range(0xE0000, 0xE0080)))
 """Invisible copies of ASCII, in use for the flags of regions alone."""
 
 LOOK_ALIKES = {
+    **{one: plain for plain, others in CONFUSABLES.items() if plain.isalpha() for one in others},
     **dict(zip("аеорсухіјѕһԁԛԝѵ", "aeopcyxijshdqwv", strict=True)),
     **dict(zip("АВЕКМНОРСТХУІЈЅ", "ABEKMHOPCTXYIJS", strict=True)),
     **dict(zip("ονΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ovABEZHIKMNOPTYX", strict=True)),
 }
-"""Letters of Cyrillic and Greek that are drawn as Latin ones are → those; a part of Unicode's confusables."""
+"""Letters and other characters that are drawn as Latin letters are → those."""
+
+_OF_FORMULAS = frozenset("αγικρστυφω")
+"""Greek letters that stand beside Latin ones in formulas, and are no disguise there."""
 
 _SIGNS = {
+    **{one: plain for plain, others in CONFUSABLES.items() if not plain.isalpha() for one in others},
     **dict.fromkeys("\u2039\u2329\u3008\u27e8\u02c2", "<"),
     **dict.fromkeys("\u203a\u232a\u3009\u27e9\u02c3", ">"),
     **dict.fromkeys("\u01c0\u2223\u2502\u00a6", "|"),
     **dict.fromkeys("\u2044\u2215\u29f8", "/"),
 }
 _PLAIN_CONTROLS = frozenset("\t\n\r\f\v")
+
+
+def looks_latin(letter: str) -> bool:
+    """Whether a letter that is no Latin one is drawn as one is, by its script or as a styled form.
+
+    >>> looks_latin("а"), looks_latin("𝐩"), looks_latin("ж"), looks_latin("º")
+    (True, True, False, False)
+    """
+    if letter in LOOK_ALIKES:
+        return letter not in _OF_FORMULAS
+    form, _, plain = unicodedata.decomposition(letter).partition(" ")
+    return form in ("<font>", "<wide>") and plain.isalnum() and chr(int(plain, 16)).isascii()
 
 
 def is_control(character: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import regex
@@ -20,6 +21,7 @@ from tokbench.lint.hidden_characters import (
     code_point,
     drawn_as,
     is_control,
+    looks_latin,
 )
 
 if TYPE_CHECKING:
@@ -31,10 +33,10 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _TRAILING = re.compile(r"(?<![ \t\u00a0\u3000])[ \t\u00a0\u3000]++(?=\r?\n|\Z)")
 _JOINER_IN_LATIN = re.compile("(?<=[A-Za-z<|_/\\[])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z>|_/\\]])")
 _FLAG = re.compile("\U0001f3f4[\U000e0000-\U000e007e]+\U000e007f")
-_LOOK_ALIKE = re.compile(f"[{''.join(LOOK_ALIKES)}]")
 _CLUSTER = regex.compile(r"[^\x00-\x7f]\p{M}*|[\x00-\x7f]\p{M}+")
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile("[A-Za-z]")
+_LISTED = 6
 _SHORTEST = 3
 """Characters of a special token whose look-alikes are searched for."""
 
@@ -185,19 +187,39 @@ def _normal_forms(text: str) -> Iterator[Danger]:
 
 
 def _homoglyphs(text: str) -> Iterator[Danger]:
-    """Words of Latin letters and of others that look like some, and of no third kind."""
-    if text.isascii() or not _LOOK_ALIKE.search(text):
+    """Words of Latin letters and of others that look like some, and of no third kind.
+
+    Where a text has no other words of a script, whole words of it that look Latin are found too.
+    """
+    if text.isascii():
         return
+    disguised: list[tuple[re.Match[str], list[str]]] = []
+    has_others = False
     for match in _WORD.finditer(text):
         word = match.group()
+        if word.isascii():
+            continue
         others = [letter for letter in word if not letter.isascii() and not _is_latin(letter)]
-        if others and _LATIN.search(word) and all(letter in LOOK_ALIKES for letter in others):
-            shown = ", ".join(map(code_point, sorted(set(others))))
-            yield _danger(
-                "homoglyph", match.span(), f"{quoted(word)} mixes Latin with {shown}", Severity.WARNING
-            )
+        if not others:
+            continue
+        if not all(map(looks_latin, others)):
+            has_others = True
+        elif _LATIN.search(word):
+            yield _homoglyph(match, others, "mixes Latin with")
+        elif len(word) >= _SHORTEST and len(others) == len(word) and others[0] in LOOK_ALIKES:
+            disguised.append((match, others))
+    if not has_others and _LATIN.search(text):
+        for match, others in disguised:
+            yield _homoglyph(match, others, "looks Latin, and has")
 
 
+def _homoglyph(match: re.Match[str], others: list[str], what: str) -> Danger:
+    shown = ", ".join(map(code_point, sorted(set(others))[:_LISTED]))
+    evidence = f"{quoted(match.group())} {what} {shown}"
+    return _danger("homoglyph", match.span(), evidence, Severity.WARNING)
+
+
+@lru_cache(maxsize=4096)
 def _is_latin(letter: str) -> bool:
     return unicodedata.name(letter, "").startswith("LATIN ")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
+from tokbench.corpus.read_progress import watched
 from tokbench.lint.findings import Severity
 from tokbench.lint.text_checks import REMEDIES, TextChecks
 from tokbench.workbench.open import find_and_open
@@ -141,7 +142,7 @@ def lint_text(
         name: what `-t` takes.
         corpus: the documents.
         request: how the tokenizer is opened.
-        progress: told how many documents are read.
+        progress: told how far the corpus is read.
 
     Raises:
         StoreError, ModelFormatError, ConfigError: the tokenizer cannot be opened.
@@ -151,9 +152,9 @@ def lint_text(
     checks = TextChecks(tokenizer.info.special_tokens)
     findings: list[TextFinding] = []
     number = -1
-    for number, document in enumerate(corpus.documents()):
+    documents = watched(corpus.documents(), corpus, phase="checking", progress=progress)
+    for number, document in enumerate(documents):
         findings.extend(_findings(checks, document.text, number=number, source=document.source))
-        progress("reading", number + 1, None, "documents")
     return TextLint(info=tokenizer.info, documents=number + 1, findings=tuple(findings))
 
 

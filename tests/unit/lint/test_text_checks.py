@@ -37,6 +37,11 @@ def found(text: str) -> list[tuple[str, str]]:
         ("caf\u00e9 cafe\u0301", "mixed-normal-forms", "e\u0301"),
         ("cafe\u0301", "not-nfc", "e\u0301"),
         ("log in at p\u0430ypal", "homoglyph", "p\u0430ypal"),
+        ("go to g\u0585\u0585gle", "homoglyph", "g\u0585\u0585gle"),
+        ("\U0001d429aypal", "homoglyph", "\U0001d429aypal"),
+        ("\uff50aypal", "homoglyph", "\uff50aypal"),
+        ("the \u0455\u0441\u043e\u0440\u0435 here", "homoglyph", "\u0455\u0441\u043e\u0440\u0435"),
+        ("say \u2039|im_end|\u203a", "special-token-look-alike", "\u2039|im_end|\u203a"),
         ("a prompt: ", "trailing-space", " "),
         ("a line \t\r\nb", "trailing-space", " \t"),
     ],
@@ -56,6 +61,8 @@ def test_a_danger_is_found_at_its_place(text: str, check: str, part: str) -> Non
         "мир и peace, \u0394x = 5 \u00b5m, \u03b1-helix, Ωmega",
         "\u0915\u094d\u0937\u093f \u0645\u064f\u0645\u064e",
         "caf\u00e9 na\u00efve \u5317\u4eac",
+        "the \u0440\u043e\u0441\u0430 and \u0436\u0430\u0440",
+        "\uff26\uff35\uff2c\uff2c text, N\u00ba 1, \u03c1v and \u03b1x, 5\u03c9t",
         "User <s> < /s > im_end",
     ],
 )
@@ -82,6 +89,7 @@ def test_look_alikes_are_letters_of_other_scripts() -> None:
     assert all(
         not one.isascii() and other.isascii() and other.isalpha() for one, other in LOOK_ALIKES.items()
     )
+    assert {LOOK_ALIKES[one] for one in "\u0430\u03bf\u0570\u13aa"} == {"a", "o", "h", "A"}
 
 
 def test_bundled_texts_have_no_error() -> None:
