@@ -103,6 +103,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "count README.md src/",
             'count "a text" -t mine',
             "count corpus.jsonl --json",
+            "count prompt.txt --limit 8000",
         ],
     ),
     "chunk": Entry(

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli.options import taking_groups
+from tokbench.cli.options import taking_groups, tokens_option
 from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import OpeningChoices, SpecialPolicyOption, TokenizersOption
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
 from tokbench.render.progress import showing_progress
 from tokbench.workbench.count import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.cli.output_options import Output
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.corpus.inputs import TextBlocks
+
+_OVER = 3
 
 
 @taking_groups
@@ -25,6 +35,14 @@ def count(
     per_line: Annotated[
         bool, typer.Option("--per-line", help="Count each line of a text and each record of a file.")
     ] = False,
+    limit: Annotated[
+        int | None,
+        tokens_option(
+            "--limit",
+            help="Tell whether each text has at most N tokens, and by how much, reading no further than needed. "
+            "Exit code 3 if one has more.",
+        ),
+    ] = None,
     reading: TextChoices,
     form: OutputChoices,
     progress: ProgressOption = "bar",
@@ -33,8 +51,30 @@ def count(
     from tokbench.render.count import count_forms, render_count
 
     output = form.output()
+    if limit is not None and per_line:
+        raise ConfigError("--per-line has no meaning with --limit", hint="leave it out")
     opened = opening.open_all(tokenizer, progress=progress)
+    if limit is not None:
+        _hold_to(limit, opened, reading.read_blocks(inputs), special=special_policy, output=output)
+        return
     with showing_progress(progress) as report:
         texts = reading.read(inputs, progress=report)
         results = count_tokens(opened, texts, special=special_policy, per_line=per_line)
     output.write(count_forms(results), lambda console: render_count(results, console=console))
+
+
+def _hold_to(
+    limit: int,
+    opened: list[Tokenizer],
+    texts: Iterator[TextBlocks],
+    *,
+    special: SpecialPolicy,
+    output: Output,
+) -> None:
+    from tokbench.render.limit import limit_forms, render_limit
+    from tokbench.workbench.limit import hold_to_limit
+
+    result = hold_to_limit(opened, texts, limit=limit, special=special)
+    output.write(limit_forms(result), lambda console: render_limit(result, console=console))
+    if not result.is_within:
+        raise typer.Exit(_OVER)

@@ -18,14 +18,14 @@ from tokbench.cli.corpus_options import (
 )
 from tokbench.cli.options import parse_bytes
 from tokbench.core.progress import no_progress
-from tokbench.corpus.inputs import read_inputs
+from tokbench.corpus.inputs import read_inputs, read_text_blocks
 from tokbench.render.progress import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokbench.core.progress import Progress
-    from tokbench.corpus.inputs import TextInput
+    from tokbench.corpus.inputs import TextBlocks, TextInput
 
 
 STDIN = "-"
@@ -66,6 +66,16 @@ class TextChoices:
             max_document_bytes=parse_bytes(self.max_document_bytes, option="--max-document-bytes"),
             tell=tell_problems,
             progress=progress or no_progress,
+        )
+
+    def read_blocks(self, arguments: list[str] | None) -> Iterator[TextBlocks]:
+        """The texts block by block; raises as `tokbench.corpus.inputs.read_text_blocks`."""
+        return read_text_blocks(
+            arguments or [STDIN],
+            kind="text" if self.text and arguments else "file" if self.text is False else "auto",
+            text_field=self.text_field or TEXT_FIELD,
+            errors=self.errors,
+            tell=tell_problems,
         )
 
     def read_with_progress(

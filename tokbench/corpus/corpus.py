@@ -182,6 +182,21 @@ class Corpus:
             source for file in self._in_turn() for source in self._byte_sources_of(file, problems)
         )
 
+    def text_blocks(self) -> Iterator[tuple[str, Iterator[str], bool]]:
+        """Each file's name and its text in blocks as they are read, however long it is; of records, each text.
+
+        Yields:
+            The name; the blocks, to be used before the next file is asked for; and whether they are parts of one
+            text. Bytes that are not UTF-8 are treated as the options say.
+        """
+        problems = self._begin()
+        for file in self._in_turn():
+            if self._reads_as_blocks(file):
+                with self._opened(file) as stream:
+                    yield file.name, decoded(stream, errors=self.options.errors, problems=problems), True
+            else:
+                yield file.name, (text for _, text, _ in self._read(file, problems)), False
+
     def parallel_groups(self) -> frozenset[str]:
         """The groups whose files stand in a folder of translations: `parallel`, or one named `parallel_…`."""
         return frozenset(

@@ -103,6 +103,50 @@ def read_inputs(
             tell(corpus)
 
 
+@dataclass(frozen=True, slots=True)
+class TextBlocks:
+    """A text or a file that is read block by block.
+
+    Attributes:
+        source: what messages call it.
+        blocks: its parts, to be used before the next text is asked for.
+        is_joined: whether they are parts of one text, not texts of their own.
+    """
+
+    source: str
+    blocks: Iterator[str]
+    is_joined: bool
+
+
+def read_text_blocks(
+    arguments: Sequence[str],
+    *,
+    kind: InputKind = "auto",
+    text_field: str | Sequence[str] = "text",
+    errors: ErrorPolicy = "strict",
+    tell: Callable[[Corpus], None] = lambda _: None,
+) -> Iterator[TextBlocks]:
+    """The texts of a command's arguments as `read_inputs` finds them, read no further than their blocks are used.
+
+    Raises:
+        CorpusError: as `read_inputs`.
+
+    >>> [list(text.blocks) for text in read_text_blocks(["two words"])]
+    [['two words']]
+    """
+    if kind != "text" and arguments.count("-") > 1:
+        raise CorpusError("standard input can be read only once", hint="name - once")
+    for argument in arguments:
+        if kind == "text" or (kind == "auto" and is_text(argument)):
+            text = _utf8(argument)
+            yield TextBlocks(_shortened(text), iter([text]), is_joined=True)
+        else:
+            corpus = _open(argument, kind=kind, text_field=text_field, errors=errors)
+            for name, blocks, is_joined in corpus.text_blocks():
+                yield TextBlocks(name, blocks, is_joined)
+            tell(corpus)
+
+
 def is_text(argument: str) -> bool:
     """Whether an argument is a text: it is no existing path and does not look like one.
 

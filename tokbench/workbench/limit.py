@@ -1,0 +1,156 @@
+"""Tell whether texts are within a number of tokens, reading no further than needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.result_json import tokenizer_fields
+from tokbench.core.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
+    from tokbench.corpus.inputs import TextBlocks
+
+_MARGIN = 1024
+"""Tokens over the limit at which reading ends: what follows changes few tokens before it, and only the last ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedText:
+    """How one text stands to the limit under one tokenizer.
+
+    Attributes:
+        source: the text or file.
+        info: the tokenizer.
+        tokens: how many it has, or so many at least.
+        is_exact: whether all of it was counted.
+        num_bytes: the UTF-8 bytes that were counted.
+    """
+
+    source: str
+    info: TokenizerInfo
+    tokens: int
+    is_exact: bool
+    num_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LimitResult:
+    """How several texts stand to the limit.
+
+    Attributes:
+        limit: the most tokens.
+        texts: each text under each tokenizer.
+    """
+
+    limit: int
+    texts: tuple[LimitedText, ...]
+
+    @property
+    def is_within(self) -> bool:
+        """Whether no text has more tokens."""
+        return all(text.tokens <= self.limit for text in self.texts)
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        return {
+            "schema": "tokbench.count_limit/1",
+            "limit": self.limit,
+            "within": self.is_within,
+            "texts": [
+                {
+                    "source": text.source,
+                    **tokenizer_fields(text.info),
+                    "within": text.tokens <= self.limit,
+                    "tokens": text.tokens,
+                    "exact": text.is_exact,
+                    "over": text.tokens - self.limit,
+                    "bytes": text.num_bytes,
+                }
+                for text in self.texts
+            ],
+        }
+
+
+def hold_to_limit(
+    tokenizers: Sequence[Tokenizer],
+    texts: Iterable[TextBlocks],
+    *,
+    limit: int,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+) -> LimitResult:
+    """Count each text until it is clear that it has more tokens than a limit, or to its end.
+
+    Args:
+        tokenizers: each counts every text, which is read once.
+        texts: read block by block; of a file of records, the tokens of all count together.
+        limit: the most tokens.
+        special: what the text of a special token becomes.
+
+    Raises:
+        SpecialTokenError, TextError, CorpusError: as `Tokenizer.encode`, and as reading a file.
+    """
+    found: list[LimitedText] = []
+    for text in texts:
+        parts = _Replayed(text.blocks)
+        for tokenizer in tokenizers:
+            count = _count_joined if text.is_joined else _count_apart
+            tokens, is_exact, num_bytes = count(tokenizer, parts, limit + _MARGIN, special)
+            found.append(LimitedText(text.source, tokenizer.info, tokens, is_exact, num_bytes))
+    return LimitResult(limit, tuple(found))
+
+
+class _Replayed:
+    """Blocks that can be gone through again, those that were read already first."""
+
+    def __init__(self, blocks: Iterator[str]) -> None:
+        self._blocks = blocks
+        self._read: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._read
+        for block in self._blocks:
+            self._read.append(block)
+            yield block
+
+
+def _count_joined(
+    tokenizer: Tokenizer, blocks: Iterable[str], enough: int, special: SpecialPolicy
+) -> tuple[int, bool, int]:
+    """Tokens of one text, whether it was counted to its end, and its bytes; each beginning is twice the one before."""
+    parts: list[str] = []
+    size, wanted = 0, enough
+    for piece in chain.from_iterable(_slices(block, enough) for block in blocks):
+        parts.append(piece)
+        size += len(piece)
+        if size < wanted:
+            continue
+        text = "".join(parts)
+        tokens = len(tokenizer.encode(text, special=special))
+        if tokens >= enough:
+            return tokens, False, len(text.encode())
+        parts, wanted = [text], 2 * size
+    text = "".join(parts)
+    return len(tokenizer.encode(text, special=special)), True, len(text.encode())
+
+
+def _count_apart(
+    tokenizer: Tokenizer, texts: Iterable[str], enough: int, special: SpecialPolicy
+) -> tuple[int, bool, int]:
+    """The same of texts that are counted one by one."""
+    tokens = num_bytes = 0
+    for text in texts:
+        tokens += len(tokenizer.encode(text, special=special))
+        num_bytes += len(text.encode())
+        if tokens >= enough:
+            return tokens, False, num_bytes
+    return tokens, True, num_bytes
+
+
+def _slices(block: str, size: int) -> Iterator[str]:
+    """A block in parts, so that of a long one no more is counted than needed."""
+    return (block[start : start + size] for start in range(0, len(block), size))
