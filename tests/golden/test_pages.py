@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from support.chat_formats_page import chat_formats_page
 from support.metrics_page import metrics_page
 from support.pages import DOCS, README, ROOT, blocks, two_commands
 
@@ -35,6 +36,11 @@ def test_the_readme_has_two_commands():
 def test_the_page_of_metrics_is_up_to_date():
     """`python tests/golden/test_readme.py docs/metrics.md` writes it anew."""
     assert (DOCS / "metrics.md").read_text(encoding="utf-8") == metrics_page()
+
+
+def test_the_page_of_chat_templates_is_up_to_date():
+    """`python tests/golden/test_readme.py docs/chat-formats.md` writes it anew."""
+    assert (DOCS / "chat-formats.md").read_text(encoding="utf-8") == chat_formats_page()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)

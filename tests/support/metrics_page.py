@@ -65,13 +65,13 @@ def metrics_page() -> str:
     for theme, title in THEMES.items():
         rows = [_row(metric) for metric in METRICS.values() if metric.theme == theme]
         parts.append(
-            f"\n## {title}\n\n{_table(('name', 'in tables', 'unit', 'better', 'meaning', 'computed as'), rows)}"
+            f"\n## {title}\n\n{table(('name', 'in tables', 'unit', 'better', 'meaning', 'computed as'), rows)}"
         )
     beside = ((f"`{one.name}`", one.title, one.unit, one.direction, one.meaning) for one in BESIDE)
-    parts += [BESIDE_THEM, _table(("name", "in tables", "unit", "better", "meaning"), beside)]
+    parts += [BESIDE_THEM, table(("name", "in tables", "unit", "better", "meaning"), beside)]
     used = {name for metric in METRICS.values() for name in (*metric.numerator, *metric.denominator)}
     counted = ((f"`{name}`", meaning) for name, meaning in MEANINGS.items() if name in used)
-    parts += [COUNTED, _table(("count", "what it counts"), counted)]
+    parts += [COUNTED, table(("count", "what it counts"), counted)]
     return "".join(parts)
 
 
@@ -95,6 +95,7 @@ def _sum(terms: tuple[str, ...]) -> str:
     return f"({' + '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table in Markdown."""
     lines = (head, ("---",) * len(head), *rows)
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

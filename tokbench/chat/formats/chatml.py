@@ -54,4 +54,5 @@ CHATML = Format(
     write=_write,
     control_tokens=(START, END),
     turn_end=(END,),
+    has_tools=False,
 )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tokbench.chat.formats.fields import refuse
 from tokbench.chat.formats.writer import Writer
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from tokbench.chat.conversation import Conversation
     from tokbench.chat.rendered import Rendered
+
+_OTHERS = "others have, as qwen3, llama3.1, mistral-v7 and harmony"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,7 @@ class Format:
         control_tokens: the tokens that it needs a vocabulary to have.
         turn_end: those among them that end what the assistant says.
         optional_tokens: those that it writes only in some conversations, as for tools.
+        has_tools: whether it has a place for tools and their calls; a conversation with them is refused if not.
         plain_tags: what it writes that is a token of its own in the vocabularies made for it, and may be text in
             others, as `<think>`.
         text_marks: what tells speakers apart and is ordinary text to the vocabulary, so that content that
@@ -43,6 +48,7 @@ class Format:
     control_tokens: tuple[str, ...]
     turn_end: tuple[str, ...]
     optional_tokens: tuple[str, ...] = ()
+    has_tools: bool = True
     plain_tags: tuple[str, ...] = ()
     text_marks: tuple[str, ...] = ()
     writes_dummy_space: bool = False
@@ -72,9 +78,21 @@ class Format:
             return TemplateError("the conversation has no messages")
         writer = Writer(prompt=prompt)
         try:
+            if not self.has_tools:
+                _refuse_tools(conversation)
             self.write(conversation, writer)
         except TemplateError as error:
             return error
         except RecursionError:
             return TemplateError("a tool or the arguments of a call are nested too deeply")
         return writer.finish()
+
+
+def _refuse_tools(conversation: Conversation) -> None:
+    if conversation.tools:
+        raise refuse("tools", "this format has no place for tools", hint=_OTHERS)
+    for index, message in enumerate(conversation.messages):
+        if isinstance(message, Mapping) and message.get("tool_calls"):
+            raise refuse(
+                f"messages[{index}].tool_calls", "this format has no place for calls of tools", hint=_OTHERS
+            )

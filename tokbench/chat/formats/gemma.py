@@ -84,5 +84,6 @@ GEMMA = Format(
     write=_write,
     control_tokens=(BOS, START, END),
     turn_end=(END,),
+    has_tools=False,
     optional_tokens=(IMAGE,),
 )

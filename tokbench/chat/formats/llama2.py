@@ -60,5 +60,6 @@ LLAMA_2 = Format(
     write=_write,
     control_tokens=(BOS, EOS),
     turn_end=(EOS,),
+    has_tools=False,
     text_marks=(INST, INST_END, SYSTEM, SYSTEM_END),
 )

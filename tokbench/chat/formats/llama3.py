@@ -263,5 +263,6 @@ LLAMA_3 = (
         write=_write_3,
         control_tokens=_TOKENS,
         turn_end=(TURN_END,),
+        has_tools=False,
     ),
 )

@@ -63,8 +63,6 @@ class _Version:
     def write(self, conversation: Conversation, writer: Writer) -> None:
         """Write a conversation."""
         speeches = speeches_of(conversation, self.rules)
-        if conversation.tools and self.number == 1:
-            raise refuse("tools", "this format has no tools", hint="mistral-v3 has")
         if self.number < 7:
             speeches = _system_in_user(speeches, last=self.number > 1)
         last_user = max((place for place, each in enumerate(speeches) if each.role == "user"), default=-1)
@@ -231,6 +229,7 @@ def _format(name: str, version: _Version, description: str, *, models: str) -> F
         control_tokens=tokens,
         turn_end=(EOS,),
         optional_tokens=tools,
+        has_tools=version.number > 1,
         text_marks=(INST, INST_END) if version.number == 1 else (),
         writes_dummy_space=bool(version.space),
     )

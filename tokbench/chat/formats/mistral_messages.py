@@ -138,7 +138,7 @@ def _speech(message: Mapping[str, Any], index: int, roles: Sequence[str], rules:
     if role != "tool":
         return Speech(role, index, pieces)
     if not rules.has_tools:
-        raise refuse(f"messages[{index}]", "this format has no tools")
+        raise refuse(f"messages[{index}]", "this format has no place for tools")
     call_id, name = message.get("tool_call_id"), message.get("name")
     if call_id is not None or rules.needs_ids:
         _check_id(call_id, f"messages[{index}].tool_call_id", needed=rules.needs_ids)
@@ -156,8 +156,6 @@ def _assistant(
     calls = calls_of(message, index)
     if not calls and not message.get("content") and not rules.calls_with_text:
         raise refuse(where, "the assistant neither says something nor calls a tool")
-    if calls and not rules.has_tools:
-        raise refuse(where, "this format has no tools")
     if calls and message.get("content") and not rules.calls_with_text:
         raise refuse(where, "a message has either content or tool_calls", hint='give "" for content')
     for call in calls:

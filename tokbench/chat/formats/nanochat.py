@@ -103,5 +103,6 @@ NANOCHAT = Format(
     write=_write,
     control_tokens=(BOS, USER, USER_END, ASSISTANT, ASSISTANT_END),
     turn_end=(ASSISTANT_END,),
+    has_tools=False,
     optional_tokens=(PYTHON, PYTHON_END, OUTPUT, OUTPUT_END),
 )

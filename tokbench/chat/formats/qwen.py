@@ -274,5 +274,6 @@ QWEN = (
         write=_write_2,
         control_tokens=(START, END),
         turn_end=(END,),
+        has_tools=False,
     ),
 )

@@ -101,6 +101,22 @@ def test_wrong_conversations_are_rendered_or_refused(conversation, prompt):
     rendered_by_all(conversation, prompt=prompt)
 
 
+@pytest.mark.parametrize("name", [each.name for each in all_formats() if not each.has_tools])
+def test_a_format_without_tools_refuses_them(name):
+    question, call = {"role": "user", "content": "Hi"}, {"function": {"name": "f", "arguments": {}}}
+    answer = {"role": "assistant", "content": "So:", "tool_calls": [call]}
+    for conversation, problem in [
+        (Conversation((question,), ({"type": "function"},)), "tools: this format has no place for tools"),
+        (
+            Conversation((question, answer)),
+            "messages[1].tool_calls: this format has no place for calls of tools",
+        ),
+    ]:
+        (rendered,) = named(name).render([conversation])
+        assert isinstance(rendered, TemplateError)
+        assert rendered.message == problem
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_one_wrong_conversation_does_not_stop_the_others(name):
     good = Conversation(({"role": "user", "content": "Hi"},))

@@ -137,7 +137,7 @@ def test_an_answer_without_question_gets_an_empty_one():
 @pytest.mark.parametrize(
     ("format", "messages", "problem"),
     [
-        ("mistral-v1", SUM, r"messages\[1\]: this format has no tools"),
+        ("mistral-v1", said(("user", "Hi"), ("assistant", "x"), ("tool", "2")), "no place for tools"),
         (
             "mistral-v3",
             [*SUM[:1], {"role": "assistant", "tool_calls": [call("short")]}, SUM[2]],
@@ -170,8 +170,3 @@ def test_an_answer_without_question_gets_an_empty_one():
 def test_wrong_conversations_are_refused(format, messages, problem):
     with pytest.raises(TemplateError, match=problem):
         write(format, messages)
-
-
-def test_the_first_version_has_no_tools():
-    with pytest.raises(TemplateError, match="tools: this format has no tools"):
-        write("mistral-v1", said(("user", "Hi")), tools=[TOOL])
