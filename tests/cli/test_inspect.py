@@ -145,7 +145,7 @@ def test_naming_it_twice_is_refused(ranks: Path) -> None:
         ("gguf/ggml-vocab-gpt-2.gguf", "BPE, byte-level", "native"),
         ("mistral", "SentencePiece bpe, with byte fallback", "library"),
         ("t5-small", "Unigram", "library"),
-        ("bert-base-uncased/vocab.txt", "WordPiece", "library"),
+        ("bert-base-uncased/vocab.txt", "WordPiece", "native"),
     ],
 )
 def test_real_ones(shared: Path, name: str, model: str, engine: str) -> None:

@@ -21,9 +21,11 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tokbench"
 PARTS = ("*.j2", "*.css", "*.js")
 """What pages are made of."""
-NATIVE = tuple(f"tokbench/native/{name}" for name in ("_bpe", "_metrics", "_word_cache"))
+NATIVE = tuple(f"tokbench/native/{name}" for name in ("_bpe", "_metrics", "_word_cache", "_wordpiece"))
 """The compiled modules, without their suffixes."""
-SOURCES = tuple(f"native/{name}" for name in ("bpe", "common", "encoding", "metrics", "word_cache"))
+SOURCES = tuple(
+    f"native/{name}" for name in ("bpe", "common", "encoding", "metrics", "word_cache", "wordpiece")
+)
 EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
 
 

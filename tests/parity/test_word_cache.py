@@ -76,13 +76,13 @@ def tokenizer_named(name: str) -> SentencePieceTokenizer | HuggingFaceTokenizer:
         return variant(name)
     if name in REAL and not (SHARED / "vocab" / name).exists():
         pytest.skip(f"{name} is not at {SHARED}")
-    made = (
-        tokbench.load(SHARED / "vocab" / name)
-        if name in REAL
-        else Subject("wordpiece", options=WORDPIECE[name]).train()
-    )
-    assert isinstance(made, SentencePieceTokenizer | HuggingFaceTokenizer)
-    return made
+    if name in REAL:
+        made = tokbench.load(SHARED / "vocab" / name, engine="library")
+        assert isinstance(made, SentencePieceTokenizer | HuggingFaceTokenizer)
+        return made
+    trained = Subject("wordpiece", options=WORDPIECE[name]).train()
+    assert isinstance(trained, HuggingFaceTokenizer)
+    return HuggingFaceTokenizer(trained.document, name=name, backend="wordpiece")
 
 
 WORDPIECE = {

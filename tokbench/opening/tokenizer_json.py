@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.descriptions import ByteLevelBpe
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
 
 _BACKENDS = {"BPE": "bpe", "WordPiece": "wordpiece", "Unigram": "unigram", "WordLevel": "word"}
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What runs a document, and why that."""
+
+    tokenizer: Tokenizer
+    engine: str
+    reason: str
+    pattern: tuple[str, str | None] | None = None
 
 
 def open_file(source: Source, request: OpenRequest) -> Opened:
@@ -51,24 +63,19 @@ def open_tokenizer_json(
     data, contradictions = completed(data, source.config)
     document = parse_json(data, path=path)
     kind = _check(document, path=path)
-    library = HuggingFaceTokenizer(data, name=source.name, backend=_BACKENDS[kind], source=path)
-    description, reason = _description(document, path=path, library=library)
-    if description is None:
-        request.refuses("native", reason)
-    if request.engine == "library":
-        description, reason = None, "asked for"
+    run = (_wordpiece if kind == "WordPiece" else _bpe_or_library)(data, document, source, request)
     return Opened(
-        tokenizer=library if description is None else _native(description, source.name, library),
+        tokenizer=run.tokenizer,
         source=source,
         model=_model(document, kind),
-        engine="library" if description is None else "native",
-        reason=reason,
+        engine=run.engine,
+        reason=run.reason,
         parts={part: _in_words(document.get(part)) for part in _PARTS},
         merges=len(document["model"]["merges"]) if kind == "BPE" else None,
         added_tokens={
             t["content"]: t["id"] for t in document.get("added_tokens") or [] if not t.get("special")
         },
-        pattern=None if description is None else (description.pattern_name, description.pattern),
+        pattern=run.pattern,
         find_warnings=lambda: (
             *warnings,
             *contradictions,
@@ -76,6 +83,36 @@ def open_tokenizer_json(
             *_contradicted(document, source),
         ),
     )
+
+
+def _wordpiece(data: bytes, document: Mapping[str, Any], source: Source, request: OpenRequest) -> _Run:
+    """A WordPiece, which finds out itself what our kernel does of it."""
+    from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
+
+    del document
+    engine = "library" if request.engine == "library" else "auto"
+    tokenizer = DocumentWordPiece(data, name=source.name, source=source.files[0], engine=engine)
+    if tokenizer.left_because:
+        request.refuses("native", tokenizer.left_because)
+        return _Run(tokenizer, "library", tokenizer.left_because)
+    return _Run(
+        tokenizer, "native", "it is BERT's normaliser, BERT's words and longest matches, nothing else"
+    )
+
+
+def _bpe_or_library(data: bytes, document: Mapping[str, Any], source: Source, request: OpenRequest) -> _Run:
+    """Any other model: on our kernel where it is a byte-level BPE that it runs."""
+    path = source.files[0]
+    backend = _BACKENDS[str(document["model"].get("type") or _guessed_kind(document["model"]))]
+    library = HuggingFaceTokenizer(data, name=source.name, backend=backend, source=path)
+    description, reason = _description(document, path=path, library=library)
+    if description is None:
+        request.refuses("native", reason)
+        return _Run(library, "library", reason if request.engine != "library" else "asked for")
+    if request.engine == "library":
+        return _Run(library, "library", "asked for")
+    pattern = (description.pattern_name, description.pattern)
+    return _Run(_native(description, source.name, library), "native", reason, pattern)
 
 
 def _description(

@@ -1,4 +1,4 @@
-"""WordPiece: pieces joined by our trainer, text encoded by the `tokenizers` library."""
+"""WordPiece: pieces joined by our trainer, text encoded by our kernel."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class WordPieceBackend:
 
     @property
     def kernel(self) -> str:
-        """What encodes: the library with its version."""
-        import tokenizers
+        """What encodes: "native" or "python"."""
+        from tokbench.backends.wordpiece.kernel import current_kernel
 
-        return f"tokenizers {tokenizers.__version__}"
+        return current_kernel().name
 
     def train(
         self, documents: Iterable[str], config: WordPieceConfig, *, progress: Progress = no_progress

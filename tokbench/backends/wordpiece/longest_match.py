@@ -1,6 +1,6 @@
 """WordPiece encoding: the longest piece that matches, from the left (MaxMatch).
 
-The definition. `tokenizers` runs it (`libraries/huggingface/tokenizer.py`); tests compare the two.
+The definition. Our kernel runs it (`native/wordpiece/longest_match.hpp`), and so does `tokenizers`; tests compare them.
 
 Source: Schuster and Nakajima 2012, "Japanese and Korean Voice Search"; as in BERT (Devlin et al. 2019).
 """
@@ -20,6 +20,7 @@ def longest_match(
     unknown: int,
     prefix: str = "##",
     max_characters: int = 100,
+    longest: int | None = None,
 ) -> list[int]:
     """The ids of one word: again and again the longest piece that the rest begins with.
 
@@ -31,6 +32,7 @@ def longest_match(
         unknown: the id of the unknown token.
         prefix: marks pieces inside words.
         max_characters: of longer words the result is `[unknown]`.
+        longest: where it is known, the characters of the longest piece, beyond which none is looked for.
 
     >>> longest_match("hugs", {"[UNK]": 0, "hug": 1, "h": 2, "##s": 3}, unknown=0)
     [1, 3]
@@ -43,7 +45,7 @@ def longest_match(
     start = 0
     while start < len(word):
         mark = prefix if start else ""
-        stops = range(len(word), start, -1)
+        stops = range(len(word) if longest is None else min(start + longest, len(word)), start, -1)
         stop = next((stop for stop in stops if mark + word[start:stop] in vocabulary), None)
         if stop is None:
             return [unknown]

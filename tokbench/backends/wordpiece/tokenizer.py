@@ -1,4 +1,4 @@
-"""A trained WordPiece: run by `tokenizers`, saved in the forms that others open.
+"""A trained WordPiece: run by our kernel, saved in the forms that others open.
 
 tokbench.json           the manifest (see `tokbench.store`)
 tokenizer.json          for tokenizers and transformers; this is what is loaded
@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
+from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import load_json
 from tokbench.formats.tokenizer_config.files import config_files
-from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ DOCUMENT_NAME = "tokenizer.json"
 _RETRAIN = "the folder is damaged: restore it, or train again"
 
 
-class WordPieceTokenizer(HuggingFaceTokenizer):
+class WordPieceTokenizer(DocumentWordPiece):
     """A WordPiece tokenizer that was trained here, and can be saved.
 
     Attributes:
@@ -47,7 +47,7 @@ class WordPieceTokenizer(HuggingFaceTokenizer):
         identify_text: Callable[[], TextIdentity] | None = None,
         source: Path | None = None,
     ) -> None:
-        super().__init__(document, name=name, backend="wordpiece", training=training, source=source)
+        super().__init__(document, name=name, training=training, source=source)
         self.config = dict(config)
         self.identify_text = identify_text
 

@@ -88,22 +88,37 @@ def own_ranges(
         pieces: the bytes of the ids.
         is_silent: bool[N], which tokens do not say what they cover.
     """
-    joined = "".join(texts)
-    places = character_offsets(joined)
-    counts = np.diff(encoded.offsets)
-    # All texts as one: no token reaches into another text, so that nothing below tells them apart.
+    places = character_offsets("".join(texts))
     first_characters = offsets_of(list(map(len, texts)))[:-1]
-    ranges = places[ranges + np.repeat(first_characters, counts)[:, np.newaxis]]
-    starts = np.maximum.accumulate(ranges[:, 0])
-    stops = np.maximum(starts, ranges[:, 1])
+    firsts = np.repeat(places[first_characters], np.diff(encoded.offsets))
+    ranges = places[ranges + np.repeat(first_characters, np.diff(encoded.offsets))[:, np.newaxis]]
+    ranges -= firsts[:, np.newaxis]
+    return own_places(texts, encoded, ranges[:, 0], ranges[:, 1], pieces=pieces, is_silent=is_silent)
+
+
+def own_places(
+    texts: Sequence[str],
+    encoded: Encoded,
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    *,
+    pieces: PieceTable,
+    is_silent: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same, of the whole characters of each token in bytes of its own text: where they begin and end."""
+    data = "".join(texts).encode()
+    sizes = [len(text) if text.isascii() else len(text.encode()) for text in texts]
+    # All texts as one: no token reaches into another text, so that nothing below tells them apart.
+    firsts = np.repeat(offsets_of(sizes)[:-1], np.diff(encoded.offsets))
+    starts = np.maximum.accumulate(starts + firsts)
+    stops = np.maximum(starts, stops + firsts)
     shares = np.zeros(len(starts) + 1, np.bool_)  # its first character with the token before it
     np.greater(stops[:-1], starts[1:], out=shares[1:-1])
     silent = np.flatnonzero(shares[:-1] & is_silent)
     stops[silent - 1] = starts[silent]
     shares[silent] = False
     if shares.any():
-        _part(starts, stops, shares, ids=encoded.ids, data=joined.encode(), pieces=pieces)
-    firsts = np.repeat(places[first_characters], counts)
+        _part(starts, stops, shares, ids=encoded.ids, data=data, pieces=pieces)
     return starts - firsts, stops - firsts
 
 

@@ -30,7 +30,7 @@ from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.decoding import decodes_from_left, joined_pieces
 from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of
 from tokbench.libraries.huggingface.explaining import ExplainsDocument
-from tokbench.libraries.huggingface.offsets import byte_offsets, own_ranges, own_spans
+from tokbench.libraries.huggingface.offsets import byte_offsets, own_places, own_ranges, own_spans
 from tokbench.libraries.huggingface.tokenizer_json import laid_out
 from tokbench.libraries.word_cache.cache import WordCache
 from tokbench.libraries.word_cache.cut_points import are_long, document_cut
@@ -219,12 +219,18 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
 
     def _placed(self, texts: Sequence[str], encoded: Encoded, ranges: NDArray[np.int64]) -> EncodedSpans:
         kinds = self._kind_numbers[encoded.ids]
-        starts, stops = own_ranges(
-            texts,
-            encoded,
-            ranges,
-            pieces=self._piece_table,
-            is_silent=kinds == KIND_NUMBERS[TokenKind.UNKNOWN],
+        is_silent = kinds == KIND_NUMBERS[TokenKind.UNKNOWN]
+        starts, stops = own_ranges(texts, encoded, ranges, pieces=self._piece_table, is_silent=is_silent)
+        return EncodedSpans(encoded, starts, stops, kinds)
+
+    def _owned(
+        self, texts: Sequence[str], encoded: Encoded, starts: NDArray[np.int64], stops: NDArray[np.int64]
+    ) -> EncodedSpans:
+        """The tokens of texts from the whole characters of each, in bytes of its text."""
+        kinds = self._kind_numbers[encoded.ids]
+        is_silent = kinds == KIND_NUMBERS[TokenKind.UNKNOWN]
+        starts, stops = own_places(
+            texts, encoded, starts, stops, pieces=self._piece_table, is_silent=is_silent
         )
         return EncodedSpans(encoded, starts, stops, kinds)
 

@@ -31,7 +31,7 @@ class Worker {
     for (const Byte* p = utf8.data(); p != end;) {
       TextWords words{words_, words_ + kEnoughPretokens, end, lease_.current->tables()};
       p = split_words(p, end, words);
-      encode_words({words_, words.next}, output);
+      if (words.next != words_) encode_words({words_, words.next}, output);
     }
   }
 

@@ -1,0 +1,138 @@
+"""Decide whether a `tokenizer.json` is a WordPiece for which our kernel gives the library's ids, and what is in it.
+
+Our kernel does what `BertNormalizer`, `BertPreTokenizer` and `WordPiece` do. What else a document asks for that could
+change an id is a reason to leave it to its library. The checks mirror these files of Hugging Face's `tokenizers`, below
+`tokenizers/src`: normalizers/bert.rs, models/wordpiece/mod.rs, tokenizer/added_vocabulary.rs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.libraries.huggingface.tokenizer_json import model_type, special_contents, steps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_MOST_EVERYWHERE = 16
+"""Each text is searched for so many added tokens at most."""
+_MOST_CHARACTERS = 1 << 31
+
+
+class LeftToLibraryError(Exception):
+    """Why a document is left to its library."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BertRules:
+    """What is done to a text before it is cut into words; the fields are those of `tokenizers`' BertNormalizer."""
+
+    clean_text: bool
+    handle_chinese_chars: bool
+    strip_accents: bool
+    lowercase: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordPieceDescription:
+    """A WordPiece as our kernel runs it, where no text is a special token.
+
+    Attributes:
+        pieces: each piece that a text can become, as the vocabulary spells it → its id.
+        prefix: what pieces inside words begin with.
+        unknown: the id of what the vocabulary does not cover.
+        max_characters_per_word: longer words are unknown.
+        rules: what is done to a text before.
+        everywhere: added tokens that the library finds in every text: one that holds any of them is left to it.
+        specials: the special tokens, which it finds where it is asked to; None where it may find them otherwise
+            spelled, so that nothing can be said of a text.
+    """
+
+    pieces: Mapping[str, int]
+    prefix: str
+    unknown: int
+    max_characters_per_word: int
+    rules: BertRules
+    everywhere: tuple[str, ...]
+    specials: tuple[str, ...] | None
+
+
+def wordpiece_description(document: Mapping[str, Any]) -> WordPieceDescription:
+    """A document as our kernel runs it.
+
+    Args:
+        document: a `tokenizer.json` that its library takes.
+
+    Raises:
+        LeftToLibraryError: it does something that our kernel does not.
+    """
+    if model_type(document) != "WordPiece":
+        raise LeftToLibraryError(f"its model is {model_type(document)}")
+    rules = _rules(document)
+    splitters = [step.get("type") for step in steps(document.get("pre_tokenizer"))]
+    if splitters != ["BertPreTokenizer"]:
+        raise LeftToLibraryError(f"it splits by {_named(splitters)}, not by BertPreTokenizer alone")
+    model = document["model"]
+    unknown, prefix, most = (
+        model.get(name) for name in ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word")
+    )
+    if not isinstance(unknown, str) or not isinstance(prefix, str) or type(most) is not int:
+        raise LeftToLibraryError("it does not say what unknown words are, or how pieces inside words begin")
+    vocabulary: Mapping[str, int] = model["vocab"]
+    if unknown not in vocabulary:
+        raise LeftToLibraryError(f"its unknown token {unknown!r} is not in its vocabulary")
+    everywhere, specials = _added(document["added_tokens"])
+    spelled_otherwise = {"", *special_contents(document)}
+    return WordPieceDescription(
+        pieces={piece: id for piece, id in vocabulary.items() if piece not in spelled_otherwise},
+        prefix=prefix,
+        unknown=vocabulary[unknown],
+        max_characters_per_word=min(most, _MOST_CHARACTERS),
+        rules=rules,
+        everywhere=everywhere,
+        specials=specials,
+    )
+
+
+def _rules(document: Mapping[str, Any]) -> BertRules:
+    normalizers = steps(document.get("normalizer"))
+    kinds = [step.get("type") for step in normalizers]
+    if kinds != ["BertNormalizer"]:
+        raise LeftToLibraryError(f"it normalises by {_named(kinds)}, not by BertNormalizer alone")
+    [fields] = normalizers
+    clean, ideographs, lower = (
+        fields.get(name) for name in ("clean_text", "handle_chinese_chars", "lowercase")
+    )
+    strip = fields.get("strip_accents")
+    strip = lower if strip is None else strip
+    if not all(isinstance(value, bool) for value in (clean, ideographs, lower, strip)):
+        raise LeftToLibraryError("its BertNormalizer leaves an option out")
+    return BertRules(
+        clean_text=bool(clean),
+        handle_chinese_chars=bool(ideographs),
+        strip_accents=bool(strip),
+        lowercase=bool(lower),
+    )
+
+
+def _added(added: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """The added tokens that are found in every text, and those that are special."""
+    special = [token for token in added if token.get("special")]
+    everywhere = [token for token in added if not token.get("special")]
+    for token in everywhere:
+        if token.get("normalized", True) or not token["content"]:
+            raise LeftToLibraryError(
+                f"its added token {token['content']!r} is matched in the normalised text"
+            )
+    if len(everywhere) > _MOST_EVERYWHERE:
+        raise LeftToLibraryError(f"it finds {len(everywhere)} added tokens in every text")
+    as_spelled = not any(token.get("normalized", True) or not token["content"] for token in special)
+    return (
+        tuple(token["content"] for token in everywhere),
+        tuple(token["content"] for token in special) if as_spelled else None,
+    )
+
+
+def _named(kinds: Sequence[object]) -> str:
+    return ", ".join(map(str, kinds)) or "nothing"

@@ -1,0 +1,170 @@
+"""WordPiece in Python: the same interface as the compiled module, and what runs without it.
+
+Characters are normalised as the installed library normalises each of them; `longest_match.py` does the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tokbench.backends.wordpiece.library_characters import is_movable, library_words
+from tokbench.backends.wordpiece.longest_match import longest_match
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["Encoder", "all_marked", "is_movable", "normal_words"]
+
+_MOST_KNOWN = 1 << 16
+_NONE = -1
+_WORDS = re.compile(r"[^ \t\n\r]+")
+
+
+class _Word(NamedTuple):
+    """One of BERT's words, and for each of its characters where the one begins and ends that it is from, in bytes."""
+
+    text: str
+    places: list[tuple[int, int]]
+
+
+def normal_words(
+    text: str, *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool, lowercase: bool
+) -> list[str]:
+    """The words of a text, each character normalised by itself."""
+    normal = _Characters(clean_text, handle_chinese_chars, strip_accents, lowercase)
+    return [word.text for word in normal.words(text)]
+
+
+def all_marked(text: str, marks: bytearray) -> bool:
+    """Whether each code point has a 1 among the marks; in Python the set of them is asked instead."""
+    del text, marks
+    return False
+
+
+class _Characters(dict[str, tuple[str, ...]]):
+    """What each character becomes: the parts between the words that it ends, each "" or what it adds to a word."""
+
+    def __init__(self, *options: bool) -> None:
+        names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
+        self._rules = dict(zip(names, options, strict=True))
+
+    def __missing__(self, character: str) -> tuple[str, ...]:
+        first, *others = library_words(f"a{character}b", **self._rules)
+        # "a" and "b" are in lower case, and stay what they are.
+        parts = (first[1:], *others)
+        made = (*parts[:-1], parts[-1][:-1])
+        self[character] = made
+        return made
+
+    def words(self, text: str) -> Iterator[_Word]:
+        """The words of a text."""
+        word, places = "", list[tuple[int, int]]()
+        stop = 0
+        for character in text:
+            start, stop = stop, stop + len(character.encode())
+            for number, part in enumerate(self[character]):
+                if number and word:
+                    yield _Word(word, places)
+                    word, places = "", []
+                word += part
+                places += [(start, stop)] * len(part)
+        if word:
+            yield _Word(word, places)
+
+
+class Encoder:
+    """Encodes with one vocabulary; see `tokbench.backends.wordpiece.kernel`."""
+
+    def __init__(
+        self,
+        pieces: list[bytes],
+        ids: NDArray[np.uint32],
+        *,
+        prefix: str,
+        unknown: int,
+        max_characters_per_word: int,
+        clean_text: bool,
+        handle_chinese_chars: bool,
+        strip_accents: bool,
+        lowercase: bool,
+    ) -> None:
+        spellings = [piece.decode() for piece in pieces]
+        if "" in spellings or len(set(spellings)) != len(spellings):
+            raise ValueError("a piece is empty, or occurs twice")
+        self._vocabulary = dict(zip(spellings, ids.tolist(), strict=True))
+        self._sizes = {id: len(spelling) for spelling, id in self._vocabulary.items()}
+        self._prefix, self._unknown, self._most = prefix, unknown, max_characters_per_word
+        self._longest = max(self._sizes.values(), default=0)
+        self._characters = _Characters(clean_text, handle_chinese_chars, strip_accents, lowercase)
+        self._known: dict[str, list[int]] = {}
+
+    def encode(self, text: str) -> list[int]:
+        text.encode()
+        ids: list[int] = []
+        for part in _WORDS.findall(text):
+            ids += self._ids_of(part)
+        return ids
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        del threads
+        encoded = [self.encode(text) for text in texts]
+        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(texts) + 1)
+        return np.array([id for ids in encoded for id in ids], dtype=np.uint32), offsets
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        del threads
+        return np.fromiter((len(self.encode(text)) for text in texts), np.int64, len(texts))
+
+    def place_batch(
+        self, texts: list[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        del threads
+        rows: list[tuple[int, int, int]] = []
+        counts: list[int] = []
+        for text in texts:
+            text.encode()
+            before = len(rows)
+            for word in self._characters.words(text):
+                rows += self._placed(word)
+            counts.append(len(rows) - before)
+        table = np.array(rows, np.int64).reshape(-1, 3)
+        ids, starts, stops = (np.ascontiguousarray(table[:, column]) for column in range(3))
+        return ids.astype(np.uint32), starts, stops, np.array(counts, np.int64)
+
+    def _ids_of(self, part: str) -> list[int]:
+        ids = self._known.get(part)
+        if ids is None:
+            words = self._characters.words(part)
+            ids = [id for word in words for id in self._matched(word.text) or [self._unknown]]
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[part] = ids
+        return ids
+
+    def _matched(self, word: str) -> list[int]:
+        """The ids of a word; none where it is unknown."""
+        ids = longest_match(
+            word,
+            self._vocabulary,
+            unknown=_NONE,
+            prefix=self._prefix,
+            max_characters=self._most,
+            longest=self._longest,
+        )
+        return [] if ids == [_NONE] else ids
+
+    def _placed(self, word: _Word) -> Iterator[tuple[int, int, int]]:
+        """The ids of a word with the bytes that they are from."""
+        first = 0
+        for number, id in enumerate(ids := self._matched(word.text)):
+            behind = first + self._sizes[id] - (len(self._prefix) if number else 0)
+            yield id, word.places[first][0], word.places[behind - 1][1]
+            first = behind
+        if not ids:
+            yield self._unknown, word.places[0][0], word.places[-1][1]

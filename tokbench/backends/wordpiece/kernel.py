@@ -1,0 +1,93 @@
+"""Which kernel runs WordPiece: the compiled one, or the Python fallback; `tokbench.native.kernel_choice` chooses."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from tokbench.native.kernel_choice import chosen_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    from tokbench.backends.wordpiece.document import WordPieceDescription
+
+
+class Encoder(Protocol):
+    """Turns text into ids; knows no special tokens. Every method raises UnicodeEncodeError for lone surrogates."""
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """How many ids each text has, without making them."""
+
+    def place_batch(
+        self, texts: list[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The ids of many texts; the first and behind the last byte of the characters of each; ids a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel.
+
+    Attributes:
+        name: "native" or "python".
+        new_encoder: pieces as bytes, uint32 ids of them, and keyword arguments prefix, unknown, max_characters_per_word
+            and the fields of `BertRules` → an encoder. Raises ValueError for pieces that cannot be.
+        normal_words: a text and the fields of `BertRules` → its words, each character normalised by itself.
+        is_movable: a code point → whether the character stays under strip_accents, which may put it elsewhere.
+        all_marked: a text and 0x110000 marks → whether each of its code points has a 1 among them, or False
+            where that would have to be worked out.
+    """
+
+    name: str
+    new_encoder: Callable[..., Encoder]
+    normal_words: Callable[..., list[str]]
+    is_movable: Callable[[int], bool]
+    all_marked: Callable[[str, bytearray], bool]
+
+    def encoder(self, description: WordPieceDescription) -> Encoder:
+        """An encoder of a description. Raises ValueError where its pieces repeat more than a table holds."""
+        return self.new_encoder(
+            [piece.encode() for piece in description.pieces],
+            np.fromiter(description.pieces.values(), np.uint32, len(description.pieces)),
+            prefix=description.prefix,
+            unknown=description.unknown,
+            max_characters_per_word=description.max_characters_per_word,
+            **asdict(description.rules),
+        )
+
+
+def current_kernel() -> Kernel:
+    """The kernel that TOKBENCH_KERNEL asks for.
+
+    Raises:
+        ConfigError: the variable holds another word.
+        BackendUnavailableError: the native kernel is demanded and not installed.
+    """
+    name, module = chosen_module(
+        compiled="tokbench.native._wordpiece", fallback="tokbench.backends.wordpiece.fallback"
+    )
+    return _kernel(name, module)
+
+
+@cache
+def _kernel(name: str, module: ModuleType) -> Kernel:
+    return Kernel(
+        name=name,
+        new_encoder=module.Encoder,
+        normal_words=module.normal_words,
+        is_movable=module.is_movable,
+        all_marked=module.all_marked,
+    )

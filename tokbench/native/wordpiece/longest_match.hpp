@@ -1,0 +1,173 @@
+// Words → the longest pieces that match, from the left, in time linear in the word: no byte is read twice.
+//
+// Two trees of the pieces' bytes stand side by side: of all pieces, for the beginning of a word, and of what follows the
+// prefix ("##") of those that have it, for the rest. Each node knows what to do when the word does not go on below it: which
+// pieces are certain then, and at which node of the second tree what is left of the bytes read so far leads to.
+//
+// Source: Song et al. 2021, "Fast WordPiece Tokenization", algorithms 1 and 2.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "common/utf8.hpp"
+#include "encoding/id.hpp"
+
+namespace tokbench {
+
+struct Piece {
+  Bytes text;
+  Id id;
+};
+
+class LongestMatch {
+ public:
+  // Pieces that begin words, and those inside words without their prefix: none empty, none twice in a list.
+  LongestMatch(std::vector<Piece> beginnings, std::vector<Piece> insides) {
+    grow(std::move(beginnings), std::move(insides));
+    for (const std::uint32_t root : {kBeginning, kInside}) {
+      first_children_[root].fill(kNowhere);
+      for (std::uint32_t i = 0; i < nodes_[root].num_children; ++i) {
+        first_children_[root][labels_[nodes_[root].first_child + i]] = nodes_[root].first_child + i;
+      }
+    }
+    link();
+  }
+
+  // Writes the ids of the pieces of a word to `out`, which has room for one a character; returns how many. 0 where some part
+  // of it matches none.
+  std::size_t match(Bytes word, Id* out) const {
+    Id* const first = out;
+    std::uint32_t node = kBeginning;
+    for (const Byte byte : word) {
+      std::uint32_t next;
+      while ((next = child(node, byte)) == kNowhere) {
+        if (!fall(node, out)) return 0;
+      }
+      node = next;
+    }
+    while (node != kInside) {
+      if (!fall(node, out)) return 0;
+    }
+    return static_cast<std::size_t>(out - first);
+  }
+
+ private:
+  static constexpr std::uint32_t kBeginning = 0, kInside = 1;  // the roots
+  static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
+  static constexpr std::size_t kMostNodes = std::size_t{1} << 28;
+  static constexpr std::size_t kMostCertain = std::size_t{1} << 26;
+  static constexpr std::uint32_t kFew = 8;
+
+  // Children stand side by side, by their bytes.
+  struct Node {
+    std::uint32_t first_child = 0;
+    std::uint32_t num_children = 0;
+  };
+  struct Fall {
+    std::uint32_t node = kNowhere;
+    std::uint32_t first_certain = 0;
+    std::uint32_t num_certain = 0;
+  };
+  // The pieces that go through a node, and how many bytes lead to it.
+  struct Range {
+    const std::vector<Piece>* pieces;
+    std::size_t first, behind, depth;
+  };
+
+  std::uint32_t child(std::uint32_t node, Byte byte) const {
+    if (node <= kInside) return first_children_[node][byte];
+    const auto [first, count] = nodes_[node];
+    const Byte* const labels = labels_.data() + first;
+    if (count <= kFew) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        if (labels[i] == byte) return first + i;
+      }
+      return kNowhere;
+    }
+    const Byte* const found = std::lower_bound(labels, labels + count, byte);
+    return found != labels + count && *found == byte ? first + static_cast<std::uint32_t>(found - labels) : kNowhere;
+  }
+
+  // Leaves a node below which the word does not go on. False where nothing matches.
+  bool fall(std::uint32_t& node, Id*& out) const {
+    const Fall& fall = falls_[node];
+    if (fall.node == kNowhere) return false;
+    out = std::copy_n(certain_.data() + fall.first_certain, fall.num_certain, out);
+    node = fall.node;
+    return true;
+  }
+
+  // The nodes of both trees, by their depth.
+  void grow(std::vector<Piece> beginnings, std::vector<Piece> insides) {
+    const auto in_order = [](const Piece& a, const Piece& b) { return std::ranges::lexicographical_compare(a.text, b.text); };
+    std::ranges::sort(beginnings, in_order);
+    std::ranges::sort(insides, in_order);
+    std::vector<Range> ranges{{&beginnings, 0, beginnings.size(), 0}, {&insides, 0, insides.size(), 0}};
+    labels_.assign(2, 0);
+    ids_.assign(2, kNowhere);
+    parents_.assign(2, kNowhere);
+    for (std::size_t at = 0; at < ranges.size(); ++at) {
+      auto [pieces, first, behind, depth] = ranges[at];
+      if (first != behind && (*pieces)[first].text.size() == depth) ids_[at] = (*pieces)[first++].id;
+      Node node{static_cast<std::uint32_t>(ranges.size()), 0};
+      while (first != behind) {
+        const Byte label = (*pieces)[first].text[depth];
+        std::size_t next = first;
+        while (next != behind && (*pieces)[next].text[depth] == label) ++next;
+        if (ranges.size() >= kMostNodes) throw std::length_error("the pieces have too many different beginnings");
+        ranges.push_back({pieces, first, next, depth + 1});
+        labels_.push_back(label);
+        ids_.push_back(kNowhere);
+        parents_.push_back(static_cast<std::uint32_t>(at));
+        ++node.num_children;
+        first = next;
+      }
+      nodes_.push_back(node);
+    }
+  }
+
+  // What to do at each node when the word does not go on; in the order of depth, so that those it refers to are known.
+  void link() {
+    falls_.resize(nodes_.size());
+    for (std::uint32_t node = 2; node < nodes_.size(); ++node) {
+      Fall& fall = falls_[node];
+      fall.first_certain = static_cast<std::uint32_t>(certain_.size());
+      if (ids_[node] != kNowhere) {
+        certain_.push_back(ids_[node]);
+        fall.node = kInside;
+      } else {
+        std::uint32_t behind = add_certain(parents_[node]), next = kNowhere;
+        while (behind != kNowhere && (next = child(behind, labels_[node])) == kNowhere) behind = add_certain(behind);
+        fall.node = next;
+        if (next == kNowhere) certain_.resize(fall.first_certain);
+      }
+      fall.num_certain = static_cast<std::uint32_t>(certain_.size() - fall.first_certain);
+    }
+    ids_ = {};
+    parents_ = {};
+  }
+
+  // Adds what is certain when a node is left; returns where to.
+  std::uint32_t add_certain(std::uint32_t node) {
+    const Fall fall = falls_[node];
+    if (certain_.size() + fall.num_certain > kMostCertain) throw std::length_error("the pieces repeat too much");
+    certain_.insert(certain_.end(), fall.num_certain, 0);
+    std::copy_n(certain_.begin() + fall.first_certain, fall.num_certain, certain_.end() - fall.num_certain);
+    return fall.node;
+  }
+
+  std::vector<Node> nodes_;
+  std::vector<Byte> labels_;  // of each node, the byte that leads to it
+  std::vector<Fall> falls_;
+  std::vector<Id> certain_;
+  std::array<std::array<std::uint32_t, 256>, 2> first_children_;
+  std::vector<Id> ids_;                 // while it is made: of the piece that ends at each node
+  std::vector<std::uint32_t> parents_;  // likewise
+};
+
+}  // namespace tokbench
