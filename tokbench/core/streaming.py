@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import codecs
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tokbench.core.argument_types import whole_ids
 from tokbench.core.capabilities import Decoding, TellsDecoding
 from tokbench.core.plurals import counted
-from tokbench.errors import DecodeError, UnknownIdError
+from tokbench.core.roles import check_role, role_ids_of
+from tokbench.errors import ConfigError, DecodeError, UnknownIdError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,14 +33,37 @@ class StreamingDecoder:
     >>> decoder = StreamingDecoder(tokenizer)
     >>> [decoder.feed(id) for id in "aé".encode()] + [decoder.finish()]
     ['a', '', 'é', '']
+
+    Told what ends a turn, it stops there: nothing behind it is given out.
+
+    >>> decoder = StreamingDecoder(tokenizer, stop=[33])
+    >>> decoder.feed(list(b"end! of it")) + decoder.finish(), decoder.finished, decoder.stop_id
+    ('end', True, 33)
+
+    Attributes:
+        stop_id: the id that ended the text; None while none has.
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, errors: str = "replace") -> None:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        *,
+        errors: str = "replace",
+        stop: Iterable[int | str] = (),
+        skip_special: bool = False,
+    ) -> None:
         """Begin a text.
 
         Args:
             tokenizer: gives the bytes.
             errors: "replace" puts U+FFFD for bytes that are no whole characters, "strict" is an error.
+            stop: what ends a text: ids, and roles of tokens, as ("eos", "turn_end"); of several roles one must be
+                known to the tokenizer. The token itself is not given out.
+            skip_special: whether special tokens are left out, as if they had not been fed.
+
+        Raises:
+            ConfigError: an unknown role, or roles of which the tokenizer has none.
+            DecodeError: what is no tokenizer.
         """
         if not hasattr(tokenizer, "decode_bytes"):
             raise DecodeError(f"a tokenizer decodes a stream, and this is {type(tokenizer).__name__}")
@@ -46,11 +71,20 @@ class StreamingDecoder:
         self._errors = errors
         self._decoding = tokenizer.decoding if isinstance(tokenizer, TellsDecoding) else Decoding.WHOLE
         self._specials = frozenset(tokenizer.info.special_tokens.values())
+        self._stops = stop_ids(tokenizer, stop)
+        self._skipped = self._specials if skip_special else frozenset()
+        self.stop_id: int | None = None
+        self._is_over = False
         self._begin()
 
     def __repr__(self) -> str:
         """Short: whose ids it decodes, and how many it was fed."""
         return f"<decoder of {self._tokenizer.info.name!r}, {counted(self._fed, 'id')} fed>"
+
+    @property
+    def finished(self) -> bool:
+        """Whether the text has come to its end: by an id of `stop`; what is fed then gives nothing until `finish`."""
+        return self.stop_id is not None
 
     def feed(self, ids: int | Iterable[int]) -> str:
         """The text that is certain after one more id, or some.
@@ -60,6 +94,25 @@ class StreamingDecoder:
             DecodeError: bytes that are no character, under "strict". Then this text cannot go on.
         """
         some = [ids] if isinstance(ids, int) else whole_ids(ids)
+        if self._is_over:  # a new text begins
+            self._is_over, self.stop_id = False, None
+        if self.finished:
+            return ""
+        if not self._stops and not self._skipped:
+            return self._feed(some)
+        parts = []
+        for is_left_out, run in groupby(some, key=(self._stops | self._skipped).__contains__):
+            if not is_left_out:
+                parts.append(self._feed(list(run)))
+                continue
+            for id in run:
+                self._fed += 1
+                if id in self._stops:
+                    self.stop_id = id
+                    return "".join(parts)
+        return "".join(parts)
+
+    def _feed(self, some: list[int]) -> str:
         if not some:
             return ""
         if self._decoding is Decoding.WHOLE:
@@ -77,7 +130,7 @@ class StreamingDecoder:
         return self._characters(data, is_last=False)
 
     def finish(self) -> str:
-        """What was held back; then a new text begins.
+        """What was held back; the next id begins a new text.
 
         Raises:
             DecodeError: it is no whole character, under "strict".
@@ -87,6 +140,7 @@ class StreamingDecoder:
             return self._characters(data, is_last=True)
         finally:
             self._begin()
+            self._is_over = True
 
     def _begin(self) -> None:
         self._utf8 = codecs.getincrementaldecoder("utf-8")(self._errors)
@@ -142,3 +196,27 @@ class StreamingDecoder:
             ) from None
         self._bytes += len(data)
         return text
+
+
+def stop_ids(tokenizer: Tokenizer, stop: Iterable[int | str]) -> frozenset[int]:
+    """The ids that end a text.
+
+    Args:
+        tokenizer: whose roles are meant.
+        stop: ids, and roles of tokens.
+
+    Raises:
+        ConfigError: an unknown role, or roles of which the tokenizer has none.
+    """
+    given = [stop] if isinstance(stop, int | str) else list(stop)
+    roles = [each for each in given if isinstance(each, str)]
+    for role in roles:
+        check_role(role)
+    known = role_ids_of(tokenizer)
+    if roles and not known.keys() & set(roles):
+        raise ConfigError(
+            f"{tokenizer.info.name!r} has no token with the role {' or '.join(roles)}",
+            hint=f"say which it is when it is opened: roles={{{roles[0]!r}: TEXT}}, or give its id",
+        )
+    ids = whole_ids([each for each in given if not isinstance(each, str)])
+    return frozenset([*ids, *(known[role] for role in roles if role in known)])
