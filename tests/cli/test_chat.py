@@ -177,3 +177,16 @@ def test_shards_of_conversations_refuse(
     assert done.code in (1, 2)
     assert message in done.stderr
     assert not Path("out").exists()
+
+
+def test_a_template_is_linted(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
+    del chat
+    Path("t.jinja").write_text("{{ messages|length }}{{ messages[0].content }}", encoding="utf-8")
+    done = run("lint", "-t", "mine", "--template", "t.jinja", "--json")
+    found = json.loads(done.stdout)
+    assert done.code == 3
+    assert "template-history" in {each["rule"] for each in found["findings"]}
+    assert {each["group"] for each in found["rules"]} == {"template", "roles"}
+    refused = run("lint", "-t", "mine", "--template", "nope")
+    assert refused.code == 1
+    assert "there is no chat template 'nope'" in refused.stderr

@@ -151,6 +151,13 @@ class ChatTemplate:
         """Whether it is one of ours, and not in Jinja."""
         return self._format is not None
 
+    def behind(self, text: str) -> ChatTemplate:
+        """The same template in Jinja behind other text; a built-in one has none to stand behind, and is itself."""
+        if self._format is not None:
+            return self
+        sources = {name: text + source for name, source in self._sources.items()}
+        return ChatTemplate.from_text(sources, name=self.name, chosen=self._chosen, date=self._date)
+
     def source_for(self, conversation: Conversation) -> str | None:
         """The Jinja text that a conversation gets; None for a built-in template. Raises `TemplateError`."""
         from tokbench.chat.jinja.template import JinjaTemplate

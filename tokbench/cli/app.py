@@ -228,6 +228,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "lint -t tokenizer.json",
             "lint -t mine docs/ --select vocabulary --json",
             "lint -t mine --reference original --sarif lint.sarif",
+            "lint -t mine --template chatml",
             "lint --explain unreachable-token",
         ],
     ),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _FAILED = 3
+_OF_TEMPLATES = ("template", "bos-count", "turn-end-not-eos")
 _MEANT_WITH = {"--list": (), "--explain": (), "--text": ("--all",), "--fix": ("--select", "--ignore")}
 """The options that have a meaning beside one that asks for something else than the findings on a tokenizer."""
 
@@ -74,6 +75,14 @@ def lint(
         int | None,
         typer.Option(
             metavar="N", min=1, help="The number of rows of the model's embedding: finds ids beyond them."
+        ),
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Check this chat template, and nothing else without --select: a built-in name, a Jinja file, or "
+            "auto, the tokenizer's own.",
         ),
     ] = None,
     text: Annotated[
@@ -145,6 +154,7 @@ def lint(
             "--reference": reference is not None,
             "--word-counts": word_counts is not None,
             "--model-vocab-size": model_vocab_size is not None,
+            "--template": template is not None,
             "--select": bool(select),
             "--ignore": bool(ignore),
             "--all": show_all,
@@ -189,7 +199,7 @@ def lint(
             corpus=corpus,
             word_counts=counts,
             reference=reference,
-            select=select or (),
+            select=select or (() if template is None else _OF_TEMPLATES),
             ignore=ignore or (),
             pattern=request.pattern,
             special_tokens=request.special_tokens,
@@ -197,6 +207,7 @@ def lint(
             special_preset=request.special_preset,
             threads=threads,
             model_vocab_size=model_vocab_size,
+            template=template,
             progress=report,
         )
     if corpus is not None:

@@ -23,6 +23,7 @@ _MODULES = (
     "vocabulary_rules",
     "added_token_rules",
     "role_rules",
+    "template_rules",
     "file_rules",
     "reference_rules",
     "speed_rules",

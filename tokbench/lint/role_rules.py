@@ -14,6 +14,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import is_id, token_id
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.template_probe import probes
 from tokbench.opening.tokenizer_classes import known_class
 
 if TYPE_CHECKING:
@@ -158,19 +159,34 @@ def _bos(target: LintTarget) -> Iterator[Found]:
             evidence=f"tokenizer_config.json says add_bos_token={str(said).lower()}, and the template of "
             f"tokenizer.json {'writes it' if written else 'does not'}",
         )
-    for name, template in config.chat_templates.items():
-        writes = "bos_token" in template or bos in template
-        if writes and written:
+    yield from _bos_of_templates(target, bos, written)
+
+
+def _bos_of_templates(target: LintTarget, bos: str, written: int) -> Iterator[Found]:
+    """What chat templates write before a conversation, beside what encoding writes before a text."""
+    if target.template is None and not target.opened.source.config.chat_templates:
+        return
+    for probe in probes(target):
+        name, count = probe.name, probe.bos_written
+        if probe.plain is None:
+            continue
+        if count > 1:
+            yield Found(
+                subject=f"the chat template {name}",
+                evidence=f"it writes {bos} {count} times before a conversation",
+                severity=Severity.ERROR,
+            )
+        elif count and written:
             yield Found(
                 subject=f"the chat template {name}",
                 evidence=f"it writes {bos}, and so does encoding: a prompt that is rendered and then encoded "
                 "with special tokens has two",
                 severity=Severity.NOTE,
             )
-        elif not writes and written:
+        elif not count and written:
             yield Found(
                 subject=f"the chat template {name}",
-                evidence=f"it does not name {bos}, which encoding writes: a prompt that is rendered and encoded "
+                evidence=f"it does not write {bos}, which encoding writes: a prompt that is rendered and encoded "
                 "without special tokens, as apply_chat_template does it, has none",
             )
 
@@ -194,9 +210,8 @@ def _written_before_text(target: LintTarget, bos: int | None) -> int:
 
 
 def _turn_end(target: LintTarget) -> Iterator[Found]:
-    config = _config(target)
-    if not config.chat_templates:
-        raise DoesNotApplyError("it has no chat template")
+    config = target.opened.source.config
+    templates = probes(target)
     ends = set(config.generation_ids.get("eos", ()))
     said_by = "generation_config.json"
     eos = config.roles.get("eos")
@@ -205,24 +220,21 @@ def _turn_end(target: LintTarget) -> Iterator[Found]:
         if eos_id is None:
             raise DoesNotApplyError("neither generation_config.json nor a role says which ids end a text")
         ends, said_by = {eos_id}, "the role eos"
-    for name, template in config.chat_templates.items():
-        texts = {
-            *_TURN_ENDS.findall(template),
-            *([eos] if eos is not None and "eos_token" in template else []),
-        }
-        ids = {text: token_id(target.tokenizer, text) for text in sorted(texts)}
-        known = {text: id for text, id in ids.items() if id is not None}
-        if known and not ends & set(known.values()):
+    for probe in templates:
+        ending = probe.ending
+        if ending is not None and ending[0] not in ends:
             shown = ", ".join(target.named(id) for id in sorted(ends)[:_SHOWN])
             yield Found(
-                subject=f"the chat template {name}",
-                evidence=f"it ends turns with {', '.join(known)}, and generation ends at {shown} alone, "
+                subject=f"the chat template {probe.name}",
+                evidence=f"it ends turns with {ending[1]}, and generation ends at {shown} alone, "
                 f"as {said_by} says",
-                token_ids=tuple(known.values()),
+                token_ids=(ending[0],),
             )
-        for text in sorted(set(ids) - set(known)):
+        for text in sorted(set(_TURN_ENDS.findall(probe.behind_answer))):
+            if token_id(target.tokenizer, text) is not None:
+                continue
             yield Found(
-                subject=f"the chat template {name}",
+                subject=f"the chat template {probe.name}",
                 evidence=f"it writes {text}, which is no token: it becomes several, and nothing ends a turn",
                 severity=Severity.ERROR,
             )
@@ -270,7 +282,7 @@ RULES = (
         group=_GROUP,
         severity=Severity.WARNING,
         breaks="A prompt with two tokens of beginning, or none, is unlike what the model was trained on.",
-        found="A text is encoded with the template; chat templates are searched for bos_token, and not rendered.",
+        found="A text is encoded with the template for texts, and one exchange with each chat template.",
         remedy="Let either the chat template or the encoding write it, and encode rendered prompts accordingly.",
         check=_bos,
     ),
@@ -279,7 +291,7 @@ RULES = (
         group=_GROUP,
         severity=Severity.WARNING,
         breaks="Generation does not stop at the end of a turn: the model goes on with the user's part.",
-        found="Chat templates are searched for well-known endings and eos_token, and not rendered.",
+        found="One exchange is rendered with each chat template; the last control token of the answer is looked up.",
         remedy="Add the id of the ending to eos_token_id of generation_config.json.",
         check=_turn_end,
     ),

@@ -33,6 +33,7 @@ class LintTarget(TokenizerContents):
         reference: a tokenizer that this one should be like, or None.
         threads: for encoding; None takes every processor.
         model_vocab_size: the rows of the model's embedding, where the user says them.
+        template: the chat template that the user names; None for the tokenizer's own.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class LintTarget(TokenizerContents):
         reference: LintTarget | None = None,
         threads: int | None = None,
         model_vocab_size: int | None = None,
+        template: str | None = None,
     ) -> None:
         super().__init__(opened)
         self.corpus = corpus
@@ -51,6 +53,7 @@ class LintTarget(TokenizerContents):
         self.reference = reference
         self.threads = threads
         self.model_vocab_size = model_vocab_size
+        self.template = template
         self._derived: dict[Callable[..., Any], Any] = {}
 
     def derived(self, make: Callable[[LintTarget], _T]) -> _T:

@@ -43,6 +43,7 @@ def lint_tokenizer(
     special_preset: str | None = None,
     threads: int | None = None,
     model_vocab_size: int | None = None,
+    template: str | None = None,
     progress: Progress = no_progress,
 ) -> LintResult:
     """What is wrong with the tokenizer behind a name.
@@ -60,6 +61,7 @@ def lint_tokenizer(
         special_preset: the name of a set of special tokens.
         threads: for encoding; None takes every processor.
         model_vocab_size: the rows of the model's embedding, where config.json does not say them.
+        template: the chat template to check, as `ChatTemplate.of` takes its name; None for the tokenizer's own.
         progress: told how many rules are done.
 
     Raises:
@@ -83,6 +85,7 @@ def lint_tokenizer(
         reference=None if reference is None else _reference(reference, request, progress=progress),
         threads=threads,
         model_vocab_size=model_vocab_size,
+        template=template,
     )
     return lint_target(target, rules, progress=progress)
 

@@ -1,0 +1,97 @@
+"""Faults planted in chat templates are found, and good templates have none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import huggingface
+from support.lint import byte_level, findings_of, outcome_of, target_of
+
+from tokbench.lint.findings import Severity
+from tokbench.lint.template_rules import RULES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.lint.target import LintTarget
+
+START, END, BOS = "<|im_start|>", "<|im_end|>", "<s>"
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n"
+    "{% if m.content is string %}{{ m.content }}{% elif m.content %}{% for p in m.content %}{{ p.text }}{% endfor %}"
+    "{% endif %}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function.name }}"
+    "{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments | tojson }}"
+    "{% endif %}</tool_call>{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+PLAIN = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+
+
+def target(tmp_path: Path, template: str | None, *, beside: dict[str, Any] | None = None) -> LintTarget:
+    document = byte_level(
+        tokens=[START, END, BOS],
+        added_tokens=[huggingface.added(text, 256 + n) for n, text in enumerate((START, END, BOS))],
+    )
+    config = {"eos_token": END, "bos_token": BOS}
+    if template is not None:
+        config["chat_template"] = template
+    return target_of(document, tmp_path, beside={"tokenizer_config.json": config, **(beside or {})})
+
+
+def test_a_good_template_has_no_findings(tmp_path: Path) -> None:
+    linted = target(tmp_path, CHATML)
+    for rule in (*(rule.name for rule in RULES), "bos-count", "turn-end-not-eos"):
+        assert findings_of(rule, linted) == (), rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "template", "evidence"),
+    [
+        ("template-refuses", "{{ raise_exception('no') if messages|length > 2 }}" + CHATML, "two exchanges: "),
+        ("template-refuses", "{% if %}", "does not compile"),
+        ("template-drops", CHATML.replace("<|im_start|>{{ m.role }}", "<|im_start|>{{ m.role }}", 1).replace(
+            "{% for m in messages %}", "{% for m in messages if m.role != 'system' %}"), "a system message: "),
+        ("template-null", PLAIN, "it writes None for content null"),
+        ("template-arguments", CHATML.replace("{% if c.function.arguments is string %}{{ c.function.arguments }}"
+                                              "{% else %}", "{% if true %}").replace(
+            "{% if true %}{{ c.function.arguments | tojson }}", "{% if true %}{{ c.function.arguments | tojson }}"),
+         "arguments as a JSON string become"),
+        ("template-parts", PLAIN, "a list of parts is written as"),
+        ("template-history", "{{ messages|length }}" + CHATML, "changes from character 0 on"),
+        ("template-date", "{{ strftime_now('%Y') }}" + CHATML, "it asks for the date in one exchange"),
+        ("template-prompt", CHATML.replace("assistant\n{% endif %}", "assistant\n<s>{% endif %}"), "at place"),
+        ("template-empty-mask", CHATML + "{% generation %}{% endgeneration %}", "no token of"),
+        ("template-mask-to-end", "{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}", "the last token"),
+        ("bos-count", "<s><s>" + CHATML, "it writes <s> 2 times"),
+        ("turn-end-not-eos", CHATML.replace("<|im_end|>", "<|eot_id|>"), "it writes <|eot_id|>, which is no token"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_found(tmp_path: Path, rule: str, template: str, evidence: str) -> None:
+    found = findings_of(rule, target(tmp_path, template))
+    assert any(evidence in each.evidence for each in found), found
+
+
+def test_an_end_that_generation_does_not_know_is_found(tmp_path: Path) -> None:
+    linted = target(tmp_path, CHATML, beside={"generation_config.json": {"eos_token_id": 258}})
+    [finding] = findings_of("turn-end-not-eos", linted)
+    assert finding.token_ids == (257,)
+
+
+def test_without_a_template_the_rules_do_not_apply(tmp_path: Path) -> None:
+    linted = target(tmp_path, None)
+    assert {outcome_of(rule.name, linted).skipped for rule in RULES} == {"it has no chat template"}
+    linted.template = "chatml"
+    assert findings_of("template-history", linted) == ()
+    refused = findings_of("template-refuses", linted)
+    assert {each.severity for each in refused} == {Severity.NOTE}
+
+
+def test_the_template_of_a_file_is_checked_instead(tmp_path: Path) -> None:
+    path = tmp_path / "other.jinja"
+    path.write_text("{{ messages|length }}" + CHATML, encoding="utf-8")
+    linted = target(tmp_path, CHATML)
+    linted.template = str(path)
+    [finding] = findings_of("template-history", linted)
+    assert finding.subject == f"the chat template {path}"
+    assert finding.severity is Severity.WARNING

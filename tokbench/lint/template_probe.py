@@ -1,0 +1,172 @@
+"""What a chat template does with conversations of every shape: rendered once, for all rules about templates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tokbench.chat.rendered import Rendered
+from tokbench.chat.shapes import SHAPES, TURNS
+from tokbench.chat.template import AUTO, ChatTemplate
+from tokbench.core.capabilities import SupportsTemplate
+from tokbench.core.post_processing import input_of
+from tokbench.core.roles import roles_of
+from tokbench.core.tokens import TokenKind
+from tokbench.errors import TemplateError, TokbenchError
+from tokbench.formats.tokenizer_config.fields import config_of, token_id
+from tokbench.lint.rules import DoesNotApplyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokbench.chat.encoding import EncodedChat
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.lint.target import LintTarget
+
+_KINDS = tuple(TokenKind)
+_NULL = "a call with content null"
+
+
+@dataclass(frozen=True)
+class TemplateProbe:
+    """A template and what it makes of conversations.
+
+    Attributes:
+        name: how findings call it.
+        template: it.
+        tokenizer: encodes.
+        shapes: of each shape the text, or why it is refused.
+        beginnings: the texts of the first 1, 2, … messages of two exchanges.
+        prompt: the first message of them, ready for the assistant.
+    """
+
+    name: str
+    template: ChatTemplate
+    tokenizer: Tokenizer
+    shapes: Mapping[str, Rendered | TemplateError]
+    beginnings: tuple[Rendered | TemplateError, ...]
+    prompt: Rendered | TemplateError
+
+    @classmethod
+    def of(cls, name: str, template: ChatTemplate, tokenizer: Tokenizer) -> TemplateProbe:
+        """Render everything. Raises `TemplateError` where the template is none."""
+        parts = [
+            replace(TURNS, messages=TURNS.messages[:count]) for count in range(1, len(TURNS.messages) + 1)
+        ]
+        made = template.render_many([*SHAPES.values(), *parts], tokenizer=tokenizer)
+        [prompt] = template.render_many(parts[:1], prompt=True, tokenizer=tokenizer)
+        shapes = dict(zip(SHAPES, made, strict=False)) | {_NULL: _with_null(template, tokenizer)}
+        return cls(name, template, tokenizer, shapes, tuple(made[len(SHAPES) :]), prompt)
+
+    @property
+    def plain(self) -> Rendered | None:
+        """One exchange as text, if it is not refused."""
+        found = self.shapes["one exchange"]
+        return found if isinstance(found, Rendered) else None
+
+    @cached_property
+    def chat(self) -> EncodedChat | None:
+        """One exchange as ids with its mask, as the turns tell it; None if it is refused."""
+        if self.plain is None:
+            return None
+        conversation = SHAPES["one exchange"]
+        return self.template.encode_rendered(self.tokenizer, [conversation], [self.plain])[0]
+
+    def ids(self, rendered: Rendered, messages: int) -> list[int]:
+        """The ids of a beginning of two exchanges."""
+        conversation = replace(TURNS, messages=TURNS.messages[:messages])
+        encoded = self.template.encode_rendered(
+            self.tokenizer, [conversation], [replace(rendered, turns=())], train_on=()
+        )
+        ids: list[int] = encoded[0].ids.tolist()
+        return ids
+
+    @property
+    def bos_written(self) -> int:
+        """How many times the token of the role bos begins the text."""
+        bos = roles_of(self.tokenizer).get("bos", config_of(self.tokenizer).roles.get("bos"))
+        id = None if bos is None else token_id(self.tokenizer, bos)
+        if self.chat is None or id is None:
+            return 0
+        ids = self.chat.ids.tolist()
+        return next((count for count, each in enumerate(ids) if each != id), len(ids))
+
+    @property
+    def ending(self) -> tuple[int, str] | None:
+        """The control token that ends the answer, id and text: the last one learned, else the one behind it all."""
+        if self.chat is None:
+            return None
+        chat, data = self.chat, self.chat.rendered.text.encode()
+        special = [
+            place for place, kind in enumerate(chat.kinds.tolist()) if _KINDS[kind] is TokenKind.SPECIAL
+        ]
+        learned = [place for place in special if chat.loss_mask[place]]
+        last = len(data) - len(self.behind_answer.encode())
+        behind = [place for place in special if chat.starts[place] >= last and not chat.loss_mask.any()]
+        place = learned[-1] if learned else next(iter(behind), None)
+        if place is None:
+            return None
+        text = data[chat.starts[place] : chat.stops[place]].decode().strip()
+        return int(chat.ids[place]), text
+
+    @property
+    def behind_answer(self) -> str:
+        """What the template writes behind the last answer, where one exchange is not refused."""
+        if self.plain is None:
+            return ""
+        content = [run.stop for run in self.plain.runs if run.origin.field is not None]
+        return self.plain.text[max(content, default=0) :]
+
+
+def _with_null(template: ChatTemplate, tokenizer: Tokenizer) -> Rendered | TemplateError:
+    """A call whose content stays null: transformers 5 leaves such fields out, and others hand them to the template."""
+    conversation = SHAPES[_NULL]
+    given = replace(conversation, variables={"messages_with_null": list(conversation.messages)})
+    handing_on = template.behind("{%- set messages = messages_with_null -%}")
+    return handing_on.render_many([given], tokenizer=tokenizer)[0]
+
+
+def probes(target: LintTarget) -> tuple[TemplateProbe, ...]:
+    """The templates of a target that can be rendered: the one that was asked for, or the tokenizer's own."""
+    return target.derived(_probed)[0]
+
+
+def failures(target: LintTarget) -> tuple[tuple[str, TemplateError], ...]:
+    """The templates that cannot be rendered at all, with the reason."""
+    return target.derived(_probed)[1]
+
+
+def _probed(target: LintTarget) -> tuple[tuple[TemplateProbe, ...], tuple[tuple[str, TemplateError], ...]]:
+    templates = dict(_templates(target))
+    if not templates:
+        raise DoesNotApplyError("it has no chat template")
+    found: list[TemplateProbe] = []
+    failed: list[tuple[str, TemplateError]] = []
+    for name, template in templates.items():
+        try:
+            found.append(TemplateProbe.of(name, template, target.tokenizer))
+        except TemplateError as error:
+            failed.append((name, error))
+    return tuple(found), tuple(failed)
+
+
+def _templates(target: LintTarget) -> Mapping[str, ChatTemplate]:
+    tokenizer, own = target.tokenizer, target.opened.source.config.chat_templates
+    if target.template is not None and (target.template != AUTO or not own):
+        return {target.template: ChatTemplate.of(tokenizer, target.template)}
+    return {
+        name: ChatTemplate.from_text(text, name=f"the chat template {name}") for name, text in own.items()
+    }
+
+
+def encoding_writes_bos(target: LintTarget) -> bool:
+    """Whether encoding a text with special tokens begins it with the role bos."""
+    bos = roles_of(target.tokenizer).get("bos")
+    id = None if bos is None else token_id(target.tokenizer, bos)
+    if id is None or not isinstance(target.tokenizer, SupportsTemplate):
+        return False
+    try:
+        return list(input_of(target.tokenizer, "a", limits=False).ids)[:1] == [id]
+    except TokbenchError:
+        return False

@@ -1,0 +1,257 @@
+"""Rules about chat templates: what they make of conversations of every shape, and of what comes after."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tokbench.chat import shapes
+from tokbench.chat.rendered import Rendered
+from tokbench.core.quoting import quoted
+from tokbench.lint.findings import Found, Severity
+from tokbench.lint.rules import Rule
+from tokbench.lint.template_probe import failures, probes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokbench.lint.target import LintTarget
+    from tokbench.lint.template_probe import TemplateProbe
+
+GROUP = "template"
+_SHOWN = 60
+_GRAVE = {"one exchange": Severity.ERROR, "two exchanges": Severity.ERROR}
+_WORDS = {
+    "one exchange": (shapes.ASKED, shapes.ANSWERED),
+    "two exchanges": (shapes.ASKED, shapes.ANSWERED, shapes.ASKED_AGAIN, shapes.ANSWERED_AGAIN),
+    "a system message": (shapes.SYSTEM, shapes.ASKED, shapes.ANSWERED),
+    "a call of a tool": (shapes.ARGUMENT, shapes.RESULT),
+    "a tool's result without its call": (shapes.RESULT,),
+}
+"""What a rendering of each shape has to hold."""
+
+
+def _subject(probe: TemplateProbe) -> str:
+    return f"the chat template {probe.name}"
+
+
+def _refuses(target: LintTarget) -> Iterator[Found]:
+    for name, error in failures(target):
+        yield Found(f"the chat template {name}", error.message, severity=Severity.ERROR)
+    for probe in probes(target):
+        for shape, made in probe.shapes.items():
+            if not isinstance(made, Rendered):
+                yield Found(
+                    _subject(probe),
+                    f"{shape}: {made.message}",
+                    severity=_GRAVE.get(shape),
+                    details={"shape": shape},
+                )
+
+
+def _drops(target: LintTarget) -> Iterator[Found]:
+    for probe in probes(target):
+        for shape, words in _WORDS.items():
+            made = probe.shapes[shape]
+            missing = [word for word in words if isinstance(made, Rendered) and word not in made.text]
+            if missing:
+                yield Found(
+                    _subject(probe),
+                    f"{shape}: {', '.join(map(quoted, missing))} is not in the text",
+                    severity=_GRAVE.get(shape),
+                    details={"shape": shape, "missing": missing},
+                )
+
+
+def _null(target: LintTarget) -> Iterator[Found]:
+    for probe in probes(target):
+        with_null, with_text = (
+            probe.shapes[shape] for shape in ("a call with content null", "a call of a tool")
+        )
+        if not isinstance(with_null, Rendered) or not isinstance(with_text, Rendered):
+            continue
+        for word in ("None", "null"):
+            if with_null.text.count(word) > with_text.text.count(word):
+                yield Found(_subject(probe), f"it writes {word} for content null")
+
+
+def _arguments(target: LintTarget) -> Iterator[Found]:
+    written_twice = json.dumps(f'{{"city": "{shapes.ARGUMENT}"}}')
+    for probe in probes(target):
+        made = probe.shapes["arguments as a JSON string"]
+        if isinstance(made, Rendered) and written_twice in made.text:
+            yield Found(_subject(probe), f"arguments as a JSON string become {quoted(written_twice)}")
+
+
+def _parts(target: LintTarget) -> Iterator[Found]:
+    for probe in probes(target):
+        made = probe.shapes["content as a list of parts"]
+        if isinstance(made, Rendered) and ("'type'" in made.text or '"type"' in made.text):
+            at = min(place for quote in "'\"" if (place := made.text.find(f"{quote}type{quote}")) >= 0)
+            shown = made.text[max(0, at - 2) : at + _SHOWN]
+            yield Found(_subject(probe), f"a list of parts is written as {quoted(shown)}")
+
+
+def _history(target: LintTarget) -> Iterator[Found]:
+    for probe in probes(target):
+        before: str | None = None
+        for count, made in enumerate(probe.beginnings, 1):
+            if not isinstance(made, Rendered):
+                before = None
+                continue
+            if before is not None and not made.text.startswith(before):
+                at = next(
+                    n
+                    for n, pair in enumerate(zip(before + "\0", made.text + "\0\0", strict=False))
+                    if pair[0] != pair[1]
+                )
+                yield Found(
+                    _subject(probe),
+                    f"with message {count - 1} the text of those before it changes from character {at} on: "
+                    f"{quoted(before[at : at + _SHOWN])} becomes {quoted(made.text[at : at + _SHOWN])}",
+                    details={"messages": count, "character": at},
+                )
+                break
+            before = made.text
+
+
+def _dated(target: LintTarget) -> Iterator[Found]:
+    for probe in probes(target):
+        dated = [shape for shape, made in probe.shapes.items() if isinstance(made, Rendered) and made.dated]
+        if dated:
+            yield Found(_subject(probe), f"it asks for the date in {dated[0]}", details={"shapes": dated})
+
+
+def _prompt(target: LintTarget) -> Iterator[Found]:
+    for probe in probes(target):
+        whole = probe.beginnings[1]
+        if not isinstance(probe.prompt, Rendered) or not isinstance(whole, Rendered):
+            continue
+        if not probe.prompt.ends_with_prompt:
+            yield Found(_subject(probe), "add_generation_prompt changes nothing", severity=Severity.NOTE)
+        ids, following = probe.ids(probe.prompt, 1), probe.ids(whole, 2)
+        if following[: len(ids)] != ids:
+            pairs = zip(ids, [*following, None], strict=False)
+            at = next((n for n, (one, other) in enumerate(pairs) if one != other), len(following))
+            yield Found(
+                _subject(probe),
+                f"the prompt has {target.named(ids[at])} at place {at}, and with its answer "
+                + (target.named(following[at]) if at < len(following) else "nothing"),
+                token_ids=(ids[at],),
+                details={"place": at},
+            )
+
+
+def _empty_mask(target: LintTarget) -> Iterator[Found]:
+    for probe in probes(target):
+        chat = probe.chat
+        if chat is not None and not chat.loss_mask.any():
+            blocks = "" if chat.rendered.generated is None else ", in spite of {% generation %}"
+            yield Found(_subject(probe), f"no token of {len(chat)} is learned{blocks}")
+
+
+def _mask_to_end(target: LintTarget) -> Iterator[Found]:
+    for probe in probes(target):
+        chat = probe.chat
+        if chat is None or not chat.loss_mask.any() or not chat.loss_mask[-1] or probe.ending is not None:
+            continue
+        written = probe.behind_answer
+        yield Found(
+            _subject(probe),
+            "the last token of the text is learned, and no special token ends the answer"
+            + (f": {quoted(written)} stands behind it" if written else ""),
+        )
+
+
+RULES = (
+    Rule(
+        name="template-refuses",
+        group=GROUP,
+        severity=Severity.NOTE,
+        breaks="A conversation that users have ends in an error in training or serving.",
+        found="Nine shapes of conversations are rendered; a template that cannot render one exchange is an error.",
+        remedy="Handle the shape in the template, or change such conversations before they reach it.",
+        check=_refuses,
+    ),
+    Rule(
+        name="template-drops",
+        group=GROUP,
+        severity=Severity.WARNING,
+        breaks="The model never sees a system message, a call's arguments or a tool's result that it was given.",
+        found="Words of each message are searched in the rendered text.",
+        remedy="Write the message in the template, or refuse it with raise_exception.",
+        check=_drops,
+    ),
+    Rule(
+        name="template-null",
+        group=GROUP,
+        severity=Severity.ERROR,
+        breaks="A call of a tool has content null, and the model reads and learns to say None.",
+        found="A call with content null, which transformers 5 drops before and others do not, is rendered.",
+        remedy="Write content only where it is not none.",
+        check=_null,
+    ),
+    Rule(
+        name="template-arguments",
+        group=GROUP,
+        severity=Severity.WARNING,
+        breaks="Arguments that come as a JSON string, as APIs give them, are escaped twice, and no parser reads them.",
+        found="A call with arguments as a string is rendered and searched for its escaped form.",
+        remedy="Write arguments that are a string as they are, or parse them before.",
+        check=_arguments,
+    ),
+    Rule(
+        name="template-parts",
+        group=GROUP,
+        severity=Severity.WARNING,
+        breaks="Content as a list of parts, as APIs give it, reaches the model as the spelling of a Python list.",
+        found="A message whose content is one part of text is rendered and searched for the part's fields.",
+        remedy="Join the texts of the parts in the template, or before it.",
+        check=_parts,
+    ),
+    Rule(
+        name="template-history",
+        group=GROUP,
+        severity=Severity.WARNING,
+        breaks="A cache of what came before cannot be used, and turns are learned that are never generated so.",
+        found="The text of the first k messages must begin the text of the first k+1, for two exchanges.",
+        remedy="Write each message the same whatever follows it.",
+        check=_history,
+    ),
+    Rule(
+        name="template-date",
+        group=GROUP,
+        severity=Severity.NOTE,
+        breaks="The same conversation has other ids tomorrow, and a model learns the days of its training.",
+        found="Whether the template calls strftime_now while shapes are rendered.",
+        remedy="Give the date as a variable, or fix it with --date.",
+        check=_dated,
+    ),
+    Rule(
+        name="template-prompt",
+        group=GROUP,
+        severity=Severity.WARNING,
+        breaks="The model is prompted with ids that training never showed it before an answer.",
+        found="The ids of a prompt must begin the ids of the prompt with its answer.",
+        remedy="End the generation prompt where the answer begins, at a token boundary.",
+        check=_prompt,
+    ),
+    Rule(
+        name="template-empty-mask",
+        group=GROUP,
+        severity=Severity.ERROR,
+        breaks="Training on the assistant's turns learns nothing.",
+        found="One exchange is encoded with its loss mask: by {% generation %}, else by what turns are found.",
+        remedy="Put {% generation %} around what the assistant says, its end included.",
+        check=_empty_mask,
+    ),
+    Rule(
+        name="template-mask-to-end",
+        group=GROUP,
+        severity=Severity.WARNING,
+        breaks="No token ends the answer, and the model does not learn to stop.",
+        found="The last token of one exchange is learned, and none of those learned is a special token.",
+        remedy="End each answer with the token that ends a turn.",
+        check=_mask_to_end,
+    ),
+)
