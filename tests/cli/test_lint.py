@@ -175,9 +175,11 @@ def test_a_copy_is_repaired_and_the_original_is_not(run: Callable[..., Done], tm
     chosen = ("--select", "files,roles")
     found = run("lint", "-t", source, "--fix", out, *chosen, "--json").good().json
     assert {path.name: path.read_bytes() for path in source.iterdir()} == before
-    repaired = ["turn-end-not-eos", "class-disagrees", "clean-up-spaces"]
+    repaired = ["turn-end-not-eos", "class-disagrees", "clean-up-spaces", "program-beside"]
     assert [each["rule"] for each in found["repairs"]] == repaired
-    assert {each["rule"] for each in found["left"]} == {"missing-role", "program-beside"}
+    assert {each["rule"]: each["why"] for each in found["left"]} == {
+        "missing-role": "what the model was trained with is not in the files"
+    }
     assert found["texts_compared"] > 10
     assert found["not_copied"] == ["tokenizer.pkl"]
     assert sorted(path.name for path in out.iterdir()) == sorted(set(before) - {"tokenizer.pkl"})

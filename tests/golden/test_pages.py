@@ -6,6 +6,7 @@ import re
 
 import pytest
 from support.chat_formats_page import chat_formats_page
+from support.lint_page import lint_page
 from support.metrics_page import metrics_page
 from support.pages import DOCS, README, ROOT, blocks, two_commands
 
@@ -41,6 +42,11 @@ def test_the_page_of_metrics_is_up_to_date():
 def test_the_page_of_chat_templates_is_up_to_date():
     """`python tests/golden/test_readme.py docs/chat-formats.md` writes it anew."""
     assert (DOCS / "chat-formats.md").read_text(encoding="utf-8") == chat_formats_page()
+
+
+def test_the_page_of_lint_is_up_to_date():
+    """`python tests/golden/test_readme.py docs/lint.md` writes it anew."""
+    assert (DOCS / "lint.md").read_text(encoding="utf-8") == lint_page()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)

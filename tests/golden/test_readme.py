@@ -1,7 +1,7 @@
 """What the README shows is what happens: its session and its Python are run.
 
 `python tests/golden/test_readme.py [PAGE…]` writes the sessions of README.md and docs/ anew (or those of some pages),
-the pages of metrics and of chat templates, and the pictures.
+the pages of metrics, chat templates and lint, and the pictures.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1]))  # so that it runs as a script, too
 
 from support.chat_formats_page import chat_formats_page
+from support.lint_page import lint_page
 from support.metrics_page import metrics_page
 from support.pages import DOCS, README, ROOT, Clone, blocks, check_page, rewritten, two_commands
 from support.terminal_picture import terminal_picture
@@ -72,6 +73,7 @@ def write_pages(pages):
                 print(f"{page.relative_to(ROOT)} is left as it is: {error}", file=sys.stderr)
     (DOCS / "metrics.md").write_text(metrics_page(), encoding="utf-8")
     (DOCS / "chat-formats.md").write_text(chat_formats_page(), encoding="utf-8")
+    (DOCS / "lint.md").write_text(lint_page(), encoding="utf-8")
 
 
 def write_pictures():

@@ -19,6 +19,8 @@ from tokbench.lint.findings import Found, Severity
 from tokbench.lint.llama_cpp_hash import converter_hash, names_of_hash
 from tokbench.lint.near_patterns import near_pattern
 from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.opening.config_files import CONFIG
+from tokbench.opening.contradictions import contradictions
 from tokbench.opening.gguf.pretokenizers import pre_tokenizer_named
 from tokbench.opening.open import open_found
 from tokbench.opening.recognition import Format
@@ -69,6 +71,18 @@ def _class(target: LintTarget) -> Iterator[Found]:
 
 def _or_other(parts: tuple[str, ...]) -> str:
     return f"another {' and '.join(part.replace('_', '-') for part in parts)}"
+
+
+def _settings(target: LintTarget) -> Iterator[Found]:
+    document = _document(target)
+    if target.folder is None or not (target.folder / CONFIG).is_file():
+        raise DoesNotApplyError("no tokenizer_config.json is beside it")
+    for found in contradictions(document, folder=target.folder):
+        yield Found(
+            subject=f"{found.option} of tokenizer_config.json",
+            evidence=f"it is {str(found.said).lower()}, and tokenizer.json has {str(found.its).lower()}",
+            details={"option": found.option, "tokenizer_json": found.its},
+        )
 
 
 def _vocabulary_files(target: LintTarget) -> Iterator[Found]:
@@ -280,6 +294,15 @@ RULES = (
         found="The pipeline that the class builds of the vocabulary is compared, on texts too, where it is known here.",
         remedy="Write PreTrainedTokenizerFast, which takes tokenizer.json as it is, or the right class.",
         check=_class,
+    ),
+    Rule(
+        name="settings-disagree",
+        group=_GROUP,
+        severity=Severity.WARNING,
+        breaks="Libraries that follow tokenizer_config.json change the pipeline: the same files give other ids there.",
+        found="add_prefix_space, do_lower_case and others of BERT's are compared with the steps of tokenizer.json.",
+        remedy="Write what tokenizer.json has, if the model was trained with that, as --fix does.",
+        check=_settings,
     ),
     Rule(
         name="vocabulary-files-disagree",

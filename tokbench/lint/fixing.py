@@ -14,6 +14,7 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.files.untrusted import read_regular
 from tokbench.formats.tokenizer_config.fields import token_id
+from tokbench.lint.catalogue import rule_named
 from tokbench.opening.config_files import CONFIG, GENERATION, NAMES
 from tokbench.opening.recognition import Format
 
@@ -146,8 +147,56 @@ def _turn_end(target: LintTarget, finding: Finding, changed: _Changed) -> Repair
     return Repair(finding, GENERATION, f"eos_token_id has {id}, {eos}, too")
 
 
+def _setting(target: LintTarget, finding: Finding, changed: _Changed) -> Repair | None:
+    option, its = finding.details["option"], finding.details["tokenizer_json"]
+    document = _changed(target, CONFIG, changed)
+    if document is None:
+        return None
+    document[option] = its
+    return Repair(finding, CONFIG, f"{option}={str(its).lower()}, as tokenizer.json has it")
+
+
+def _program(target: LintTarget, finding: Finding, changed: _Changed) -> Repair | None:
+    """Programs are not copied; what names one as the tokenizer goes, and the class that it would define."""
+    name = finding.subject.removeprefix("auto_map of ")
+    if name == finding.subject:
+        return Repair(finding, name, "left out of the copy")
+    document = _changed(target, name, changed)
+    if document is None:
+        return None
+    others = {key: value for key, value in document.pop("auto_map").items() if key != "AutoTokenizer"}
+    if others:
+        document["auto_map"] = others
+    if name == CONFIG:
+        document["tokenizer_class"] = _FAST
+    return Repair(finding, name, "auto_map without AutoTokenizer: tokenizer.json is read by itself")
+
+
 _REPAIRS: Mapping[str, Callable[[LintTarget, Finding, _Changed], Repair | None]] = {
     "clean-up-spaces": _without_clean_up,
     "class-disagrees": _plain_class,
     "turn-end-not-eos": _turn_end,
+    "settings-disagree": _setting,
+    "program-beside": _program,
 }
+
+_MODEL_HAS_ROWS = "the model has a row for each token: only training again changes the vocabulary"
+_OTHER_IDS = "a repair gives texts other ids than those that the model was trained on"
+_NOT_TOLD = "what the model was trained with is not in the files"
+_WHY_LEFT = {
+    "reachability": _MODEL_HAS_ROWS,
+    "training": _MODEL_HAS_ROWS,
+    "characters": _MODEL_HAS_ROWS,
+    "vocabulary": _MODEL_HAS_ROWS,
+    "bytes": _OTHER_IDS,
+    "whitespace": _OTHER_IDS,
+    "special-tokens": _OTHER_IDS,
+    "speed": _OTHER_IDS,
+    "roles": _NOT_TOLD,
+    "files": _NOT_TOLD,
+}
+
+
+def why_left(finding: Finding) -> str:
+    """Why a finding is not repaired: there is no repair of which it is certain that it is right."""
+    return _WHY_LEFT[rule_named(finding.rule).group]

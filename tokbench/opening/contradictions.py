@@ -6,7 +6,7 @@ difference is told.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.opening.tokenizer_classes import json_beside
 
@@ -23,26 +23,51 @@ _BERT = {
 """Options of BERT's classes → of the normaliser that they change."""
 
 
-def contradicted_tokenizer_json(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
-    """Sentences about what the configuration beside a `tokenizer.json` contradicts.
+class Contradiction(NamedTuple):
+    """A setting that is not what a vocabulary has.
+
+    Attributes:
+        option: its name in tokenizer_config.json.
+        said: its value there.
+        its: what the vocabulary's own file has.
+    """
+
+    option: str
+    said: bool
+    its: bool
+
+    def sentence(self, name: str) -> str:
+        """What it means for a vocabulary of that name."""
+        return (
+            f"{_CONFIG} says {self.option}={str(self.said).lower()}, and {name} {str(self.its).lower()}, which is "
+            "taken: transformers may give other ids"
+        )
+
+
+def contradictions(document: Mapping[str, Any], *, folder: Path) -> Iterator[Contradiction]:
+    """What the configuration beside a `tokenizer.json` contradicts.
 
     Args:
         document: it.
         folder: where it is.
-        name: what it is called.
     """
     said = json_beside(folder / _CONFIG)
     for normalizer in _steps(document.get("normalizer")):
         if normalizer.get("type") == "BertNormalizer":
             for option, its in _BERT.items():
-                yield from _difference(said, option, normalizer.get(its), name=name)
+                yield from _contradiction(said, option, normalizer.get(its))
     prefixes = [
         step["add_prefix_space"]
         for step in _steps(document.get("pre_tokenizer"))
         if step.get("type") == "ByteLevel" and "add_prefix_space" in step
     ]
     if prefixes:
-        yield from _difference(said, "add_prefix_space", any(prefixes), name=name)
+        yield from _contradiction(said, "add_prefix_space", any(prefixes))
+
+
+def contradicted_tokenizer_json(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
+    """The same in sentences; `name` is what the document is called."""
+    return (each.sentence(name) for each in contradictions(document, folder=folder))
 
 
 def contradicted_model(*, add_dummy_prefix: bool, folder: Path, name: str) -> Iterator[str]:
@@ -53,16 +78,14 @@ def contradicted_model(*, add_dummy_prefix: bool, folder: Path, name: str) -> It
         folder: where it is.
         name: what it is called.
     """
-    yield from _difference(json_beside(folder / _CONFIG), "add_prefix_space", add_dummy_prefix, name=name)
+    found = _contradiction(json_beside(folder / _CONFIG), "add_prefix_space", add_dummy_prefix)
+    return (each.sentence(name) for each in found)
 
 
-def _difference(said: Mapping[str, Any], option: str, its: object, *, name: str) -> Iterator[str]:
+def _contradiction(said: Mapping[str, Any], option: str, its: object) -> Iterator[Contradiction]:
     there = said.get(option)
     if isinstance(there, bool) and isinstance(its, bool) and there != its:
-        yield (
-            f"{_CONFIG} says {option}={str(there).lower()}, and {name} {str(its).lower()}, which is taken: "
-            "transformers may give other ids"
-        )
+        yield Contradiction(option, there, its)
 
 
 def _steps(step: object) -> Iterator[Mapping[str, Any]]:

@@ -25,12 +25,14 @@ def render_fix(result: FixResult, *, console: Console) -> None:
             Text(repair.finding.rule, style="bold"),
             Text(visible(f"{repair.file}: {repair.change}")),
         )
-    for finding in result.left:
-        table.add_row(
-            Text("left", style="yellow"),
-            Text(finding.rule, style="bold"),
-            Text(unbroken(visible(f"{finding.subject}: {finding.evidence}"))),
-        )
+    for reason, findings in result.left_by_reason.items():
+        for finding in findings:
+            table.add_row(
+                Text("left", style="yellow"),
+                Text(finding.rule, style="bold"),
+                Text(unbroken(visible(f"{finding.subject}: {finding.evidence}"))),
+            )
+        table.add_row(Text(), Text("→"), Text(reason, style="dim"))
     if result.repairs or result.left:
         print_table(table, console=console)
     if result.out is None:

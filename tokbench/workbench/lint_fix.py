@@ -13,7 +13,7 @@ from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.files.atomic_folder import write_folder
 from tokbench.lint.catalogue import chosen_rules
-from tokbench.lint.fixing import check_same_ids, repaired_files
+from tokbench.lint.fixing import check_same_ids, repaired_files, why_left
 from tokbench.lint.run import run_rules
 from tokbench.lint.target import LintTarget
 from tokbench.opening.open import open_found
@@ -50,6 +50,14 @@ class FixResult:
     texts: int
     not_copied: tuple[str, ...] = ()
 
+    @property
+    def left_by_reason(self) -> dict[str, list[Finding]]:
+        """The findings that were not touched, by why."""
+        reasons: dict[str, list[Finding]] = {}
+        for finding in self.left:
+            reasons.setdefault(why_left(finding), []).append(finding)
+        return reasons
+
     def reaches(self, severity: Severity) -> bool:
         """Whether a finding that is left is as grave as that."""
         return any(finding.severity.reaches(severity) for finding in self.left)
@@ -60,7 +68,7 @@ class FixResult:
             "schema": "tokbench.lint.fix/1",
             "out": None if self.out is None else str(self.out),
             "repairs": [repair.to_json() for repair in self.repairs],
-            "left": [finding.to_json() for finding in self.left],
+            "left": [{**finding.to_json(), "why": why_left(finding)} for finding in self.left],
             "texts_compared": self.texts,
             "not_copied": list(self.not_copied),
         }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 from support import sentencepiece_models
-from support.lint import byte_level, target_of
+from support.lint import byte_level, findings_of, target_of
 
 from tokbench.errors import ConfigError, ConversionError
-from tokbench.lint.fixing import check_same_ids, repaired_files
+from tokbench.lint.catalogue import all_rules
+from tokbench.lint.findings import Finding
+from tokbench.lint.fixing import check_same_ids, repaired_files, why_left
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,3 +48,33 @@ def test_without_findings_the_files_are_the_same(tmp_path: Path) -> None:
     assert target.folder is not None
     assert set(files) == {"tokenizer.json", "tokenizer_config.json"}
     assert all((target.folder / name).read_bytes() == data for name, data in files.items())
+
+
+def test_every_rule_that_fix_runs_says_why_it_is_left() -> None:
+    for rule in all_rules().values():
+        if not rule.needs_reference:
+            found = Finding(rule.name, rule.severity, "it", "seen", "mend it")
+            assert why_left(found)
+
+
+def test_settings_and_programs_are_repaired(tmp_path: Path) -> None:
+    config = {"add_prefix_space": True, "auto_map": {"AutoTokenizer": ["x.Y", None], "AutoConfig": "x.Z"}}
+    beside = {"tokenizer_config.json": config, "x.py": b"1", "tokenizer.pkl": b"1"}
+    target = target_of(byte_level(), tmp_path, beside=beside)
+    rules = ("settings-disagree", "program-beside")
+    findings = [finding for rule in rules for finding in findings_of(rule, target)]
+    files, repairs = repaired_files(target, findings)
+    assert len(repairs) == len(findings) == 4
+    assert set(files) == {"tokenizer.json", "tokenizer_config.json"}
+    assert json.loads(files["tokenizer_config.json"]) == {
+        "add_prefix_space": False,
+        "auto_map": {"AutoConfig": "x.Z"},
+        "tokenizer_class": "PreTrainedTokenizerFast",
+    }
+
+
+def test_a_contradicted_setting_is_found(tmp_path: Path) -> None:
+    for said, found in ((True, 1), (False, 0)):
+        beside = {"tokenizer_config.json": {"add_prefix_space": said}}
+        target = target_of(byte_level(), tmp_path / str(said), beside=beside)
+        assert len(findings_of("settings-disagree", target)) == found
