@@ -27,6 +27,13 @@ EVERY_COMMAND = [
 
 
 @pytest.mark.parametrize("arguments", EVERY_COMMAND, ids=" ".join)
+def test_no_line_is_wider_than_the_columns(run, monkeypatch, arguments):
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run(*arguments).good()
+    assert max(map(cell_len, done.lines)) <= 80
+
+
+@pytest.mark.parametrize("arguments", [EVERY_COMMAND[1], EVERY_COMMAND[5]], ids=" ".join)
 def test_no_line_is_wider_than_the_terminal(terminal, arguments):
     done = terminal(*arguments, columns=80).good()
     assert max(map(cell_len, done.lines)) <= 80
@@ -83,8 +90,16 @@ def test_output_to_a_full_disk_is_an_error(process, command):
 
 
 @POSIX
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("command", ["decode 72", "count 72", "encode 72 --json"])
+@pytest.mark.parametrize(
+    ("command", "closed"),
+    [
+        ("decode 72", ">&-"),
+        ("count 72", ">&-"),
+        ("encode 72 --json", ">&-"),
+        ("count 72", "2>&-"),
+        ("encode 72 --json", "<&- >&- 2>&-"),
+    ],
+)
 def test_closed_streams_swallow_what_they_get(process, command, closed):
     done = process(*command.split(), through=f'"$@" {closed}')
     assert (done.code, done.stderr) == (0, "")
