@@ -13,7 +13,7 @@ from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.reachability.models import model_of
 from tokbench.lint.rules import DoesNotApplyError, Rule
-from tokbench.lint.training.words import learned_merges
+from tokbench.lint.training.words import merges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -152,10 +152,9 @@ def _unused_figures(target: LintTarget) -> Mapping[str, Any]:
 
 def _intermediate(target: LintTarget) -> Iterator[Found]:
     """Tokens that merging makes often, and nearly always makes into others at once."""
-    if target.bpe is None:
-        raise DoesNotApplyError("only BPE has tokens on the way to others")
+    merges = merges_of(target)
     frequencies = target.counts.frequencies
-    formed = formed_counts(frequencies, learned_merges(target.bpe))
+    formed = formed_counts(frequencies, merges)
     hardly = np.flatnonzero((formed >= _LEAST_FORMED) & (frequencies < _HARDLY * formed))
     ids = sorted(
         (id for id in hardly.tolist() if len(target.ordinary.get(id, b"")) > 1),

@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import huggingface
 from support.lint import byte_level, findings_of, outcome_of, target_of
+from support.sentencepiece_models import variant
 from support.texts import bundled_texts
 
 from tokbench.backends.bpe.reference import count_pairs, merge_pair, train
 from tokbench.errors import ConfigError
 from tokbench.lint.training.replay import Turn, replay
+from tokbench.lint.training.words import merges_of
 from tokbench.workbench.lint import read_word_counts
 
 if TYPE_CHECKING:
@@ -163,3 +165,23 @@ def test_what_the_library_trained_is_replayed_too(made: Callable[[], bytes], tmp
 def test_pieces_without_known_pretokens_are_not_replayed(tmp_path: Path) -> None:
     outcome = outcome_of("merge-not-best", target_of(huggingface.byte_fallback(), tmp_path, corpus=["ab"]))
     assert outcome.skipped == "its file does not tell the pre-tokens that it was trained on"
+
+
+def test_sentencepiece_says_why_it_is_not_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "m.model"
+    path.write_bytes(variant("bpe").description().proto)
+    outcome = outcome_of("merge-not-best", target_of(path, tmp_path, corpus=["some text"]))
+    assert str(outcome.skipped).startswith("SentencePiece's trainer looks at a part of the pairs")
+
+
+def test_the_merges_of_sentencepiece_make_its_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "m.model"
+    model = variant("bpe without prefix")
+    path.write_bytes(model.description().proto)
+    target = target_of(path, tmp_path)
+    merges = merges_of(target)
+    pieces = {id: piece.text for id, piece in enumerate(target.sentencepiece.pieces)}  # type: ignore[union-attr]
+    assert all(pieces[left] + pieces[right] == pieces[made] for left, right, made in merges)
+    scores = [target.sentencepiece.pieces[made].score for _, _, made in merges]  # type: ignore[union-attr]
+    assert scores == sorted(scores, reverse=True)
+    assert len(merges) > 50

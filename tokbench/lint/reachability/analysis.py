@@ -78,13 +78,16 @@ class _Analysis:
     # --- texts --------------------------------------------------------------------------------
 
     def _try_alone(self) -> frozenset[int]:
-        """Each token's own text; the tokens of which other ids come."""
+        """Each token's own text; the tokens that decoding and encoding alone does not give again."""
         texts = {id: text for id in self.ids if (text := self._text(id)) is not None}
-        encoded = self.target.tokenizer.encode_batch(list(texts.values()), threads=self.target.threads)
-        changed = {
-            id for number, id in enumerate(texts) if len(encoded[number]) != 1 or encoded[number][0] != id
-        }
         self.search.try_texts(texts.values())
+        tokenizer = self.target.tokenizer
+        alone = {id: tokenizer.decode([id]) for id in texts}
+        encoded = tokenizer.encode_batch(list(alone.values()), threads=self.target.threads)
+        changed = {
+            id for number, id in enumerate(alone) if len(encoded[number]) != 1 or encoded[number][0] != id
+        }
+        self.search.try_texts(alone.values())
         return frozenset(changed | (set(self.ids) - texts.keys()))
 
     def _text(self, id: int) -> str | None:

@@ -7,8 +7,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from tokbench.formats.ranked_merges import last_pair
+from tokbench.formats.sentencepiece.model import ModelType, PieceType
 from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.rules import DoesNotApplyError
+from tokbench.opening.native_bpe import merge_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -68,6 +71,12 @@ def trained_bpe(target: LintTarget) -> TrainedBpe:
     """
     if target.bpe is not None:
         return _byte_level(target.bpe, target.tokenizer)
+    if target.sentencepiece is not None and target.sentencepiece.model_type is ModelType.BPE:
+        # bpe_model_trainer.cc: the pairs that are looked at are the most frequent twentieth, chosen every 100 merges.
+        raise DoesNotApplyError(
+            "SentencePiece's trainer looks at a part of the pairs, chosen anew every 100 merges: there a merge that "
+            "is not the best is no fault"
+        )
     if target.document is None or "merges" not in target.document["model"]:
         raise DoesNotApplyError("it is no BPE with a list of merges")
     steps = DocumentSteps(target.document)
@@ -82,9 +91,9 @@ def training_words(target: LintTarget) -> Counter[Word]:
     Raises:
         DoesNotApplyError: there is neither; or as `trained_bpe`.
     """
+    bpe = target.derived(trained_bpe)
     if target.corpus is None and target.word_counts is None:
         raise DoesNotApplyError("it needs the training corpus, or --word-counts")
-    bpe = target.derived(trained_bpe)
     counted = target.word_counts
     return bpe.words(Counter(bpe.pretokens(target.corpus or ())) if counted is None else counted)
 
@@ -107,8 +116,6 @@ def _byte_level(bpe: ByteLevelBpe, tokenizer: Tokenizer) -> TrainedBpe:
 
 
 def _of_document(model: Mapping[str, Any], steps: DocumentSteps) -> TrainedBpe:
-    from tokbench.opening.native_bpe import merge_pairs
-
     vocab, suffix = model["vocab"], model.get("end_of_word_suffix") or ""
     if model.get("continuing_subword_prefix"):
         raise DoesNotApplyError("its pieces inside words have a prefix")
@@ -138,6 +145,33 @@ def _matches(bpe: ByteLevelBpe, texts: Iterable[str]) -> Iterator[str]:
             yield prepared
         else:
             yield from (match.group() for match in pattern.finditer(prepared))
+
+
+def merges_of(target: LintTarget) -> list[tuple[int, int, int]]:
+    """The merges of a BPE of any kind, as (left id, right id, made id) in the order of their ranks or scores.
+
+    Raises:
+        DoesNotApplyError: it is no BPE.
+    """
+    if target.bpe is not None:
+        return learned_merges(target.bpe)
+    file = target.sentencepiece
+    if file is not None and file.model_type is ModelType.BPE:
+        merged = (PieceType.NORMAL, PieceType.UNUSED)
+        ids = {piece.text: id for id, piece in enumerate(file.pieces) if piece.type in merged}
+        ranks = {text: -file.pieces[id].score for text, id in ids.items()}
+        pairs = {text: last_pair(text, ranks) for text in sorted(ids, key=ranks.__getitem__) if len(text) > 1}
+        return [
+            (ids[pair[0]], ids[pair[1]], ids[text])
+            for text, pair in pairs.items()
+            if pair is not None and pair[0] in ids and pair[1] in ids
+        ]
+    model = {} if target.document is None else target.document["model"]
+    if "merges" not in model or model.get("continuing_subword_prefix"):
+        raise DoesNotApplyError("only BPE has tokens on the way to others")
+    vocab = model["vocab"]
+    listed = merge_pairs(model, path=target.opened.source.path)
+    return [(vocab[left], vocab[right], vocab[left + right]) for left, right in listed]
 
 
 def learned_merges(bpe: ByteLevelBpe) -> list[tuple[int, int, int]]:
