@@ -7,7 +7,7 @@ import os
 import pytest
 from support.pages import DOCS, check_page
 
-PAGES = ["convert", "debug", "explain", "formats", "misbehaving", "shards", "special_tokens", "train"]
+PAGES = ["chat", "convert", "debug", "explain", "formats", "misbehaving", "shards", "special_tokens", "train"]
 
 
 @pytest.mark.slow
