@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from tokbench import store
 from tokbench.core.base import utf8
 from tokbench.core.default_sizes import DEFAULT_WORDS
-from tokbench.core.documents import ByteDocuments
 from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.interfaces import TokenizerInfo, TrainingRecord
 from tokbench.core.progress import no_progress, reading_of
 from tokbench.core.special_tokens import SpecialTokenFinder, check_special_tokens
 from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.training import early_end, identity_of, refuse_one_text
 from tokbench.errors import ConfigError, ModelFormatError, TrainingError
 from tokbench.store.saveable import SaveableTokenizer
 
@@ -285,7 +285,7 @@ class _FrequentBackend(Generic[_Made]):
             parts,
             num_special=len(specials),
             config=dataclasses.asdict(config) | {"special_tokens": list(specials)},
-            identify_text=documents.identity if isinstance(documents, ByteDocuments) else None,
+            identify_text=identity_of(documents),
             training=TrainingRecord(
                 documents=num_documents,
                 num_bytes=num_bytes,
@@ -298,7 +298,11 @@ class _FrequentBackend(Generic[_Made]):
                 threads=1,
                 kernel=self.kernel,
                 requested_vocab_size=config.vocab_size,
-                stopped_early=_why_early(len(parts), config),
+                stopped_early=early_end(
+                    f"the text has no more that occurs {config.min_frequency} times or more",
+                    learned=len(parts),
+                    wanted=config.vocab_size or 0,
+                ),
             ),
         )
 
@@ -323,8 +327,7 @@ class _FrequentBackend(Generic[_Made]):
         self, documents: Iterable[str], config: FrequentConfig, *, progress: Progress
     ) -> tuple[Counter[str], int, int]:
         """How often each part occurs, and how many documents and bytes there were."""
-        if isinstance(documents, str | bytes):
-            raise TrainingError("documents is one text, where an iterable of texts is needed")
+        refuse_one_text(documents)
         finder = SpecialTokenFinder(config.all_special_tokens)
         counts: Counter[str] = Counter()
         num_documents = num_bytes = 0
@@ -358,15 +361,6 @@ class WordBackend(_FrequentBackend[WordTokenizer]):
     _tokenizer_type = WordTokenizer
     _unit = "words"
     _default_size = DEFAULT_WORDS
-
-
-def _why_early(vocab_size: int, config: FrequentConfig) -> str | None:
-    if config.vocab_size is None or vocab_size == config.vocab_size:
-        return None
-    return (
-        f"the text has no more that occurs {config.min_frequency} times or more: "
-        f"the vocabulary has {vocab_size} of {config.vocab_size} tokens"
-    )
 
 
 def _parse_vocabulary(data: bytes, *, path: Path) -> list[str]:

@@ -34,6 +34,7 @@ from tokbench.core.default_sizes import fitted_size
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import files_read, reading_of, total_for
+from tokbench.core.training import early_end, identity_of, refuse_one_text
 from tokbench.errors import CorpusError, TrainingError
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
         special_tokens={text: first_special + i for i, text in enumerate(config.special_tokens)},
         merges=merges,
         config=config_as_saved(config, pattern),
-        identify_text=documents.identity if isinstance(documents, ByteDocuments) else None,
+        identify_text=identity_of(documents),
         training=TrainingRecord(
             documents=counter.documents,
             num_bytes=counter.num_bytes,
@@ -119,7 +120,9 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
             threads=threads,
             kernel=kernel.name,
             requested_vocab_size=config.vocab_size,
-            stopped_early=_why_early(num_learned=len(merges), num_merges=num_merges, config=config),
+            stopped_early=early_end(
+                _no_more_pairs(config), learned=len(merges), wanted=num_merges, unit="merges"
+            ),
         ),
     )
     if displaced is not None:
@@ -151,14 +154,9 @@ def _limits_told() -> Iterator[None]:
         ) from None
 
 
-def _why_early(*, num_learned: int, num_merges: int, config: BpeConfig) -> str | None:
-    if num_learned == num_merges:
-        return None
+def _no_more_pairs(config: BpeConfig) -> str:
     length = f" in at most {config.max_token_length} bytes" if config.max_token_length else ""
-    return (
-        f"no pair is left that occurs {config.min_frequency} times or more{length}: "
-        f"{num_learned:,} of {num_merges:,} merges were learned"
-    )
+    return f"no pair is left that occurs {config.min_frequency} times or more{length}"
 
 
 # --- counting ---------------------------------------------------------------------------------
@@ -172,11 +170,7 @@ def _count(
     pattern: SplitPattern,
     progress: Progress,
 ) -> None:
-    if isinstance(documents, str | bytes):
-        raise TrainingError(
-            "documents is one text, where an iterable of texts is needed",
-            hint="pass [text], or open_corpus(path)",
-        )
+    refuse_one_text(documents)
     # The native scanners split UTF-8 as it stands in a file: then no Python string is made of it.
     reads_bytes = not pattern.is_custom and pattern.normalization is None
     if reads_bytes and isinstance(documents, ByteDocuments):

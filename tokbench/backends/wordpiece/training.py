@@ -11,8 +11,8 @@ from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_docum
 from tokbench.backends.wordpiece.trainer import train as join_pieces
 from tokbench.backends.wordpiece.words import count_words
 from tokbench.core.default_sizes import fitted_size
-from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
+from tokbench.core.training import early_end, identity_of
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
         dump_document(pieces, config),
         name=f"wordpiece-{len(pieces)}",
         config=_config_as_saved(config),
-        identify_text=documents.identity if isinstance(documents, ByteDocuments) else None,
+        identify_text=identity_of(documents),
     )
     tokenizer.training = TrainingRecord(
         documents=counted.documents,
@@ -75,7 +75,11 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
         threads=1,
         kernel="python",
         requested_vocab_size=config.vocab_size,
-        stopped_early=_why_early(num_learned=len(pieces), num_pieces=num_pieces, config=config),
+        stopped_early=early_end(
+            f"no pair is left that occurs {config.min_frequency} times or more",
+            learned=len(pieces),
+            wanted=num_pieces,
+        ),
         notes=tuple(_notes(counted, config)),
     )
     return tokenizer
@@ -91,15 +95,6 @@ def _vocab_size(config: WordPieceConfig, *, num_first: int, num_letters: int, co
             hint=f"make vocab_size at least {num_first}, or limit_alphabet smaller",
         )
     return config.vocab_size
-
-
-def _why_early(*, num_learned: int, num_pieces: int, config: WordPieceConfig) -> str | None:
-    if num_learned == num_pieces:
-        return None
-    return (
-        f"no pair is left that occurs {config.min_frequency} times or more: "
-        f"the vocabulary has {num_learned} of {num_pieces} tokens"
-    )
 
 
 def _notes(counted: WordCounts, config: WordPieceConfig) -> Iterator[str]:

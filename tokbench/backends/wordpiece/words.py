@@ -15,6 +15,7 @@ from tokbench.core.base import utf8
 from tokbench.core.progress import reading_of
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.training import refuse_one_text
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -51,11 +52,7 @@ def count_words(documents: Iterable[str], config: WordPieceConfig, *, progress: 
         TrainingError: what was given is no iterable of texts.
         TextError: a text holds a lone surrogate.
     """
-    if isinstance(documents, str | bytes):
-        raise TrainingError(
-            "documents is one text, where an iterable of texts is needed",
-            hint="pass [text], or open_corpus(path)",
-        )
+    refuse_one_text(documents)
     splitter = _Splitter(config)
     finder = SpecialTokenFinder(config.all_special_tokens)
     counted = WordCounts()

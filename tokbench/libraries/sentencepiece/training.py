@@ -19,10 +19,10 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 from tokbench.core.default_sizes import fitted_size
-from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.plurals import was_or_were
 from tokbench.core.progress import reading_of
+from tokbench.core.training import early_end, identity_of, refuse_one_text
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece.model import ModelType, PieceType, parse_model
 from tokbench.formats.sentencepiece.unigram_scores import with_rounded_scores
@@ -67,11 +67,7 @@ def train(
         TrainingError: no text, or a vocabulary that its characters alone do not fit into.
         BackendUnavailableError: the library is not installed.
     """
-    if isinstance(documents, str | bytes):
-        raise TrainingError(
-            "documents is one text, where an iterable of texts is needed",
-            hint="pass [text], or open_corpus(path)",
-        )
+    refuse_one_text(documents)
     _require_library()
     started = time.perf_counter()
     lines = Lines(documents, config.special_tokens, longest=config.max_sentence_length)
@@ -96,7 +92,7 @@ def train(
         backend=backend,
         path="the trained model",
         config=config.as_saved(),
-        identify_text=documents.identity if isinstance(documents, ByteDocuments) else None,
+        identify_text=identity_of(documents),
         training=TrainingRecord(
             documents=lines.documents,
             num_bytes=lines.num_bytes,
@@ -109,7 +105,9 @@ def train(
             threads=config.threads or os.cpu_count() or 1,
             kernel=library(),
             requested_vocab_size=config.vocab_size,
-            stopped_early=_why_early(len(model.pieces), vocab_size=vocab_size, unit=unit),
+            stopped_early=early_end(
+                f"the text gives no more {unit}", learned=len(model.pieces), wanted=vocab_size
+            ),
             notes=_notes(lines, config),
         ),
     )
@@ -318,9 +316,3 @@ def _notes(lines: Lines, config: SentencePieceConfig) -> tuple[str, ...]:
     if not 0 < wanted < lines.lines:
         return lines.notes()
     return (*lines.notes(), f"{wanted:,} of {lines.lines:,} lines {was_or_were(wanted)} drawn at random")
-
-
-def _why_early(num_pieces: int, *, vocab_size: int, unit: str) -> str | None:
-    if num_pieces >= vocab_size:
-        return None
-    return f"the text gives no more {unit}: {num_pieces:,} of {vocab_size:,} tokens were filled"
