@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -15,7 +16,7 @@ from tokbench.core.near_names import meant
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 ROLES = ("bos", "eos", "pad", "unk", "mask", "cls", "sep", "turn_end")
 """Begin and end of a text, filling, unknown, masked, what classifies, what separates, the end of a turn."""
@@ -66,13 +67,36 @@ def role_ids_of(tokenizer: object) -> Mapping[str, int]:
     return tokenizer.role_ids if isinstance(tokenizer, SupportsRoles) else {}
 
 
-def check_role(role: str) -> None:
+def check_role(role: object) -> None:
     """Refuse what is no role. Raises `ConfigError`.
 
     >>> check_role("eos")
     """
     if role not in ROLES:
-        raise ConfigError(f"there is no role {role!r}", hint=meant(role, ROLES, otherwise="the roles are {}"))
+        name = role if isinstance(role, str) else repr(role)
+        raise ConfigError(
+            f"there is no role {role!r:.40}", hint=meant(name, ROLES, otherwise="the roles are {}")
+        )
+
+
+def check_given_roles(roles: object) -> None:
+    """Refuse what a user gives as roles and is no mapping of roles to texts. Raises `ConfigError`.
+
+    >>> check_given_roles({"eos": "</s>"})
+    """
+    if not isinstance(roles, Mapping):
+        raise ConfigError(
+            f"roles are given by their names, and this is {type(roles).__name__}",
+            hint='write them as {"eos": "</s>"}',
+        )
+    for role, text in roles.items():
+        check_role(role)
+        if not isinstance(text, str):
+            raise ConfigError(f"the role {role} is given the token {text!r:.40}, which is no text")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(f"the token {text!a:.40}, given as {role}, has no UTF-8 form") from None
 
 
 def known_turn_end(special_tokens: Iterable[str]) -> str | None:

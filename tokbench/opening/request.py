@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
+from tokbench.core.roles import check_given_roles
 from tokbench.core.special_presets import special_preset
 from tokbench.errors import ConfigError
 
@@ -31,7 +32,7 @@ class OpenRequest:
             behind `roles`.
 
     Raises:
-        ConfigError: there is no such engine, or no such set.
+        ConfigError: there is no such engine, set or role.
     """
 
     pattern: str | None = None
@@ -46,6 +47,7 @@ class OpenRequest:
                 f"there is no engine {self.engine!r}", hint=f"the engines are {', '.join(ENGINES)}"
             )
 
+        check_given_roles(self.roles)
         if self.special_preset is not None:
             special_preset(self.special_preset)
 

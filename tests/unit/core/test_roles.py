@@ -115,3 +115,36 @@ def test_the_turns_end_is_written_as_transformers_reads_it(tmp_path: Path) -> No
 def test_of_two_names_the_first_ends_a_turn() -> None:
     made = tokbench.train(["low"] * 9, vocab_size=261, special_tokens=[TURN_ENDS[3], TURN_ENDS[1]])
     assert roles_of(made) == {"turn_end": TURN_ENDS[1]}
+
+
+@pytest.mark.parametrize(
+    ("roles", "words"),
+    [
+        ({"pad": 5}, "which is no text"),
+        ({"pad": None}, "which is no text"),
+        ({5: "x"}, "there is no role 5"),
+        ({"pad": "\ud800"}, "has no UTF-8 form"),
+        ({"pad": ""}, "not a special token"),
+        ("pad", "by their names"),
+    ],
+)
+def test_what_is_no_role_is_refused(roles: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        tokbench.load("default", roles=roles)
+    with pytest.raises(ConfigError, match=words):
+        tokbench.train(["text"], vocab_size=256, roles=roles)
+
+
+@pytest.mark.parametrize("backend", ["bpe", "wordpiece", "sentencepiece", "unigram", "byte", "char", "word"])
+@pytest.mark.parametrize("preset", ["mistral", "gemma", "bert", "chatml"])
+def test_no_role_comes_from_a_text(backend: str, preset: str) -> None:
+    texts = ["low lower <unk> [MASK] pad s INST"] * 20
+    made = tokbench.train(texts, backend=backend, special_preset=preset)
+    text = " ".join(["", *made.info.special_tokens, *made.roles.values()]) + "<s></s>[CLS]"
+    roles = {id: role for role, id in made.role_ids.items() if role != "unk"}
+    for ids in (
+        made.encode(text),
+        made.encode_batch([text]).ids.tolist(),
+        made.batch([text], template=False).ids[0],
+    ):
+        assert not roles.keys() & set(ids)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tokbench.core.near_names import near_names
-from tokbench.core.roles import ROLES, check_role, known_turn_end
+from tokbench.core.roles import ROLES, check_given_roles, known_turn_end
 from tokbench.errors import ConfigError
 from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, TokenizerConfig, token_id
 
@@ -89,8 +89,8 @@ def check_roles(roles: Mapping[str, str], config: object) -> None:
     >>> check_roles({"eos": "</s>"}, BpeConfig(special_tokens=("</s>",)))
     """
     special = getattr(config, "all_special_tokens", getattr(config, "special_tokens", None))
+    check_given_roles(roles)
     for role, text in roles.items():
-        check_role(role)
         if special is not None and text not in special:
             raise _no_token(role, text, special, of="this training")
 
@@ -112,8 +112,7 @@ def with_roles(
     """
     if not roles and chat_template is None:
         return tokenizer
-    for role in roles:
-        check_role(role)
+    check_given_roles(roles)
     if not isinstance(tokenizer, TellsRoles):
         raise ConfigError(f"the backend {tokenizer.info.backend!r} keeps neither roles nor chat templates")
     for role, text in roles.items():
