@@ -22,7 +22,7 @@ HEAD = """\
 
 - `--select` and `--ignore` take names of rules, of groups, or what either begins with.
 - Rules marked *corpus* run with PATH, those marked *reference* with `--reference NAME`; the training rules take the
-  training text, or `--word-counts`. A rule that does not apply says why, after "skipped".
+  training text, or `--word-counts`. `--template NAME|FILE` checks that chat template alone. A rule that does not apply says why, after "skipped".
 - An **error** gives wrong ids or loses text. A **warning** wastes capacity, or breaks in a use that is not rare. A
   **note** is worth knowing. Some findings of a rule are graver, or milder, than the rule.
 - `--json` and `--sarif FILE` are for programs; `--verdicts FILE` writes what is known of each token.
@@ -39,6 +39,7 @@ GROUPS = {
     "vocabulary": "What a vocabulary is spent on",
     "special-tokens": "Added and special tokens",
     "roles": "Ids and roles",
+    "template": "Chat templates",
     "files": "Files that disagree",
     "reference": "Tampering",
     "speed": "Time",
