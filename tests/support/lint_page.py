@@ -22,7 +22,8 @@ HEAD = """\
 
 - `--select` and `--ignore` take names of rules, of groups, or what either begins with.
 - Rules marked *corpus* run with PATH, those marked *reference* with `--reference NAME`; the training rules take the
-  training text, or `--word-counts`. `--template NAME|FILE` checks that chat template alone. A rule that does not apply says why, after "skipped".
+  training text, or `--word-counts`. A rule that does not apply says why, after "skipped".
+- `--template NAME|FILE` checks that chat template alone.
 - An **error** gives wrong ids or loses text. A **warning** wastes capacity, or breaks in a use that is not rare. A
   **note** is worth knowing. Some findings of a rule are graver, or milder, than the rule.
 - `--json` and `--sarif FILE` are for programs; `--verdicts FILE` writes what is known of each token.
