@@ -14,6 +14,7 @@ from support.conversations import contents_of, conversations, hostile_texts, pla
 from support.rendering import pieces
 from support.texts import texts
 
+import tokbench
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import named
 from tokbench.chat.rendered import Rendered
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tokbench.chat.formats import Format
 
 pytest.importorskip("mistral_common")
+pytestmark = pytest.mark.slow  # its tokenizers take a second each to load
 
 FORMATS = ["mistral-v1", "mistral-v2", "mistral-v3", "mistral-v3-tekken", "mistral-v7", "mistral-v7-tekken"]
 
@@ -79,7 +81,7 @@ def their_ids(mistral: Any, conversation: Conversation) -> list[int] | None:
 
 
 def our_ids(mistral: Any, format: Format, rendered: Rendered) -> list[int]:
-    """Each piece encoded alone, without the space that SentencePiece adds."""
+    """Each piece encoded alone."""
     encoder = mistral.instruct_tokenizer.tokenizer
     ids: list[int] = []
     for text, is_control, _ in pieces(rendered, format.control_tokens + format.optional_tokens):
@@ -88,8 +90,7 @@ def our_ids(mistral: Any, format: Format, rendered: Rendered) -> list[int]:
                 encoder.get_special_token(text) if text not in ("<s>", "</s>") else special(encoder, text)
             )
         else:
-            assert not format.writes_dummy_space or text[0] == " "
-            ids += encoder.encode(text[1:] if format.writes_dummy_space else text, bos=False, eos=False)
+            ids += encoder.encode(text, bos=False, eos=False)
     return ids
 
 
@@ -126,7 +127,11 @@ def mistral_conversations(draw: Any) -> Conversation:
 def test_ids_are_mistrals(name, conversation, tmp_path_factory):
     format = named(name)
     mistral = mistral_tokenizer(name, tmp_path_factory.getbasetemp())
-    (rendered,) = format.render([conversation])
+    (written,) = format.render([conversation])
+    # The space that SentencePiece adds is written only for tokenizers that do not add it.
+    (rendered,) = (format.with_dummy_prefix or format).render([conversation])
+    if isinstance(written, Rendered) and isinstance(rendered, Rendered):
+        assert written.text.replace(" ", "") == rendered.text.replace(" ", "")
     theirs = their_ids(mistral, conversation)
     ours = our_ids(mistral, format, rendered) if isinstance(rendered, Rendered) else None
     if ours is not None or not only_we_refuse(name, conversation):
@@ -146,3 +151,17 @@ def only_we_refuse(name: str, conversation: Conversation) -> bool:
             for message in conversation.messages
         )
     )
+
+
+@pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
+def test_the_ids_that_tokbench_gives_are_mistrals(name):
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": " Hi  there\n"},
+        {"role": "assistant", "content": "Hello, you. "},
+        {"role": "user", "content": "[INST] né 你好 </s>"},
+    ]
+    mistral = tokenizer(name)
+    model = tokbench.load(mistral.instruct_tokenizer.tokenizer.file_path)
+    chat = tokbench.ChatTemplate(name).encode(model, messages)
+    assert chat.ids.tolist() == their_ids(mistral, Conversation(tuple(messages)))

@@ -44,8 +44,8 @@ NOTES = """
   developer's.
 - **White space** at the ends of texts is dropped by Llama 2, 3 and Gemma; spaces at the end of answers by Mistral from
   v2 on. All others keep it.
-- **SentencePiece's space** before each text is written by `mistral-v1`, `-v2`, `-v3` and `-v7`; those for Tekken have
-  none.
+- **SentencePiece's space** before each text is written by `mistral-v1`, `-v2`, `-v3` and `-v7`, unless the tokenizer
+  adds it by itself; those for Tekken have none.
 - **Arguments of calls** may be an object or its JSON text. Llama and Qwen 2.5 quote a text, as the libraries do; Qwen 3
   and harmony write it as it is; Mistral reads it and writes its value.
 - **Ids of calls** are nine letters and digits in Mistral from v3 on; the others do not write them.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.chat.conversation_files import parse_conversation
 from tokbench.chat.encoding import ASSISTANT, EncodedChat, EncodedChats, encode_chats
 from tokbench.chat.formats import all_formats, named, recognised
+from tokbench.chat.formats.vocabulary import check_vocabulary, fitted
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.turns import with_turns
 from tokbench.core.guarded import control_tokens
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tokbench.chat.conversation import Conversation
+    from tokbench.chat.formats import Format
     from tokbench.chat.renderer import Renderer
     from tokbench.core.interfaces import Tokenizer
 
@@ -52,7 +54,7 @@ class ChatTemplate:
 
     def __init__(self, name: str, *, date: datetime | None = None) -> None:
         self._begin(name, date=date)
-        self._format: Renderer | None = named(name)
+        self._format: Format | None = named(name)
 
     def _begin(self, name: str, *, date: datetime | None) -> None:
         self.name = name
@@ -60,6 +62,7 @@ class ChatTemplate:
         self._sources: Mapping[str, str] = {}
         self._chosen: str | None = None
         self._format = None
+        self._fitted: tuple[Tokenizer, Format] | None = None
         self._bound: dict[tuple[tuple[str, Any], ...], Renderer] = {}
 
     @classmethod
@@ -297,6 +300,8 @@ class ChatTemplate:
         threads: int | None = None,
     ) -> EncodedChats:
         """Conversations that were rendered as ids; arguments and errors are those of `encode_many`."""
+        if self._format is not None:
+            check_vocabulary(self._format, tokenizer, rendered)
         told = with_turns(
             self.renderer_for(tokenizer),
             [self._dated(each) for each in conversations],
@@ -310,7 +315,15 @@ class ChatTemplate:
 
     def renderer_for(self, tokenizer: Tokenizer | None) -> Renderer:
         """What writes the text, with the special tokens of a tokenizer."""
+        if self._format is not None:
+            return self._format if tokenizer is None else self._fitted_to(tokenizer)
         return self._renderer({} if tokenizer is None else template_tokens(tokenizer))
+
+    def _fitted_to(self, tokenizer: Tokenizer) -> Format:
+        assert self._format is not None
+        if self._fitted is None or self._fitted[0] is not tokenizer:
+            self._fitted = (tokenizer, fitted(self._format, tokenizer))
+        return self._fitted[1]
 
     def _renderer(self, special_tokens: Mapping[str, Any]) -> Renderer:
         if self._format is not None:

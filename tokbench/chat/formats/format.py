@@ -36,8 +36,8 @@ class Format:
             others, as `<think>`.
         text_marks: what tells speakers apart and is ordinary text to the vocabulary, so that content that
             holds it cannot be told from it.
-        writes_dummy_space: whether each text behind a control token begins with the space that SentencePiece
-            adds to a text; a tokenizer that adds one by itself is given the text without it.
+        with_dummy_prefix: the same without the space that SentencePiece puts before a text, where it is
+            written; for a tokenizer that puts it there by itself.
         variables: what a conversation may set, each with what it does.
     """
 
@@ -51,7 +51,7 @@ class Format:
     has_tools: bool = True
     plain_tags: tuple[str, ...] = ()
     text_marks: tuple[str, ...] = ()
-    writes_dummy_space: bool = False
+    with_dummy_prefix: Format | None = field(default=None, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -7,7 +7,7 @@ SentencePiece puts a space before each; that space is written here.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokbench.chat.formats.fields import refuse
@@ -46,7 +46,7 @@ class _Version:
 
     Attributes:
         number: of Mistral's: 1, 2, 3 or 7.
-        space: written before each text: what SentencePiece adds, nothing for Tekken.
+        space: written before each text behind a control token: what SentencePiece adds, nothing for Tekken.
         rules: what it asks of messages.
     """
 
@@ -69,12 +69,14 @@ class _Version:
         if self.number == 2:
             _check_results(speeches[max(last_user, 0) :])
         writer.template(BOS)
+        before = self.space
         for place, speech in enumerate(speeches):
             if self.number == 2 and place < last_user and (speech.calls or speech.role == "tool"):
                 continue
             if place == last_user and conversation.tools:
                 self._write_tools(writer, conversation, speech.message)
-            self._write_speech(writer, speech)
+            self._write_speech(writer, speech, before)
+            before = self.space if self.number > 1 or speech.role == "assistant" else " "
         if writer.prompt and speeches[-1].role in ("user", "tool"):
             writer.end_ready()
 
@@ -83,48 +85,36 @@ class _Version:
         write_json(writer, tools_of(conversation), None, "tools")
         writer.template(TOOLS_END, message)
 
-    def _write_speech(self, writer: Writer, speech: Speech) -> None:
+    def _write_speech(self, writer: Writer, speech: Speech, before: str) -> None:
+        """Write what somebody says, with the space before it."""
         match speech.role:
             case "system":
                 writer.begin_turn(speech.message, SYSTEM)
-                self._write_text(writer, speech.pieces)
+                _write_text(writer, speech.pieces, before)
                 writer.end_turn(SYSTEM_END)
             case "user":
-                self._write_user(writer, speech)
+                self._write_user(writer, speech, before)
             case "tool":
                 self._write_result(writer, speech)
             case _:
-                self._write_assistant(writer, speech)
+                self._write_assistant(writer, speech, before)
 
-    def _write_text(self, writer: Writer, pieces: Sequence[Piece]) -> None:
-        """Write the pieces of a text, each message's in a turn of its own; the last turn is left open."""
-        if pieces:
-            writer.template(self.space, pieces[0].message)
-        current = pieces[0].message if pieces else None
-        for piece in pieces:
-            if piece.message != current:
-                writer.end_turn()
-                writer.begin_turn(piece.message)
-                current = piece.message
-            if piece.field is None:
-                writer.template(piece.text, piece.message)
-            else:
-                writer.content(piece.text, piece.message, piece.field)
-
-    def _write_user(self, writer: Writer, speech: Speech) -> None:
+    def _write_user(self, writer: Writer, speech: Speech, before: str) -> None:
         first = speech.pieces[0].message if speech.pieces else speech.message
-        if self.number == 1:
-            writer.begin_turn(first, f" {INST}")
-            if not speech.pieces:
-                writer.template(" ", first)
-        else:
+        if self.number > 1:
             writer.begin_turn(first, INST)
-        self._write_text(writer, speech.pieces)
-        writer.end_turn(f" {INST_END}" if self.number == 1 else INST_END)
+            _write_text(writer, speech.pieces, before)
+            writer.end_turn(INST_END)
+            return
+        writer.begin_turn(first, f"{before}{INST}")
+        if not speech.pieces:
+            writer.template(" ", first)
+        _write_text(writer, speech.pieces, " ")
+        writer.end_turn(f" {INST_END}")
 
-    def _write_assistant(self, writer: Writer, speech: Speech) -> None:
+    def _write_assistant(self, writer: Writer, speech: Speech, before: str) -> None:
         writer.begin_turn(speech.pieces[0].message if speech.pieces else speech.message)
-        self._write_text(writer, speech.pieces if self.number == 1 else _trimmed(speech.pieces))
+        _write_text(writer, speech.pieces if self.number == 1 else _trimmed(speech.pieces), before)
         if speech.calls:
             self._write_calls(writer, speech.calls)
         writer.end_turn("" if speech.prefix else EOS)
@@ -156,7 +146,7 @@ class _Version:
             writer.template(self.space, index)
             writer.content(speech.call_id or "", index, "tool_call_id")
             writer.template(RESULT_CONTENT, index)
-            self._write_text(writer, speech.pieces)
+            _write_text(writer, speech.pieces, self.space)
             writer.end_turn(RESULTS_END)
             return
         value = value_of(speech.text or "{}", f"messages[{index}].content")
@@ -173,6 +163,22 @@ class _Version:
             writer.content(speech.call_id or "", index, "tool_call_id")
             writer.template('"}', index)
         writer.end_turn(RESULTS_END)
+
+
+def _write_text(writer: Writer, pieces: Sequence[Piece], before: str) -> None:
+    """Write the pieces of a text behind a space, each message's in a turn; the last turn is left open."""
+    if pieces:
+        writer.template(before, pieces[0].message)
+    current = pieces[0].message if pieces else None
+    for piece in pieces:
+        if piece.message != current:
+            writer.end_turn()
+            writer.begin_turn(piece.message)
+            current = piece.message
+        if piece.field is None:
+            writer.template(piece.text, piece.message)
+        else:
+            writer.content(piece.text, piece.message, piece.field)
 
 
 def _system_in_user(speeches: Sequence[Speech], *, last: bool) -> list[Speech]:
@@ -221,7 +227,7 @@ def _format(name: str, version: _Version, description: str, *, models: str) -> F
     if version.number >= 7:
         tokens += (SYSTEM, SYSTEM_END)
         tools += (RESULT_CONTENT,)
-    return Format(
+    made = Format(
         name=name,
         description=description,
         source=f"Mistral AI, mistral-common 1.13.1 ({models})",
@@ -231,8 +237,10 @@ def _format(name: str, version: _Version, description: str, *, models: str) -> F
         optional_tokens=tools,
         has_tools=version.number > 1,
         text_marks=(INST, INST_END) if version.number == 1 else (),
-        writes_dummy_space=bool(version.space),
     )
+    if not version.space:
+        return made
+    return replace(made, with_dummy_prefix=replace(made, write=_Version.of(version.number, "").write))
 
 
 MISTRAL = (

@@ -1,0 +1,76 @@
+"""A built-in template is fitted to a vocabulary: who writes the space of SentencePiece, and what is missing."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+from support.rendering import said
+from support.sentencepiece_models import training_text
+
+import tokbench
+from tokbench.chat.conversation import Conversation
+from tokbench.chat.formats import named
+from tokbench.chat.formats.vocabulary import fitted
+from tokbench.errors import TemplateError
+
+TALK = said(("user", "a b"), ("assistant", "b a"))
+PYTHON = said(("user", "a"), ("assistant", [{"type": "python", "text": "1"}]))
+
+
+@cache
+def byte_level(*specials: str) -> Any:
+    return tokbench.train(training_text(), vocab_size=300, special_tokens=specials)
+
+
+@cache
+def sentencepiece() -> Any:
+    return tokbench.train(
+        training_text(), backend="sentencepiece", vocab_size=500, special_tokens=("[INST]", "[/INST]")
+    )
+
+
+def test_a_tokenizer_that_writes_the_space_gets_the_text_without_it():
+    template = tokbench.ChatTemplate("mistral-v3")
+    tokenizer = sentencepiece()
+    chat = template.encode(tokenizer, TALK)
+    assert chat.rendered.text == "<s>[INST]a b[/INST]b a</s>"
+    assert b"".join(tokenizer.token_bytes(id) for id in chat.ids.tolist()) == b"<s>[INST] a b[/INST] b a</s>"
+    assert tokenizer.token_bytes(chat.ids[2]).startswith(b" a")
+
+
+def test_a_tokenizer_that_does_not_gets_the_text_as_it_is():
+    tokenizer = byte_level("<s>", "</s>", "[INST]", "[/INST]")
+    chat = tokbench.ChatTemplate("mistral-v3").encode(tokenizer, TALK)
+    assert chat.rendered.text == "<s>[INST] a b[/INST] b a</s>"
+
+
+def test_in_the_first_version_only_spaces_behind_tokens_are_left_out():
+    assert fitted(named("mistral-v1"), sentencepiece()).render([Conversation((*TALK, *TALK))])[0].text == (
+        "<s>[INST] a b [/INST] b a</s>[INST] a b [/INST] b a</s>"
+    )
+
+
+def test_templates_without_that_space_stay_as_they_are():
+    assert fitted(named("chatml"), sentencepiece()) is named("chatml")
+
+
+def test_missing_tokens_are_named():
+    with pytest.raises(TemplateError, match=r"does not have <\|im_end\|>, which chatml needs") as raised:
+        tokbench.ChatTemplate("chatml").encode(byte_level("<|im_start|>"), TALK)
+    assert raised.value.hint is not None
+    with pytest.raises(
+        TemplateError, match=r"does not have <\|bos\|>, <\|user_start\|>, .* and <\|assistant_end"
+    ):
+        tokbench.ChatTemplate("nanochat").encode(byte_level("<|im_start|>"), TALK)
+
+
+def test_tokens_for_tools_are_needed_by_conversations_with_tools_alone():
+    tokenizer = byte_level(*named("nanochat").control_tokens)
+    template = tokbench.ChatTemplate("nanochat")
+    assert len(template.encode(tokenizer, said(("user", "<|python_start|>"), ("assistant", "b")))) > 0
+    with pytest.raises(
+        TemplateError, match=r"does not have <\|python_start\|> and <\|python_end\|>, which nano"
+    ):
+        template.encode(tokenizer, PYTHON)

@@ -1,0 +1,67 @@
+"""A built-in template and the vocabulary that it is used with: what is missing, and who writes which space."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokbench.core.guarded import control_tokens, encode_guarded
+from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokbench.chat.formats.format import Format
+    from tokbench.chat.rendered import Rendered
+    from tokbench.core.interfaces import Tokenizer
+
+
+def fitted(format: Format, tokenizer: Tokenizer) -> Format:
+    """The template as a tokenizer needs it: without the spaces that this writes by itself.
+
+    SentencePiece puts a space before a text, and some libraries before each text behind a control token.
+    """
+    spaceless = format.with_dummy_prefix
+    if spaceless is None or not _writes_space(tokenizer, format.turn_end[0]):
+        return format
+    return spaceless
+
+
+def _writes_space(tokenizer: Tokenizer, token: str) -> bool:
+    """Whether a tokenizer puts a space before the text behind a control token."""
+    if token not in control_tokens(tokenizer):
+        return False
+    ids = encode_guarded(tokenizer, [f"{token}a"], [[(0, len(token))]], threads=1).spans.encoded.ids.tolist()
+    return b"".join(tokenizer.token_bytes(id) for id in ids[1:]).startswith(b" ")
+
+
+def check_vocabulary(format: Format, tokenizer: Tokenizer, rendered: Iterable[Rendered]) -> None:
+    """Refuse a vocabulary that does not have the control tokens that conversations need.
+
+    Raises:
+        TemplateError: they would become ordinary text, which no model takes for them.
+    """
+    known = control_tokens(tokenizer)
+    absent = [token for token in (*format.control_tokens, *format.optional_tokens) if token not in known]
+    if not absent:
+        return
+    missing = [token for token in absent if token in format.control_tokens]
+    missing += [
+        token for token in absent if token not in missing and any(_writes(each, token) for each in rendered)
+    ]
+    if missing:
+        raise TemplateError(
+            f"{tokenizer.info.name} does not have {_listed(missing)}, which {format.name} needs as special tokens",
+            hint="name the template that the vocabulary is made for, or add them by --special-token",
+        )
+
+
+def _listed(tokens: list[str]) -> str:
+    return tokens[0] if len(tokens) == 1 else f"{', '.join(tokens[:-1])} and {tokens[-1]}"
+
+
+def _writes(rendered: Rendered, token: str) -> bool:
+    """Whether a template itself has written a token."""
+    if token not in rendered.text:
+        return False
+    own = (rendered.text[start:stop] for start, stop, origin in rendered.runs if origin.is_template)
+    return any(token in text for text in own)
