@@ -14,26 +14,37 @@ if TYPE_CHECKING:
 _LENGTH = struct.Struct("<Q")
 
 
-def write_frame(stream: BinaryIO, message: Any) -> None:
-    """Write a message; strings may hold lone surrogates, numbers any size."""
-    written = json.dumps(message, default=_plain, separators=(",", ":")).encode("ascii")
-    stream.write(_LENGTH.pack(len(written)) + written)
-
-
-def read_frame(stream: BinaryIO) -> Any:
-    """Read a message.
+def encode(message: Any) -> bytes:
+    r"""A message as JSON; strings may hold lone surrogates, numbers any size.
 
     Raises:
-        EOFError: the other side is gone.
+        RecursionError, TypeError, ValueError: it cannot be written as JSON.
+
+    >>> encode(["é", 2**64])
+    b'["\\u00e9",18446744073709551616]'
+    """
+    return json.dumps(message, default=_plain, separators=(",", ":")).encode("ascii")
+
+
+def write_frame(stream: BinaryIO, encoded: bytes) -> None:
+    """Write what `encode` gave."""
+    stream.write(_LENGTH.pack(len(encoded)) + encoded)
+
+
+def read_frame(stream: BinaryIO) -> bytes:
+    """Read what the other side wrote.
+
+    Raises:
+        EOFError: it is gone.
     """
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         raise EOFError
-    size = _LENGTH.unpack(head)[0]
+    size: int = _LENGTH.unpack(head)[0]
     body = stream.read(size)
     if len(body) < size:
         raise EOFError
-    return json.loads(body)
+    return body
 
 
 def _plain(value: Any) -> Any:

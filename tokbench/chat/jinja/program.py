@@ -26,6 +26,9 @@ _MESSAGE = 2000
 _CLASS = re.compile(r"(?:tokbench\.chat\.jinja\.\w+\.)?Traced(?:Markup)?\b")
 """What Python calls strings here, in its messages."""
 
+_SHOWN = 40
+"""Characters of what is no message."""
+
 _GIVEN = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
 
 
@@ -94,6 +97,8 @@ class Program:
             raise TemplateError("the template exceeds a limit: it takes too much memory") from error
         except RecursionError:
             raise TemplateError("the template calls itself too deeply") from None
+        except TemplateError:
+            raise
         except Exception as error:
             line = self._line(error)
             where = f"line {line}: " if line else ""
@@ -106,12 +111,16 @@ class Program:
             raise TemplateError(f"a variable cannot be called {min(taken)!r}, which the conversation gives")
         if not conversation["messages"]:
             raise TemplateError("the conversation has no messages")
+        for name in ("messages", "tools", "documents"):
+            for number, item in enumerate(conversation[name]):
+                if not isinstance(item, dict):
+                    raise TemplateError(f"{name}[{number}] is no JSON object: {str(item)[:_SHOWN]!r}")
         values = Values()
-        variables = {
-            **self._special_tokens,
-            **values.variables(conversation),
-            "add_generation_prompt": prompt,
-        }
+        try:
+            given = values.variables(conversation)
+        except RecursionError:
+            raise TemplateError("the conversation is nested too deeply") from None
+        variables = {**self._special_tokens, **given, "add_generation_prompt": prompt}
         environment.begin(values)
         pieces: list[str] = []
         for piece in self._template.root_render_func(self._template.new_context(variables)):

@@ -6,6 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from tokbench.chat.jinja.frames import encode
 from tokbench.chat.jinja.limits import SECONDS, SOURCE_CHARACTERS
 from tokbench.chat.jinja.worker_process import WorkerDiedError, WorkerProcess
 from tokbench.chat.rendered import Origin, Rendered, Run
@@ -142,14 +143,12 @@ class JinjaTemplate:
 
         Fewer than there are conversations where the process died on the last one.
         """
-        request = {
-            "template": template,
-            "prompt": prompt,
-            "conversations": [_plain(conversation) for conversation in conversations],
-        }
         compiled = False
         try:
-            frames = self._running().render(request)
+            frames = self._running().render(
+                {"template": template, "prompt": prompt},
+                [_encoded(conversation) for conversation in conversations],
+            )
             head = next(frames)
             if "error" in head:
                 raise TemplateError(f"{self._name}: the template does not compile: {head['error']}")
@@ -188,13 +187,21 @@ class JinjaTemplate:
         return f"choose one of: {', '.join(sorted(self._templates))}"
 
 
-def _plain(conversation: Conversation) -> dict[str, Any]:
-    return {
-        "messages": conversation.messages,
-        "tools": conversation.tools,
-        "documents": conversation.documents,
-        "variables": conversation.variables,
-    }
+def _encoded(conversation: Conversation) -> bytes:
+    """What the process is sent: the conversation, or why that is not possible."""
+    try:
+        return encode(
+            {
+                "messages": conversation.messages,
+                "tools": conversation.tools,
+                "documents": conversation.documents,
+                "variables": conversation.variables,
+            }
+        )
+    except RecursionError:
+        return encode({"error": "the conversation is nested too deeply"})
+    except (TypeError, ValueError) as error:
+        return encode({"error": f"the conversation cannot be written as JSON: {error}"})
 
 
 def _rendered(frame: Mapping[str, Any], *, ready: bool) -> Rendered:

@@ -1,26 +1,27 @@
 """The process in which a template is rendered; see `worker_process`, which starts it.
 
 Standard input: frames (see `frames`). The first is the job: `templates` by name, `special_tokens`, `date`,
-`seconds`; each that follows has the name of a `template`, `prompt`, and `conversations`. Standard output: for each of
-those one frame about the template (`error`, or `asks_prompt`), then one for each conversation (`error`, or what
-`_report` gives).
+`seconds`. Then requests: a frame with the name of a `template`, `prompt`, and the number of `conversations`, and a
+frame for each of these. Standard output: for each request one frame about the template (`error`, or `asks_prompt`),
+then one for each conversation (`error`, or what `_report` gives).
 A template is a program of somebody else's: time and memory are bounded, for each conversation anew.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tokbench.chat.jinja.frames import read_frame, write_frame
+from tokbench.chat.jinja.frames import encode, read_frame, write_frame
 from tokbench.chat.jinja.limits import MEMORY, LimitError
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tokbench.chat.jinja.program import Program, Written
 
@@ -33,19 +34,23 @@ def main() -> int:
     source, target = sys.stdin.buffer, sys.stdout.buffer
     _bound_memory()
     try:
-        job = read_frame(source)
+        job = json.loads(read_frame(source))
         programs: dict[str, Program] = {}
         while True:
-            request = read_frame(source)
-            for reply in _replies(job, programs, request):
-                write_frame(target, reply)
+            request = json.loads(read_frame(source))
+            conversations = [read_frame(source) for _ in range(request["conversations"])]
+            for reply in _replies(job, programs, request, conversations):
+                write_frame(target, encode(reply))
                 target.flush()
     except EOFError:
         return 0
 
 
 def _replies(
-    job: Mapping[str, Any], programs: dict[str, Program], request: Mapping[str, Any]
+    job: Mapping[str, Any],
+    programs: dict[str, Program],
+    request: Mapping[str, Any],
+    conversations: Iterable[bytes],
 ) -> Iterator[dict[str, Any]]:
     name = request["template"]
     try:
@@ -57,15 +62,26 @@ def _replies(
         return
     program = programs[name]
     yield {"asks_prompt": program.asks_prompt}
-    for conversation in request["conversations"]:
+    for encoded in conversations:
         try:
             with _bounded_time(job["seconds"]):
+                conversation = _decoded(encoded)
                 report = _report(program.write(conversation, prompt=request["prompt"]))
         except TemplateError as error:
             report = {"error": error.message, "limit": isinstance(error.__cause__, LimitError | MemoryError)}
         except LimitError as error:
             report = {"error": f"the template exceeds a limit: {error}", "limit": True}
         yield report
+
+
+def _decoded(encoded: bytes) -> dict[str, Any]:
+    try:
+        conversation: dict[str, Any] = json.loads(encoded)
+    except RecursionError:
+        raise TemplateError("the conversation is nested too deeply") from None
+    if "error" in conversation:
+        raise TemplateError(conversation["error"])
+    return conversation
 
 
 def _compiled(job: Mapping[str, Any], name: str) -> Program:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,11 +11,10 @@ import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tokbench.chat.jinja.frames import read_frame, write_frame
-from tokbench.errors import TemplateError
+from tokbench.chat.jinja.frames import encode, read_frame, write_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 _WAIT = 60
 """Seconds without a result after which the process is ended, whatever it does."""
@@ -45,24 +45,27 @@ class WorkerProcess:
             start_new_session=True,  # an interrupt at the terminal is for whoever waits
             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
         )
-        self.close = weakref.finalize(self, _end, self._process)
         self.owner = os.getpid()
+        self.close = weakref.finalize(self, _end, self._process, self.owner)
         self._answers = 0
-        self._send(job)
+        self._send(encode(job))
 
-    def render(self, request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def render(self, request: Mapping[str, Any], conversations: Sequence[bytes]) -> Iterator[dict[str, Any]]:
         """What the process answers: a frame about the template, then one for each conversation.
 
+        Args:
+            request: `template` and `prompt` (see `worker`).
+            conversations: encoded.
+
         Raises:
-            TemplateError: what is sent cannot be written as JSON.
             WorkerDiedError: it ended before the next frame.
         """
         finished = threading.Event()
         watch = threading.Thread(target=self._watch, args=(finished,), daemon=True)
         watch.start()
         try:
-            self._send(request)
-            for _ in range(len(request["conversations"]) + 1):
+            self._send(encode({**request, "conversations": len(conversations)}), *conversations)
+            for _ in range(len(conversations) + 1):
                 yield self._receive()
         finally:
             finished.set()
@@ -79,18 +82,18 @@ class WorkerProcess:
         code = self._process.wait()
         return WorkerDiedError(killed=code != 1)  # which is Python's for an exception
 
-    def _send(self, frame: Any) -> None:
+    def _send(self, *frames: bytes) -> None:
+        stream = _stream(self._process.stdin)
         try:
-            write_frame(_stream(self._process.stdin), frame)
-            _stream(self._process.stdin).flush()
+            for frame in frames:
+                write_frame(stream, frame)
+            stream.flush()
         except OSError:
             raise self._death() from None
-        except (RecursionError, TypeError, ValueError) as error:
-            raise TemplateError(f"what the template is given is not JSON: {error}") from None
 
     def _receive(self) -> dict[str, Any]:
         try:
-            frame: dict[str, Any] = read_frame(_stream(self._process.stdout))
+            frame: dict[str, Any] = json.loads(read_frame(_stream(self._process.stdout)))
         except EOFError:
             raise self._death() from None
         self._answers += 1
@@ -102,7 +105,9 @@ def _stream(stream: Any) -> BinaryIO:
     return result
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+    if os.getpid() != owner:  # a fork, which is not to end what its parent uses
+        return
     process.kill()
     process.wait()
     for stream in (process.stdin, process.stdout):
