@@ -26,6 +26,11 @@ ALPHABET = "ab AB\t\n\r\v\x1c\x85\u2028<|>-+0%{}" + "ßŉİǅΣσςﬃΐ\u0345ʼ
 strings = st.lists(
     st.builds(Character, st.sampled_from(ALPHABET) | st.characters(), st.sampled_from(ORIGINS)), max_size=12
 )
+uniform_strings = st.builds(
+    lambda text, origin: characters(text, [origin] * len(text)),
+    st.text("aßŉİﬃ", min_size=1, max_size=4),
+    st.sampled_from(ORIGINS),
+)
 short = st.text(st.sampled_from("ab <\n\rß\t"), max_size=2)
 separators = st.text(st.sampled_from("ab <\n\rß\t"), min_size=1, max_size=2)
 counts = st.integers(-1, 3)
@@ -58,7 +63,7 @@ CASES: dict[str, Callable[[Characters], Characters]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@given(string=strings)
+@given(string=strings | uniform_strings)
 def test_case(name: str, string: Characters):
     result = getattr(traced(string), name)()
     assert result == getattr(text_of(string), name)()
@@ -231,6 +236,12 @@ def test_what_cannot_be_formatted_fails_as_it_does(template: str, value: Charact
             except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
                 results.append(type(error))
         assert results[0] == results[1]
+
+
+def test_formats_that_are_not_understood_are_computed():
+    result = Traced("<%(a(b))s>", TEMPLATE) % {"a(b)": "x"}
+    assert result == "<x>"
+    assert result.runs_of_origins() == ((3, COMPUTED),)
 
 
 @given(string=strings)

@@ -233,6 +233,8 @@ EXPRESSIONS = (
     "('<' | safe).join([x, 'a' | safe])",
     "['<', x | safe] | join('<')",
     "(x | safe).replace('b', '<')",
+    "x | safe | replace('b', '<')",
+    "x | replace('b', '<' | safe)",
     "(x | e).unescape()",
     "(x | safe).striptags()",
     "(x | safe) * 2",
