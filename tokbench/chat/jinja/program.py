@@ -74,8 +74,10 @@ class Program:
             raise TemplateError(f"line {error.lineno}: {error.message}") from None
         except (RecursionError, MemoryError):
             raise TemplateError("it is nested too deeply") from None
-        except (ValueError, SyntaxError, OverflowError) as error:
-            raise TemplateError(f"it does not compile: {error}") from None
+        except SyntaxError as error:
+            raise TemplateError(error.msg) from None
+        except (ValueError, OverflowError) as error:
+            raise TemplateError(str(error)) from None
 
     def write(self, conversation: Mapping[str, Any], *, prompt: bool = False) -> Written:
         """Render a conversation.
