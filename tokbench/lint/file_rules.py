@@ -300,7 +300,7 @@ RULES = (
         group=_GROUP,
         severity=Severity.WARNING,
         breaks="Libraries that follow tokenizer_config.json change the pipeline: the same files give other ids there.",
-        found="add_prefix_space, do_lower_case and others of BERT's are compared with the steps of tokenizer.json.",
+        found="Its add_prefix_space, do_lower_case and others of BERT's are compared with the steps of tokenizer.json.",
         remedy="Write what tokenizer.json has, if the model was trained with that, as --fix does.",
         check=_settings,
     ),

@@ -193,6 +193,7 @@ _WHY_LEFT = {
     "special-tokens": _OTHER_IDS,
     "speed": _OTHER_IDS,
     "roles": _NOT_TOLD,
+    "template": "what a template writes is what the model was trained on: its owner decides",
     "files": _NOT_TOLD,
 }
 
