@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from tokbench.chat.conversation_files import parse_conversation
 from tokbench.chat.encoding import ASSISTANT, EncodedChat, EncodedChats, encode_chats
@@ -27,11 +28,16 @@ if TYPE_CHECKING:
     from tokbench.chat.formats import Format
     from tokbench.chat.renderer import Renderer
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 AUTO = "auto"
 """The name that stands for the tokenizer's own template, else the built-in one that its tokens are made for."""
 
 _MAX_BYTES = 2**20
+_OWN: WeakKeyDictionary[
+    Tokenizer, tuple[TokenizerConfig, dict[tuple[str, datetime | None], ChatTemplate]]
+] = WeakKeyDictionary()
+"""Tokenizer → its configuration, and the templates that were made of it by name and date."""
 
 
 class ChatTemplate:
@@ -124,7 +130,7 @@ class ChatTemplate:
         called = f"the chat template of {tokenizer.info.name}"
         if name == AUTO:
             if own:
-                return cls.from_text(own, name=called, date=date)
+                return cls._own(tokenizer, called, date=date)
             fitting = recognised(control_tokens(tokenizer))
             if fitting:
                 return cls(fitting[0].name, date=date)
@@ -133,12 +139,26 @@ class ChatTemplate:
                 hint="name one with --template: a file, or " + ", ".join(each.name for each in all_formats()),
             )
         if name in own:
-            return cls.from_text(own, name=f"{called}, {name}", chosen=name, date=date)
+            return cls._own(tokenizer, f"{called}, {name}", chosen=name, date=date)
         if name in {each.name for each in all_formats()}:
             return cls(name, date=date)
         if Path(name).exists() or Path(name).suffix in (".jinja", ".j2", ".txt"):
             return cls.from_file(name, date=date)
         raise TemplateError(f"there is no chat template {name!r}", hint=_hint(name, own))
+
+    @classmethod
+    def _own(
+        cls, tokenizer: Tokenizer, called: str, *, chosen: str | None = None, date: datetime | None
+    ) -> ChatTemplate:
+        """One of a tokenizer's own templates, the same each time: a process renders it, which is begun once."""
+        config = config_of(tokenizer)
+        known, made = _OWN.get(tokenizer, (None, {}))
+        if known is not config:
+            made = {}
+            _OWN[tokenizer] = config, made
+        if (called, date) not in made:
+            made[called, date] = cls.from_text(config.chat_templates, name=called, chosen=chosen, date=date)
+        return made[called, date]
 
     def __repr__(self) -> str:
         """Short: how it is called."""

@@ -78,6 +78,7 @@ def test_auto_is_the_tokenizers_own_then_the_one_that_fits(tokenizer: Any) -> No
     assert not own.is_built_in
     assert own.render(HI).text == "DHi"
     assert of(tokenizer, "rag").render(HI).text == "R"
+    assert of(tokenizer) is own
     assert of(tokenizer, "gemma").is_built_in
     with pytest.raises(TemplateError, match="there is no chat template 'rga'") as error:
         of(tokenizer, "rga")
