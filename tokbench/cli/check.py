@@ -9,7 +9,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, as_before, tell_problems
-from tokbench.cli.options import taking_groups
+from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.errors import ConfigError, ModelFormatError
@@ -91,9 +91,7 @@ def check(
     ] = None,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
-    ] = None,
+    threads: ThreadsOption = None,
     opening: OpeningChoices,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the findings as JUnit XML.")

@@ -12,11 +12,12 @@ from tokbench.cli.metric_options import (
     MetricsOption,
     MixOption,
     ModelChoices,
+    ReferenceOption,
     chosen_metrics,
     chosen_mix,
     tells_metrics,
 )
-from tokbench.cli.options import taking_groups, tokens_option
+from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption, asked_for
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.metrics.metric import Aggregation
@@ -61,10 +62,7 @@ def compare(
             help="The tokenizer that the others are compared with; by default the first.",
         ),
     ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(metavar="GROUP", help="The language that premiums are relative to; by default English."),
-    ] = None,
+    reference: ReferenceOption = None,
     aggregate: Annotated[
         Aggregation,
         typer.Option(
@@ -82,9 +80,7 @@ def compare(
             help="Whether to measure encoding, loading and the peak memory of training.",
         ),
     ] = True,
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
-    ] = None,
+    threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the holdout and of the resamples.")] = 0,
     opening: OpeningChoices,
     form: OutputChoices,

@@ -11,7 +11,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
-from tokbench.cli.options import taking_groups
+from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.errors import ConfigError
@@ -130,9 +130,7 @@ def lint(
             help="Also write, for each token, a text that gives it, or why none does, as JSON Lines.",
         ),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
-    ] = None,
+    threads: ThreadsOption = None,
     json: JsonFlag = False,
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",

@@ -38,6 +38,12 @@ MixOption = Annotated[
 ]
 
 
+ReferenceOption = Annotated[
+    str | None,
+    typer.Option(metavar="GROUP", help="The language that premiums are relative to; by default English."),
+]
+
+
 def tells_metrics(names: str | None, form: OutputChoices) -> bool:
     """Whether `--metrics help` was asked for; then every figure has been explained."""
     from tokbench.render.metric_help import metric_help_forms, render_metric_help

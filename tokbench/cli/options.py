@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import re
 from functools import wraps
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -15,6 +15,10 @@ from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+ThreadsOption = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
+]
 
 
 def taking_groups(command: Callable[..., None]) -> Callable[..., None]:

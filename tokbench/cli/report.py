@@ -7,8 +7,14 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
-from tokbench.cli.metric_options import MetricsOption, ModelChoices, chosen_metrics, tells_metrics
-from tokbench.cli.options import taking_groups
+from tokbench.cli.metric_options import (
+    MetricsOption,
+    ModelChoices,
+    ReferenceOption,
+    chosen_metrics,
+    tells_metrics,
+)
+from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption, asked_for
 from tokbench.cli.tokenizer_options import OpeningChoices, TokenizersOption
 from tokbench.render.progress import showing_progress
@@ -20,16 +26,11 @@ def report(
     *,
     tokenizer: TokenizersOption = None,
     metrics: MetricsOption = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(metavar="GROUP", help="The language that premiums are relative to; by default English."),
-    ] = None,
+    reference: ReferenceOption = None,
     described: ModelChoices,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
-    ] = None,
+    threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the resamples and of the typos.")] = 0,
     opening: OpeningChoices,
     form: OutputChoices,

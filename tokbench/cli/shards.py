@@ -20,7 +20,7 @@ from tokbench.cli.corpus_options import (
     chosen_corpus,
     tell_problems,
 )
-from tokbench.cli.options import taking_groups, tokens_option
+from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
@@ -241,9 +241,7 @@ def verify(
         int | None,
         typer.Option(metavar="N", help="Compare N evenly spaced documents instead of all."),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
-    ] = None,
+    threads: ThreadsOption = None,
     json: JsonFlag = False,
     color: ColorOption = "auto",
     progress: ProgressOption = "bar",

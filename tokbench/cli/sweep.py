@@ -9,7 +9,7 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
 from tokbench.cli.metric_options import MixOption, ModelChoices, chosen_mix
-from tokbench.cli.options import taking_groups
+from tokbench.cli.options import ThreadsOption, taking_groups
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption
 from tokbench.render.progress import showing_progress
 from tokbench.workbench.train import parsed_options
@@ -49,9 +49,7 @@ def sweep(
     mix: MixOption = None,
     documents: DocumentChoices,
     group_by: GroupByOption = "auto",
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
-    ] = None,
+    threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the holdout and of the resamples.")] = 0,
     form: OutputChoices,
     drawn: PictureChoices,
