@@ -12,10 +12,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tokbench.chat.rendered import Rendered, Turn
+from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tokbench.chat.conversation import Conversation
     from tokbench.chat.renderer import Renderer
@@ -74,8 +74,50 @@ def with_turns(
     for number in asked:
         roles = [str(message.get("role")) for message in conversations[number].messages]
         own = {message: prefixes[n, message] for n, message in prefixes if n == number}
-        made[number] = replace(rendered[number], turns=_turns(rendered[number], roles, own, find_end))
+        found = _turns(rendered[number], roles, own, find_end)
+        made[number] = _with_owners(replace(rendered[number], turns=found))
     return made
+
+
+def _with_owners(rendered: Rendered) -> Rendered:
+    """The same text where what the template writes between two messages belongs to one of them.
+
+    White space behind a message is of that one, what follows is the header of the next. What stands before the first
+    message, and behind the last, belongs to none.
+    """
+    extents: dict[int, tuple[int, int]] = {}
+    known = [
+        (run.origin.message, run.start, run.stop) for run in rendered.runs if run.origin.message is not None
+    ]
+    for message, start, stop in sorted([*known, *rendered.turns], key=lambda each: each[1]):
+        first, last = extents.get(message, (start, stop))
+        extents[message] = min(first, start), max(last, stop)
+    edges: list[tuple[int, int | None]] = [(0, None)]
+    for message, (start, stop) in sorted(extents.items(), key=lambda item: item[1]):
+        behind = edges[-1][0] if len(edges) > 1 else start
+        if start < behind:
+            return rendered  # messages are not written one after another
+        edges[-1] = (edges[-1][0], message if len(edges) > 1 else None)
+        end = stop
+        while end < len(rendered.text) and rendered.text[end].isspace():
+            end += 1
+        edges += [(start, message), (end, None)]
+    return replace(rendered, runs=tuple(_owned(rendered, edges)))
+
+
+def _owned(rendered: Rendered, edges: Sequence[tuple[int, int | None]]) -> Iterator[Run]:
+    """The runs cut at edges, each with the message that begins at the last one before it, where it has none."""
+    place = 0
+    for start, stop, origin in rendered.runs:
+        position = start
+        while position < stop:
+            while place + 1 < len(edges) and edges[place + 1][0] <= position:
+                place += 1
+            following = edges[place + 1][0] if place + 1 < len(edges) else stop
+            end = min(stop, following) if origin == TEMPLATE else stop
+            owner = Origin(edges[place][1]) if origin == TEMPLATE else origin
+            yield Run(position, end, owner)
+            position = end
 
 
 def _turns(

@@ -231,8 +231,7 @@ class _Row:
         if not self.used:
             return
         label = visible(self.label)[: self._gutter - 1]
-        front = Text(label, self.style) + Text(" " * (self._gutter - len(label)))
-        yield front + self._text
+        yield Text.assemble((label, self.style), " " * (self._gutter - len(label)), self._text)
         if self._marks.strip():
             yield Text(" " * self._gutter + self._marks.rstrip())
         self._clear()
@@ -260,7 +259,7 @@ def _ground(role: str | None, turn: int, console: Console) -> Style:
 
 def _legend(result: ChatResult, *, console: Console) -> Text:
     is_coloured = palette_for(console) is not None
-    legend = Text("legend: ", FAINT)
+    legend = Text.assemble(("legend: ", FAINT))
     if is_coloured:
         for role in dict.fromkeys(result.roles):
             legend.append(f" {visible(role)} ", _ground(role, 0, console))

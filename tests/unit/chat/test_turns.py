@@ -12,8 +12,8 @@ from support.rendering import said
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import named
-from tokbench.chat.rendered import Rendered
-from tokbench.chat.turns import with_turns
+from tokbench.chat.rendered import TEMPLATE, Rendered
+from tokbench.chat.turns import _with_owners, with_turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,3 +86,24 @@ def test_turns_that_are_told_are_left_alone() -> None:
 def test_users_have_turns_too() -> None:
     found = inferred(TALK, "chatml")
     assert [(m, found.text[a:b]) for m, a, b in found.turns][1] == (1, "Q<|im_end|>")
+
+
+@given(conversation=conversations(plain_texts), format=st.sampled_from(["chatml", "llama3", "gemma"]))
+def test_what_stands_between_messages_belongs_to_one_of_them(conversation: Conversation, format: str) -> None:
+    """As the built-in templates tell it, but for the header of the first message."""
+    [told] = named(format).render([conversation])
+    if not isinstance(told, Rendered):
+        return
+    without = Rendered.of(
+        (told.text[a:b], origin if origin.field is not None else TEMPLATE) for a, b, origin in told.runs
+    )
+    found = _with_owners(replace(without, turns=told.turns))
+    first = next(run.start for run in without.runs if run.origin.field is not None)
+    owners = [
+        [run.origin.message for run in each.runs for _ in range(run.start, run.stop)][first:]
+        for each in (told, found)
+    ]
+    assert owners[1] == owners[0]
+    assert [run.origin.field for run in found.runs if run.origin.field] == [
+        run.origin.field for run in told.runs if run.origin.field
+    ]
