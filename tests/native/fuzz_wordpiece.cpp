@@ -136,7 +136,7 @@ void check_batch(const WordPieceEncoder& encoder, const std::vector<Unit>& text,
   const auto threads = static_cast<unsigned>(random.below(4));
   const WordPieceEncoder::Batch batch = encoder.encode_batch(texts, threads);
   const std::vector<std::int64_t> counts = encoder.count_batch(texts, threads);
-  const Placed placed = placed_texts(*encoder.model(), texts, threads);
+  const Placed placed = placed_texts(encoder, texts, threads);
   CHECK(batch.offsets.back() == static_cast<std::int64_t>(batch.ids.size()));
   CHECK(placed.counts == counts && placed.ids == found_in(batch.ids));
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -146,9 +146,9 @@ void check_batch(const WordPieceEncoder& encoder, const std::vector<Unit>& text,
   }
 }
 
-void check_places(const Pieces& pieces, Bytes text, std::size_t count) {
+void check_places(const WordPieceEncoder& encoder, Bytes text, std::size_t count) {
   const Text texts[] = {text};
-  const Placed placed = placed_texts(pieces, texts, 1);
+  const Placed placed = placed_texts(encoder, texts, 1);
   CHECK(placed.ids.size() == count && placed.starts.size() == count && placed.stops.size() == count);
   for (std::size_t i = 0; i < count; ++i) {
     CHECK(placed.starts[i] >= 0 && placed.starts[i] < placed.stops[i] && placed.stops[i] <= static_cast<std::int64_t>(text.size()));
@@ -172,7 +172,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const WordPieceEncoder encoder(vocabulary.made(), WordPieceFamily(vocabulary.rules));
   CHECK(found_in(encoder.encode(bytes)) == expected);
   CHECK(found_in(encoder.encode(bytes)) == expected);  // now out of the store
-  check_places(*encoder.model(), bytes, expected.size());
+  check_places(encoder, bytes, expected.size());
   check_batch(encoder, block, Units::Utf8, random);
   if (!first_invalid(bytes)) check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
   return 0;

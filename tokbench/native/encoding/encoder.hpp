@@ -110,6 +110,24 @@ class Encoder {
     return counts;
   }
 
+  // Calls work(worker, chunks, number of a chunk) for each chunk of the texts, on threads.
+  template <class Work>
+  void on_chunks(std::span<const Text> texts, unsigned threads, const Work& work) const {
+    const Chunks chunks(texts, family_);
+    const std::size_t num_units = units_of(texts);
+    Turns turns(chunks.size());
+    run_on(static_cast<unsigned>(std::min<std::size_t>(threads, chunks.size())), [&] {
+      const Borrowed worker(*this, num_units);
+      for (std::size_t chunk; turns.take(chunk);) work(*worker, chunks, chunk);
+    });
+  }
+
+  // Gives the ids of a text to an output of a family's own, on one of its workers; see Worker::encode().
+  template <class Output>
+  std::size_t encode_on(Worker& worker, const Text& text, Output& output) const {
+    return worker.encode(split_words_, text, output);
+  }
+
  private:
   // A worker of the encoder's, given back at the end of the scope: as many exist as threads ever met here.
   class Borrowed {
@@ -157,18 +175,6 @@ class Encoder {
 
   static std::size_t units_of(std::span<const Text> texts) {
     return std::accumulate(texts.begin(), texts.end(), std::size_t{0}, [](std::size_t sum, const Text& text) { return sum + text.size; });
-  }
-
-  // Calls work(worker, chunks, number of a chunk) for each chunk of the texts, on threads.
-  template <class Work>
-  void on_chunks(std::span<const Text> texts, unsigned threads, const Work& work) const {
-    const Chunks chunks(texts, family_);
-    const std::size_t num_units = units_of(texts);
-    Turns turns(chunks.size());
-    run_on(static_cast<unsigned>(std::min<std::size_t>(threads, chunks.size())), [&] {
-      const Borrowed worker(*this, num_units);
-      for (std::size_t chunk; turns.take(chunk);) work(*worker, chunks, chunk);
-    });
   }
 
   // Of BPE: encoding so much text takes a hundredth of a second longer without the tables, and making them a tenth.

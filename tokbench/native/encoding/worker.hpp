@@ -23,16 +23,19 @@ class Worker {
   void begin(std::size_t num_units) { lease_ = shared_.lease(num_units); }
   void end() { lease_ = {}; }
 
-  // Gives the ids of a text to `output`, which is one of the two classes below.
+  // Gives the ids of a text to `output`: one of the two classes below, or another one that has all that these have. One that
+  // has begin_text() and begin_word() is told of each text and each word before its ids. Returns the bytes of the text.
   template <class Output>
-  void encode(SplitWords split_words, const Text& text, Output& output) {
+  std::size_t encode(SplitWords split_words, const Text& text, Output& output) {
     const Bytes utf8 = utf8_of(text, utf8_);
+    if constexpr (requires { output.begin_text(utf8); }) output.begin_text(utf8);
     const Byte* const end = utf8.data() + utf8.size();
     for (const Byte* p = utf8.data(); p != end;) {
       TextWords words{words_, words_ + kEnoughPretokens, end, lease_.current->tables()};
       p = split_words(p, end, words);
       if (words.next != words_) encode_words({words_, words.next}, output);
     }
+    return utf8.size();
   }
 
   // The ids of one word, written to `out`, which has room for one a byte; their number.
@@ -66,6 +69,12 @@ class Worker {
     void end() {}
   };
 
+  // Room for so many ids, until the next call.
+  Id* scratch_for(std::size_t size) {
+    if (scratch_.size() < size) scratch_.resize(size);
+    return scratch_.data();
+  }
+
  private:
   // A word that is not in its set.
   struct Miss {
@@ -88,6 +97,7 @@ class Worker {
     output.begin(static_cast<std::size_t>(last.data() + last.size() - words.front().start));
     for (std::size_t i = 0; i < words.size(); ++i) {
       const WordEntry* const entry = entries[i];
+      if constexpr (requires { output.begin_word(words[i]); }) output.begin_word(words[i]);
       if (entry != nullptr && entry->count() != WordEntry::kElsewhere) [[likely]] {
         output.put(*entry);
       } else if (entry != nullptr) {
@@ -160,11 +170,6 @@ class Worker {
   void update_lease() {
     if (lease_.current->is_crowded()) shared_.renew(lease_);
     if (!shared_.is_current(lease_)) lease_ = shared_.lease();
-  }
-
-  Id* scratch_for(std::size_t size) {
-    if (scratch_.size() < size) scratch_.resize(size);
-    return scratch_.data();
   }
 
   std::shared_ptr<const Model> model_;

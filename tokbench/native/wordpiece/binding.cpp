@@ -35,7 +35,7 @@ WordPieceEncoder* made_encoder(const nb::list& pieces, const InputArray<Id>& ids
 nb::tuple place_texts(const WordPieceEncoder& encoder, const nb::list& strings, unsigned threads) {
   const nb::tuple kept(strings);
   const std::vector<Text> texts = texts_of(kept);
-  Placed placed = without_lock(kept, [&] { return placed_texts(*encoder.model(), texts, threads); });
+  Placed placed = without_lock(kept, [&] { return placed_texts(encoder, texts, threads); });
   return nb::make_tuple(to_array(std::move(placed.ids)), to_array(std::move(placed.starts)), to_array(std::move(placed.stops)),
                         to_array(std::move(placed.counts)));
 }

@@ -47,13 +47,7 @@ class Pieces {
     return 1;
   }
 
-  // The same; 0 where it is unknown.
-  std::size_t encode_known(Bytes word, std::size_t characters, Id* out) const {
-    return characters > most_characters_ ? 0 : encode_known(word, out);
-  }
-  Id unknown() const { return unknown_; }
-
-  // How many bytes of a word an id covers that encode_known() gave.
+  // How many bytes of a word an id covers that is one of several that encode() gave.
   std::size_t covered(Id id, bool is_first) const { return sizes_[id] - (is_first ? 0 : prefix_size_); }
 
   const void* slot_of(std::uint64_t hash) const { return whole_.slot_of(hash); }

@@ -1,8 +1,10 @@
 // Texts → ids with the part of its text that each is from, as `tokenizers` says it: from the beginning of the first character
 // that the token has something of to the end of the last one.
+//
+// The tokens of a word of plain ASCII stand side by side in it. Other words are normalised again to see what became of their
+// characters.
 #pragma once
 
-#include "common/threads.hpp"
 #include "family.hpp"
 
 namespace tokbench {
@@ -15,84 +17,133 @@ struct Placed {
   std::vector<std::int64_t> counts;  // of the ids of each text
 };
 
-// Places the tokens of texts on one thread. Nothing is remembered: each word is solved where it stands.
+// Places the tokens of one word after another.
 class Placing {
  public:
-  explicit Placing(const Pieces& pieces)
-      : pieces_(pieces), places_of_(bert_word_places_of(pieces.rules().handle_chinese_chars)) {}
+  Placing(const Pieces& pieces, Placed& placed) : pieces_(pieces), placed_(placed) {}
 
-  void add(const Text& text, Placed& placed) {
-    const Bytes utf8 = utf8_of(text, utf8_);
-    const std::size_t before = placed.ids.size();
-    const Byte* const end = utf8.data() + utf8.size();
-    const Byte* found[2 * kMostPretokens];
-    for (const Byte* p = utf8.data(); p != end;) {
-      WordPlaces words{found, found + 2 * kEnoughPretokens};
-      p = places_of_(p, end, words);
-      for (const Byte** word = found; word != words.next; word += 2) {
-        add_word({word[0], word[1]}, static_cast<std::size_t>(word[0] - utf8.data()), placed);
-      }
+  void begin_text(Bytes text) { text_ = text.data(); }
+
+  // The ids of a word of the text.
+  void add(Bytes word, std::span<const Id> ids) {
+    if (!is_plain(word)) return add_normalised(word);
+    const std::int64_t start = word.data() - text_, stop = start + static_cast<std::int64_t>(word.size());
+    // A single one is the whole word, known or not.
+    if (ids.size() == 1) return add_token(ids.front(), start, stop);
+    std::int64_t first = start;
+    for (const Id id : ids) {
+      const std::int64_t behind = first + static_cast<std::int64_t>(pieces_.covered(id, first == start));
+      add_token(id, first, behind);
+      first = behind;
     }
-    placed.counts.push_back(static_cast<std::int64_t>(placed.ids.size() - before));
   }
 
  private:
-  void add_word(Bytes word, std::size_t offset, Placed& placed) {
+  static bool is_plain(Bytes word) {
+    bool others = false;
+    for (const Byte byte : word) others |= static_cast<Byte>(byte - 0x21) > '~' - 0x21;
+    return !others;
+  }
+
+  void add_normalised(Bytes word) {
     if (word.size() > UINT32_MAX) throw std::length_error("a word of more than 4 GB");
+    const std::int64_t offset = word.data() - text_;
     for_each_normal_word<true>(pieces_.rules(), word, normal_, [&](std::size_t start, std::size_t size, std::size_t characters) {
-      ids_.resize(std::max(ids_.size(), characters));
-      const std::size_t count = pieces_.encode_known({normal_.bytes.data() + start, size}, characters, ids_.data());
-      if (count == 0) return add_token(pieces_.unknown(), start, start + size, offset, placed);
+      if (ids_.size() < characters) ids_.resize(characters * 2);
+      const std::size_t count = pieces_.encode({normal_.bytes.data() + start, size}, characters, ids_.data());
+      const std::size_t end = start + size;
       for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t stop = start + pieces_.covered(ids_[i], i == 0);
-        add_token(ids_[i], start, stop, offset, placed);
+        const std::size_t stop = count == 1 ? end : start + pieces_.covered(ids_[i], i == 0);
+        add_token(ids_[i], offset + normal_.places[start].start, offset + normal_.places[stop - 1].stop);
         start = stop;
       }
     });
   }
 
-  // A token of the bytes [start, stop) of a word's normal form.
-  void add_token(Id id, std::size_t start, std::size_t stop, std::size_t offset, Placed& placed) {
-    placed.ids.push_back(id);
-    placed.starts.push_back(static_cast<std::int64_t>(offset + normal_.places[start].start));
-    placed.stops.push_back(static_cast<std::int64_t>(offset + normal_.places[stop - 1].stop));
+  void add_token(Id id, std::int64_t start, std::int64_t stop) {
+    placed_.ids.push_back(id);
+    placed_.starts.push_back(start);
+    placed_.stops.push_back(stop);
   }
 
   const Pieces& pieces_;
-  SplitInto<WordPlaces> places_of_;
-  std::vector<Byte> utf8_;
+  Placed& placed_;
+  const Byte* text_ = nullptr;
   std::vector<Id> ids_;
   NormalText normal_;
 };
 
-// The same on threads, each with some of the texts at a time.
-inline Placed placed_texts(const Pieces& pieces, std::span<const Text> texts, unsigned threads) {
-  constexpr std::size_t kUnits = 1 << 16;
-  std::vector<std::size_t> starts{0};
-  std::size_t units = 0;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    units += texts[i].size;
-    if (units < kUnits && i + 1 != texts.size()) continue;
-    starts.push_back(i + 1);
-    units = 0;
-  }
-  std::vector<Placed> parts(starts.size() - 1);
-  Turns turns(parts.size());
-  run_on(static_cast<unsigned>(std::min<std::size_t>(threads, parts.size())), [&] {
-    Placing placing(pieces);
-    for (std::size_t part; turns.take(part);) {
-      for (std::size_t i = starts[part]; i < starts[part + 1]; ++i) placing.add(texts[i], parts[part]);
-    }
+// What a worker gives the ids of each word to.
+struct PlacingIds {
+  using Worker = WordPieceEncoder::Worker;
+
+  Placing* placing;
+  Bytes word{};
+  Id* unseen = nullptr;
+
+  void begin_text(Bytes text) { placing->begin_text(text); }
+  void begin_word(const TextWord& next) { word = next.bytes(); }
+  void begin(std::size_t) {}
+  void put(const WordEntry& entry) { placing->add(word, {entry.few(), entry.count()}); }
+  void put(std::span<const Id> ids) { placing->add(word, ids); }
+  Id* room(Worker& worker, std::size_t size) { return unseen = worker.scratch_for(size); }
+  void use(std::size_t count) { placing->add(word, {unseen, count}); }
+  void end() {}
+};
+
+// The places of the tokens of many texts on `threads` threads; the result does not depend on how many.
+inline Placed placed_texts(const WordPieceEncoder& encoder, std::span<const Text> texts, unsigned threads) {
+  struct Part {
+    std::size_t text;
+    std::size_t bytes;
+    std::size_t count;
+  };
+  struct Chunk {
+    Placed placed;
+    std::vector<Part> parts;
+  };
+  std::mutex mutex;
+  std::vector<Chunk> chunks;
+  const std::shared_ptr<const Pieces> pieces = encoder.model();
+  encoder.on_chunks(texts, threads, [&](WordPieceEncoder::Worker& worker, const Chunks& cut, std::size_t number) {
+    Chunk chunk;
+    Placing placing(*pieces, chunk.placed);
+    PlacingIds output{&placing};
+    cut.for_each_part(number, [&](std::size_t text, const Text& part, bool) {
+      const std::size_t before = chunk.placed.ids.size();
+      const std::size_t bytes = encoder.encode_on(worker, part, output);
+      chunk.parts.push_back({text, bytes, chunk.placed.ids.size() - before});
+    });
+    const std::lock_guard lock(mutex);
+    chunks.resize(cut.size());
+    chunks[number] = std::move(chunk);
   });
-  if (parts.size() == 1) return std::move(parts.front());
   Placed all;
+  all.counts.resize(texts.size());
+  std::size_t text = 0;
+  std::int64_t bytes = 0;  // of the text before the part
   const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  for (Placed& part : parts) {
-    append(all.ids, part.ids);
-    append(all.starts, part.starts);
-    append(all.stops, part.stops);
-    append(all.counts, part.counts);
-    part = {};
+  for (Chunk& chunk : chunks) {
+    std::size_t at = 0;
+    for (const Part& part : chunk.parts) {
+      if (part.text != text) bytes = 0;
+      text = part.text;
+      for (const std::size_t behind = at + part.count; at < behind && bytes != 0; ++at) {
+        chunk.placed.starts[at] += bytes;
+        chunk.placed.stops[at] += bytes;
+      }
+      if (bytes == 0) at += part.count;
+      bytes += static_cast<std::int64_t>(part.bytes);
+      all.counts[text] += static_cast<std::int64_t>(part.count);
+    }
+    if (chunks.size() == 1) {
+      chunk.placed.counts = std::move(all.counts);
+      return std::move(chunk.placed);
+    }
+    append(all.ids, chunk.placed.ids);
+    append(all.starts, chunk.placed.starts);
+    append(all.stops, chunk.placed.stops);
+    chunk = {};
   }
   return all;
 }
