@@ -1,0 +1,54 @@
+"""Batches, truncated texts and chunks of every tokenizer: what a model gets of a text, in order and no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from support.subjects import sample_texts, texts_with_specials
+
+from tokbench.formats.tokenizer_config.roles import with_roles
+
+if TYPE_CHECKING:
+    from tokbench.core.interfaces import Tokenizer
+
+
+def padding(tokenizer: Any) -> Any:
+    return with_roles(tokenizer, roles={"pad": "<pad>"})
+
+
+def test_rows_are_ids_and_padding(tokenizer: Tokenizer) -> None:
+    texts = list(sample_texts())
+    made = padding(tokenizer).batch(texts, template=False)
+    pad = tokenizer.info.special_tokens["<pad>"]
+    for text, ids, mask in zip(texts, made.ids.tolist(), made.attention_mask.tolist(), strict=True):
+        size = sum(mask)
+        assert ids[:size] == tokenizer.encode(text)
+        assert set(ids[size:]) <= {pad}
+        assert mask == [1] * size + [0] * (len(mask) - size)
+    left = padding(tokenizer).pad(tokenizer.encode_batch(texts), side="left")
+    assert [row[::-1] for row in left.attention_mask.tolist()] == made.attention_mask.tolist()
+
+
+def test_windows_cover_a_text(tokenizer: Tokenizer) -> None:
+    texts = list(sample_texts())
+    made = padding(tokenizer).batch(texts, template=False, max_length=16, stride=5, overflow=True)
+    for number, text in enumerate(texts):
+        rows = [row[mask == 1].tolist() for row, mask in zip(made.ids, made.attention_mask, strict=True)]
+        own = [row for row, document in zip(rows, made.documents, strict=True) if document == number]
+        assert own[0] + [id for row in own[1:] for id in row[5:]] == tokenizer.encode(text)
+
+
+@given(text=texts_with_specials, most=st.integers(0, 8), side=st.sampled_from(["left", "right"]))
+def test_a_truncated_text_is_an_end_within_the_limit(tokenizer: Any, text: str, most: int, side: str) -> None:
+    found = tokenizer.truncate(text, most, side=side)
+    assert text.startswith(found) if side == "right" else text.endswith(found)
+    assert len(tokenizer.encode(found)) <= most
+
+
+@given(text=texts_with_specials, most=st.integers(8, 30), respect=st.sampled_from([None, "sentences"]))
+def test_chunks_join_to_the_text(tokenizer: Any, text: str, most: int, respect: str | None) -> None:
+    chunks = tokenizer.chunk(text, max_tokens=most, overlap=most // 4, respect=respect)
+    assert b"".join(chunk.text.encode()[chunk.overlap :] for chunk in chunks) == text.encode()
+    assert all(len(tokenizer.encode(chunk.text)) == chunk.num_tokens <= most for chunk in chunks)
