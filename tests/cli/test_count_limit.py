@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -67,6 +67,21 @@ def test_no_more_is_read_than_needed(block: str) -> None:
     assert read < max(300_000, 2 * len(block))
     apart = hold_to_limit(tokenizers[:1], [TextBlocks("records", endless(), is_joined=False)], limit=100)
     assert not apart.is_within
+
+
+def test_time_is_linear() -> None:
+    made, encoded = tokbench.train([], backend="byte"), 0
+    encode = made.encode
+
+    def counted(text: str, **options: Any) -> list[int]:
+        nonlocal encoded
+        encoded += len(text)
+        return encode(text, **options)[: len(text) // 100]  # few tokens: the limit is far
+
+    made.encode = counted
+    blocks = ["x" * 1000] * 400
+    hold_to_limit([made], [TextBlocks("long", iter(blocks), is_joined=True)], limit=10_000)
+    assert encoded < 4 * 400_000
 
 
 def test_lines_have_no_meaning_with_a_limit(run: Callable[..., Done]) -> None:

@@ -31,7 +31,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Any:
 
 @given(
     text=many,
-    most=st.integers(4, 40),
+    most=st.integers(6, 40),
     overlap=st.integers(0, 3) | st.integers(0, 39),
     respect=st.sampled_from([None, "paragraphs", "lines", "sentences"]),
 )
@@ -99,6 +99,7 @@ def test_by_hand() -> None:
     assert [chunk.text for chunk in made.chunk(text, max_tokens=10, respect="sentences")][:3] == [
         *("One. ", "Two two.\n", "Three\n\n"),
     ]
+    assert [chunk.text for chunk in made.chunk("x" * 10, max_tokens=4)] == ["xxxx", "xxxx", "xx"]
     found = made.chunk("one two three four", max_tokens=10, overlap=4)
     assert [(chunk.text, chunk.overlap) for chunk in found] == [
         *(("one two", 0), (" two three", 4), ("hree four", 4)),

@@ -51,3 +51,11 @@ def test_what_cannot_be_is_refused(tokenizer: Any) -> None:
         tokenizer.truncate("a", 1, side="up")
     with pytest.raises(TextError, match="surrogate"):
         tokenizer.truncate("a\ud800", 1)
+
+
+def test_what_has_more_tokens_alone_is_shortened(tokenizer: Any) -> None:
+    """The end of a word may be one token inside it, and several by itself."""
+    for text in ("lowest newest widest houses", "the widesting lowerest houseer", "xthe 1the .the"):
+        for most in range(1, 8):
+            for side in ("left", "right"):
+                assert len(tokenizer.encode(tokenizer.truncate(text, most, side=side))) <= most
