@@ -43,6 +43,7 @@ class DoctorResult:
 
 
 _REQUIRED = (
+    "jinja2",
     "numpy",
     "orjson",
     "platformdirs",

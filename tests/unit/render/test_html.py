@@ -17,12 +17,11 @@ from support.segmentations import HARD_TEXTS, cut_at, token
 
 from tokbench.core.tokens import Segmentation, TokenKind
 from tokbench.corpus import bundled_corpus
-from tokbench.errors import BackendUnavailableError
 from tokbench.evaluation.samples import Sample, draw_samples, samples_of
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.render.comparison.tables import groups_table, premiums_table, summary_table
 from tokbench.render.glyphs import glyphs_of, text_of
-from tokbench.render.html import report, tables
+from tokbench.render.html import tables
 from tokbench.render.html.report import Curve, html_report
 from tokbench.render.html.samples import UNCOVERED, samples_document
 from tokbench.workbench.compare import compare
@@ -181,15 +180,6 @@ def test_the_same_comparison_gives_the_same_bytes(
     comparison: Comparison, samples: tuple[Sample, ...], page: bytes
 ) -> None:
     assert html_report(comparison, samples) == page
-
-
-def test_a_missing_library_is_told_with_its_remedy(
-    comparison: Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(report, "find_spec", lambda name: None)
-    with pytest.raises(BackendUnavailableError, match="jinja2") as refused:
-        html_report(comparison)
-    assert refused.value.hint == "pip install 'tokbench[report]'"
 
 
 # --- what it says ---------------------------------------------------------------------------------

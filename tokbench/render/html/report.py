@@ -6,12 +6,10 @@ from base64 import b64encode
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tokbench import __version__
 from tokbench.core.tokens import TokenKind
-from tokbench.errors import BackendUnavailableError
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.render.charts import comparison as charts
 from tokbench.render.charts.drawing import require_vl_convert, svg
@@ -118,10 +116,6 @@ class _Figure:
 def require_report() -> None:
     """Raise `BackendUnavailableError` where no report can be written."""
     require_vl_convert("an HTML report")
-    if find_spec("jinja2") is None:
-        raise BackendUnavailableError(
-            "an HTML report needs the package jinja2", hint="pip install 'tokbench[report]'"
-        )
 
 
 def html_report(
@@ -145,7 +139,7 @@ def html_report(
         report: what is known of a tokenizer in depth.
 
     Raises:
-        BackendUnavailableError: vl-convert-python or jinja2 is not installed.
+        BackendUnavailableError: vl-convert-python is not installed.
 
     Usage:
 
