@@ -114,3 +114,9 @@ def learn(
         for (left, right), count in zip(pairs.tolist(), counts.tolist(), strict=True)
     ]
     return merges, num_tokens
+
+
+def learned(kernel: Kernel, corpus: Mapping[str, int]) -> list[Merge]:
+    """The first 80 merges of counted words."""
+    merges, _ = learn(kernel, counted_words(kernel, corpus), num_merges=80)
+    return merges

@@ -61,6 +61,12 @@ _letters = st.sampled_from(["a", "ab", "ba", "aab", "abc"]) | st.integers(2, 9).
 words = st.lists(_letters, min_size=1, max_size=12).map("".join)
 """Words of few letters, in which pairs repeat and overlap."""
 
+corpora = st.dictionaries(words | texts.filter(bool), st.integers(1, 5), min_size=1, max_size=5)
+"""Words with their counts."""
+
+long_words = st.lists(words, max_size=30).map("".join)
+"""Up to some hundred bytes: the native kernel merges more than 16 by groups, more than 256 by a heap."""
+
 
 @cache
 def bundled_texts() -> dict[str, str]:
