@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy
 import pytest
 
 from tokbench.chat.conversation import Conversation
@@ -140,3 +143,63 @@ def test_a_template_that_never_ends_is_given_up():
     source = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"
     with pytest.raises(TemplateError, match=r"more than 0\.1 s"):
         JinjaTemplate("mine", source, seconds=0.1).render([asked()] * 1000)
+
+
+def test_threads_share_a_template():
+    template = JinjaTemplate("mine", "{{ messages[0].content }}")
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda number: template.render([asked(number)] * 3), range(40)))
+    assert [[r.text for r in result if isinstance(r, Rendered)] for result in results] == [
+        [str(number)] * 3 for number in range(40)
+    ]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_fork_has_a_process_of_its_own():
+    template = JinjaTemplate("mine", "{{ messages[0].content }}")
+    template.render([asked()])
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if template.render([asked("child")])[0].text == "child" else 1  # type: ignore[union-attr]
+            template.close()
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    [rendered] = template.render([asked("parent")])
+    assert isinstance(rendered, Rendered)
+    assert rendered.text == "parent"
+
+
+@pytest.mark.parametrize("key", ["messages", "tools", "documents"])
+def test_what_is_no_object_is_refused(key: str):
+    given: dict[str, Any] = {"messages": ({"role": "user"},), key: ("Hi",)}
+    [result] = JinjaTemplate("mine", "x").render([Conversation(**given)])
+    assert str(result) == f"{key}[0] is no JSON object: 'Hi'"
+
+
+def test_conversations_that_cannot_be_written_do_not_stop_the_others():
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    circle: list[Any] = []
+    circle.append(circle)
+    results = JinjaTemplate("mine", "x").render([asked(deep), asked(), asked(circle)])
+    assert [r.text if isinstance(r, Rendered) else r.message for r in results] == [
+        "the conversation is nested too deeply",
+        "x",
+        "the conversation cannot be written as JSON: Circular reference detected",
+    ]
+
+
+def test_values_that_json_does_not_know_are_as_transformers_gives_them():
+    class Picture:
+        """What a template is not to touch."""
+
+    [rendered] = JinjaTemplate("mine", "{{ messages[0].content }}").render(
+        [asked([Picture(), numpy.float64(1.5), asked("Hi")])]
+    )
+    assert isinstance(rendered, Rendered)
+    assert rendered.text.startswith("['<Picture>', 1.5, {'messages': [{")
