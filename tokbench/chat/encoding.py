@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.chat.rendered import Rendered
+    from tokbench.chat.rendered import Rendered, Turn
     from tokbench.core.guarded import Refused
     from tokbench.core.interfaces import Tokenizer
 
@@ -289,35 +289,32 @@ class _Places:
         starts: list[int] = []
         owners: list[int] = []
         for base, each in zip(self._bases, self._rendered, strict=True):
-            for start, owner in _owners(each):
-                starts.append(base + start)
-                owners.append(owner)
+            for start, stop, (message, _) in each.runs:
+                if message is not None:
+                    starts.append(base + start)
+                    owners.append(message)
+                else:
+                    for first, owner in _owners(each.turns, start, stop):
+                        starts.append(base + first)
+                        owners.append(owner)
         if not starts:
             return np.full(len(self._starts), NO_MESSAGE, np.int32)
         edges = np.searchsorted(self._starts, self._bytes(starts), side="left")
         return np.repeat(np.array(owners, np.int32), np.diff(edges, append=len(self._starts)))
 
 
-def _owners(rendered: Rendered) -> Iterator[tuple[int, int]]:
-    """Where another message begins, and which: -1 where none is known."""
-    if not rendered.runs:
-        return
-    turns = iter((*rendered.turns, (NO_MESSAGE, len(rendered.text), len(rendered.text))))
-    message, first, last = next(turns)
-    for start, stop, origin in rendered.runs:
-        if origin.message is not None:
-            yield start, origin.message
+def _owners(turns: Sequence[Turn], start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Where in a range of characters another turn begins or none, and the message: -1 for none."""
+    position = start
+    for message, first, last in turns:
+        if last <= position or first >= stop:
             continue
-        position = start
-        while position < stop:
-            while last <= position < len(rendered.text):
-                message, first, last = next(turns)
-            if position < first:
-                yield position, NO_MESSAGE
-                position = min(stop, first)
-            else:
-                yield position, message
-                position = min(stop, last)
+        if position < first:
+            yield position, NO_MESSAGE
+        yield max(position, first), message
+        position = min(last, stop)
+    if position < stop:
+        yield position, NO_MESSAGE
 
 
 def _findings(rendered: Sequence[Rendered], refused: Sequence[Refused]) -> list[tuple[Finding, ...]]:

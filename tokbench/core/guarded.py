@@ -88,7 +88,7 @@ class ControlTokenGuard:
 
     >>> guard = ControlTokenGuard(["<|end|>"])
     >>> guard.find("<|end|> a <|end|>", [CharRange(0, 7)])
-    ([ControlToken(start=0, stop=7, token='<|end|>')], [(10, 17, '<|end|>')])
+    ([(0, 7, '<|end|>')], [(10, 17, '<|end|>')])
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class ControlTokenGuard:
 
     def find(
         self, text: str, trusted: Sequence[tuple[int, int]]
-    ) -> tuple[list[ControlToken], list[tuple[int, int, str]]]:
+    ) -> tuple[list[tuple[int, int, str]], list[tuple[int, int, str]]]:
         """The control tokens of a text.
 
         Args:
@@ -117,17 +117,17 @@ class ControlTokenGuard:
             trusted: the ranges of characters that may hold them; in order, none touches another one.
 
         Returns:
-            Those in the ranges; and where the text of one has a character outside: start, stop, token.
+            Those in the ranges, white space that they take included; and where the text of one has a character
+            outside. Both as start, stop, token.
         """
-        found: list[ControlToken] = []
+        found: list[tuple[int, int, str]] = []
         needles, is_closed = 0, True
         for start, stop in trusted:
             stretch = self._stretch(text[start:stop])
             needles += stretch.needles
             is_closed &= stretch.is_closed
-            found.extend(
-                ControlToken(each.start + start, each.stop + start, each.token) for each in stretch.tokens
-            )
+            for first, last, token in stretch.tokens:
+                found.append((first + start, last + start, token))
         # No token begins outside, and none that begins inside can go on outside: there is nothing to refuse.
         is_clean = is_closed and sum(map(text.count, self._needles)) == needles
         refused = [] if is_clean else self._outside(text, trusted)
@@ -169,19 +169,21 @@ class ControlTokenGuard:
                 outermost.append(place)
         return outermost
 
-    def _with_white_space(self, found: Sequence[ControlToken], text: str) -> list[ControlToken]:
+    def _with_white_space(
+        self, found: Sequence[tuple[int, int, str]], text: str
+    ) -> list[tuple[int, int, str]]:
         """The same tokens with the white space that they take, whoever wrote it; of two, the first takes it."""
-        taken: list[ControlToken] = []
+        taken: list[tuple[int, int, str]] = []
         behind = 0
         for number, (start, stop, token) in enumerate(found):
-            following = found[number + 1].start if number + 1 < len(found) else len(text)
+            following = found[number + 1][0] if number + 1 < len(found) else len(text)
             if token in self._takes_before:
                 while start > behind and text[start - 1] in WHITE_SPACE:
                     start -= 1  # noqa: PLW2901 -- the token grows
             if token in self._takes_behind:
                 while stop < following and text[stop] in WHITE_SPACE:
                     stop += 1  # noqa: PLW2901
-            taken.append(ControlToken(start, stop, token))
+            taken.append((start, stop, token))
             behind = stop
         return taken
 

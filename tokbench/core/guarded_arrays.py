@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.guarded import ControlToken
-
 
 class PartedTexts:
     """Texts as rows of parts: ordinary text and control tokens by turns, beginning and ending with ordinary text.
@@ -35,7 +33,7 @@ class PartedTexts:
         self._control_sizes: list[int] = []
         self._counts: list[int] = []
 
-    def add(self, text: str, found: Sequence[ControlToken]) -> None:
+    def add(self, text: str, found: Sequence[tuple[int, int, str]]) -> None:
         """Add a text, which has a UTF-8 form, with the control tokens in it."""
         ordinary, position = self.ordinary, 0
         is_ascii = text.isascii()
@@ -112,7 +110,7 @@ class DisguisedTexts:
         self._edges: list[NDArray[np.int64]] = []
         self._original_edges: list[NDArray[np.int64]] = []
 
-    def add(self, text: str, found: Iterable[ControlToken]) -> None:
+    def add(self, text: str, found: Iterable[tuple[int, int, str]]) -> None:
         """Add a text with the control tokens in it."""
         parts: list[str] = []
         originals: list[str] = []

@@ -99,7 +99,7 @@ class GuardedEncoder:
         disguised = DisguisedTexts(spellings)
         ranges: list[list[tuple[int, int]]] = []
         for text, allowed in zip(texts, trusted, strict=True):
-            found = [each for each in self._guard.find(text, allowed)[0] if each.token in self._symbols]
+            found = [each for each in self._guard.find(text, allowed)[0] if each[2] in self._symbols]
             disguised.add(text, found)
             ranges.append(_shifted(allowed, found))
         hidden = encode_between(
@@ -143,11 +143,13 @@ def _respelled(proto: bytes, spellings: Mapping[str, str]) -> bytes:
     return b"".join(parts)
 
 
-def _shifted(trusted: Sequence[tuple[int, int]], found: Sequence[ControlToken]) -> list[tuple[int, int]]:
+def _shifted(
+    trusted: Sequence[tuple[int, int]], found: Sequence[tuple[int, int, str]]
+) -> list[tuple[int, int]]:
     """The trusted ranges where each token found in them has become one character."""
 
     def moved(place: int) -> int:
-        return place - sum(each.stop - each.start - 1 for each in found if each.stop <= place)
+        return place - sum(last - first - 1 for first, last, _ in found if last <= place)
 
     return [(moved(start), moved(stop)) for start, stop in trusted]
 
