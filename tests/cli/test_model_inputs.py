@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 from support import huggingface, model_folders
 
+import tokbench
+from tokbench.corpus.inputs import TextBlocks
+from tokbench.workbench.limit import beginnings
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from conftest import Done
@@ -93,6 +97,24 @@ def test_the_text_of_the_first_and_last_tokens(run: Callable[..., Done], trained
         run("encode", "-t", trained, "--text", "aa", "bb", "--as-text", "--truncate", "500").stdout
         == "aa\nbb"
     )
+
+
+def test_the_first_tokens_are_read_and_no_more() -> None:
+    read = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal read
+        while True:
+            read += 1
+            yield "some words of a stream. "
+
+    made = tokbench.load("default")
+    [(_, _, text)] = beginnings([made], [TextBlocks("endless", endless(), is_joined=True)], max_tokens=50)
+    assert text == made.truncate("some words of a stream. " * 50, 50)
+    assert read < 2000
+    texts = ["one two three", "four"]
+    found = beginnings([made, made], [TextBlocks("rows", iter(texts), is_joined=False)], max_tokens=1)
+    assert [text for _, _, text in found] == [made.truncate(text, 1) for text in texts for _ in range(2)]
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,11 @@ from tokbench.files.atomic_file import write_file
 from tokbench.render.console import print_json
 from tokbench.render.progress import ProgressChoice, showing_progress
 from tokbench.workbench.encode import encode_ids, encode_texts
+from tokbench.workbench.limit import beginnings
 from tokbench.workbench.model_inputs import input_records, npz_of, padded_ids, paired
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.sampling import Sampling
@@ -79,18 +80,13 @@ def encode(
     length = shape.length_of_text() if shape.as_text else None
     opened = opening.open_all(tokenizer, roles=roles.roles(), progress=progress)
     with showing_progress(_beside_output(progress)) as report:
+        if length is not None and shape.truncate_side == "right":
+            texts = reading.read_blocks(inputs)
+            _print_ends(beginnings(opened, texts, max_tokens=length, special=special_policy), json=json)
+            return
         items = reading.read(inputs, progress=report)
         if length is not None:
-            texts = (
-                (
-                    item,
-                    one,
-                    truncated_text(one, item.text, length, side=shape.truncate_side, special=special_policy),
-                )
-                for item in items
-                for one in opened
-            )
-            _print_ends(texts, json=json)
+            _print_ends(_last_tokens(opened, items, length, special=special_policy), json=json)
         elif out is not None:
             _write(out, opened[0], paired(items, by_two=shape.pair), plan)
         elif shaped:
@@ -127,15 +123,23 @@ def _write(out: Path, tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPl
     write_file(out, data)
 
 
-def _print_ends(texts: Iterable[tuple[TextInput, Tokenizer, str]], *, json: bool) -> None:
+def _last_tokens(
+    opened: list[Tokenizer], items: Iterable[TextInput], length: int, *, special: SpecialPolicy
+) -> Iterator[tuple[str, Tokenizer, str]]:
+    for item in items:
+        for one in opened:
+            yield item.source, one, truncated_text(one, item.text, length, side="left", special=special)
+
+
+def _print_ends(texts: Iterable[tuple[str, Tokenizer, str]], *, json: bool) -> None:
     """Texts as they are; of several, each begins on a line of its own."""
     ends = True
-    for item, tokenizer, text in texts:
+    for source, tokenizer, text in texts:
         if json:
             print_json(
                 {
                     "schema": "tokbench.encode/1",
-                    "source": item.source,
+                    "source": source,
                     **tokenizer_fields(tokenizer.info),
                     "text": text,
                 }

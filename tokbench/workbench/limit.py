@@ -1,4 +1,4 @@
-"""Tell whether texts are within a number of tokens, reading no further than needed."""
+"""Whether texts are within a number of tokens, and what their first tokens are, reading no further than needed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import tokenizer_fields
+from tokbench.core.text_ends import truncated_text
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -104,6 +105,36 @@ def hold_to_limit(
     return LimitResult(limit, tuple(found))
 
 
+def beginnings(
+    tokenizers: Sequence[Tokenizer],
+    texts: Iterable[TextBlocks],
+    *,
+    max_tokens: int,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+) -> Iterator[tuple[str, Tokenizer, str]]:
+    """The text of the first tokens of each text, by each tokenizer, read no further than needed.
+
+    Args:
+        tokenizers: any.
+        texts: read block by block; a record is a text.
+        max_tokens: how many tokens are kept.
+        special: what the text of a special token becomes.
+
+    Yields:
+        Where the text is from, the tokenizer, and what `tokbench.core.text_ends.truncated_text` keeps.
+    """
+    for text in texts:
+        for blocks in [text.blocks] if text.is_joined else map(_alone, text.blocks):
+            parts = _Replayed(blocks)
+            for tokenizer in tokenizers:
+                begun, _, _ = _beginning(tokenizer, parts, max_tokens + _MARGIN, special)
+                yield text.source, tokenizer, truncated_text(tokenizer, begun, max_tokens, special=special)
+
+
+def _alone(text: str) -> Iterator[str]:
+    return iter([text])
+
+
 class _Replayed:
     """Blocks that can be gone through again, those that were read already first."""
 
@@ -118,10 +149,13 @@ class _Replayed:
             yield block
 
 
-def _count_joined(
+def _beginning(
     tokenizer: Tokenizer, blocks: Iterable[str], enough: int, special: SpecialPolicy
-) -> tuple[int, bool, int]:
-    """Tokens of one text, whether it was counted to its end, and its bytes; each beginning is twice the one before."""
+) -> tuple[str, int, bool]:
+    """A beginning of a text that has enough tokens, or all of it; its tokens; and whether it is all.
+
+    What is tried is twice as long each time, so that time is linear.
+    """
     parts: list[str] = []
     size, wanted = 0, enough
     for piece in chain.from_iterable(_slices(block, enough) for block in blocks):
@@ -132,10 +166,18 @@ def _count_joined(
         text = "".join(parts)
         tokens = len(tokenizer.encode(text, special=special))
         if tokens >= enough:
-            return tokens, False, len(text.encode())
+            return text, tokens, False
         parts, wanted = [text], 2 * size
     text = "".join(parts)
-    return len(tokenizer.encode(text, special=special)), True, len(text.encode())
+    return text, len(tokenizer.encode(text, special=special)), True
+
+
+def _count_joined(
+    tokenizer: Tokenizer, blocks: Iterable[str], enough: int, special: SpecialPolicy
+) -> tuple[int, bool, int]:
+    """Tokens of one text, whether it was counted to its end, and its bytes."""
+    text, tokens, is_whole = _beginning(tokenizer, blocks, enough, special)
+    return tokens, is_whole, len(text.encode())
 
 
 def _count_apart(
