@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.jinja.frames import encode
@@ -206,15 +207,12 @@ def _encoded(conversation: Conversation) -> bytes:
 
 def _rendered(frame: Mapping[str, Any], *, ready: bool) -> Rendered:
     origins = [Origin(*origin) for origin in frame["origins"]]
-    runs = []
-    start = 0
-    for length, index in zip(frame["lengths"], frame["indices"], strict=True):
-        runs.append(Run(start, start + length, origins[index]))
-        start += length
+    stops = list(accumulate(frame["lengths"]))
+    runs = tuple(map(Run, [0, *stops[:-1]], stops, map(origins.__getitem__, frame["indices"])))
     generated = frame["generated"]
     return Rendered(
         frame["text"],
-        tuple(runs),
+        runs,
         generated=None if generated is None else tuple((first, last) for first, last in generated),
         ends_with_prompt=ready,
         dated=frame["dated"],
