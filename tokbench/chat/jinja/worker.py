@@ -32,7 +32,7 @@ _GRACE = 1
 def main() -> int:
     """Render as standard input says, until it ends."""
     source, target = sys.stdin.buffer, sys.stdout.buffer
-    _bound_memory()
+    _bound_process()
     try:
         job = json.loads(read_frame(source))
         programs: dict[str, Program] = {}
@@ -40,7 +40,7 @@ def main() -> int:
             request = json.loads(read_frame(source))
             conversations = [read_frame(source) for _ in range(request["conversations"])]
             for reply in _replies(job, programs, request, conversations):
-                write_frame(target, encode(reply))
+                write_frame(target, reply)
                 target.flush()
     except EOFError:
         return 0
@@ -51,27 +51,30 @@ def _replies(
     programs: dict[str, Program],
     request: Mapping[str, Any],
     conversations: Iterable[bytes],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[bytes]:
     name = request["template"]
     try:
         if name not in programs:
             with _bounded_time(job["seconds"]):
                 programs[name] = _compiled(job, name)
     except (TemplateError, LimitError, MemoryError) as error:
-        yield {"error": str(error) or "it takes too much memory to compile"}
+        yield encode({"error": str(error) or "it takes too much memory to compile"})
         return
     program = programs[name]
-    yield {"asks_prompt": program.asks_prompt}
+    yield encode({"asks_prompt": program.asks_prompt})
     for encoded in conversations:
         try:
             with _bounded_time(job["seconds"]):
                 conversation = _decoded(encoded)
-                report = _report(program.write(conversation, prompt=request["prompt"]))
+                reply = encode(_report(program.write(conversation, prompt=request["prompt"])))
         except TemplateError as error:
-            report = {"error": error.message, "limit": isinstance(error.__cause__, LimitError | MemoryError)}
+            limit = isinstance(error.__cause__, LimitError | MemoryError)
+            reply = encode({"error": error.message, "limit": limit})
         except LimitError as error:
-            report = {"error": f"the template exceeds a limit: {error}", "limit": True}
-        yield report
+            reply = encode({"error": f"the template exceeds a limit: {error}", "limit": True})
+        except MemoryError:
+            reply = encode({"error": "the template exceeds a limit: it takes too much memory", "limit": True})
+        yield reply
 
 
 def _decoded(encoded: bytes) -> dict[str, Any]:
@@ -108,12 +111,21 @@ def _report(written: Written) -> dict[str, Any]:
     }
 
 
-def _bound_memory() -> None:
+def _bound_process() -> None:
     try:
         import resource
     except ImportError:  # Windows; whoever started it still waits no longer than it wants
         return
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    _limit(resource.RLIMIT_DATA, MEMORY)
+    _limit(resource.RLIMIT_CORE, 0)  # a process that is ended for its time leaves no file
+
+
+def _limit(what: int, most: int) -> None:
+    """Lower a limit of this process; one that is lower stays."""
+    import resource
+
+    hard = resource.getrlimit(what)[1]
+    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 @contextmanager
@@ -130,7 +142,7 @@ def _bounded_time(seconds: float) -> Iterator[None]:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     end = int(used.ru_utime + used.ru_stime + seconds) + _GRACE
-    resource.setrlimit(resource.RLIMIT_CPU, (end, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    _limit(resource.RLIMIT_CPU, end)
     signal.signal(signal.SIGPROF, partial(_time_is_up, seconds))
     signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
     try:
