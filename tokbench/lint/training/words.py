@@ -69,8 +69,20 @@ def trained_bpe(target: LintTarget) -> TrainedBpe:
     Raises:
         DoesNotApplyError: it is none, or was trained on pre-tokens that its files do not tell.
     """
+    _refuse_others(target)
     if target.bpe is not None:
         return _byte_level(target.bpe, target.tokenizer)
+    assert target.document is not None
+    steps = DocumentSteps(target.document)
+    if not steps.pre_tokenizers:
+        raise DoesNotApplyError("its file does not tell the pre-tokens that it was trained on")
+    return _of_document(target.document["model"], steps)
+
+
+def _refuse_others(target: LintTarget) -> None:
+    """Raise `DoesNotApplyError` for what is no BPE that can be replayed, before anything is counted."""
+    if target.bpe is not None:
+        return
     if target.sentencepiece is not None and target.sentencepiece.model_type is ModelType.BPE:
         # bpe_model_trainer.cc: the pairs that are looked at are the most frequent twentieth, chosen every 100 merges.
         raise DoesNotApplyError(
@@ -79,10 +91,6 @@ def trained_bpe(target: LintTarget) -> TrainedBpe:
         )
     if target.document is None or "merges" not in target.document["model"]:
         raise DoesNotApplyError("it is no BPE with a list of merges")
-    steps = DocumentSteps(target.document)
-    if not steps.pre_tokenizers:
-        raise DoesNotApplyError("its file does not tell the pre-tokens that it was trained on")
-    return _of_document(target.document["model"], steps)
 
 
 def training_words(target: LintTarget) -> Counter[Word]:
@@ -91,9 +99,10 @@ def training_words(target: LintTarget) -> Counter[Word]:
     Raises:
         DoesNotApplyError: there is neither; or as `trained_bpe`.
     """
-    bpe = target.derived(trained_bpe)
+    _refuse_others(target)
     if target.corpus is None and target.word_counts is None:
         raise DoesNotApplyError("it needs the training corpus, or --word-counts")
+    bpe = target.derived(trained_bpe)
     counted = target.word_counts
     return bpe.words(Counter(bpe.pretokens(target.corpus or ())) if counted is None else counted)
 
