@@ -69,7 +69,7 @@ class Output:
     color: Literal["auto", "always", "never"]
 
     def write(self, forms: Forms, render: Callable[[Console], None]) -> None:
-        """Print, or write to the file, which is written whole or not at all.
+        """Print, or write to the file atomically.
 
         Args:
             forms: what each form but the terminal's looks like.
@@ -175,7 +175,7 @@ class Pictures:
         metrics: Sequence[Metric] | None = None,
         report: Report | None = None,
     ) -> None:
-        """Write them, each whole or not at all. Raises `StoreError`, `CorpusError`."""
+        """Write them, each atomically. Raises `StoreError`, `CorpusError`."""
         if self.html is not None:
             _write_page(self.html, comparison, corpus, metrics=metrics, report=report)
         if self.plots:

@@ -1,4 +1,4 @@
-"""What a tokenizer is called with: what it cannot take is an error of ours, from every one of them.
+"""Argument types of tokenizers: a wrong type raises an error of tokbench, in every tokenizer.
 
 A class derived from `ChecksArguments` has its methods wrapped by what their argument is: texts, ids, one id, a
 piece, a folder. One text is checked by whoever makes UTF-8 of it (`tokbench.core.base.utf8`), so that encoding a
@@ -23,7 +23,7 @@ _INTEGERS = "biu"
 
 
 class ChecksArguments:
-    """A tokenizer whose methods, and those of classes derived from it, are never given what they cannot take."""
+    """A tokenizer whose methods, and those of derived classes, check the types of their arguments."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -33,13 +33,13 @@ class ChecksArguments:
 
 
 def not_a_text(given: object) -> TextError:
-    """The error for what is given for a text."""
+    """The error for an argument that is not a text."""
     hint = "give decoded text" if isinstance(given, bytes | bytearray) else None
     return TextError(f"a text is a str, and this is {_called(given)}", hint=hint)
 
 
 def texts_of(given: Iterable[str]) -> Sequence[str]:
-    """Texts as a sequence; what is in it is not looked at. Raises `TextError` for one text, and for no texts.
+    """Texts as a sequence, whose items are not checked. Raises `TextError` for a single text or another type.
 
     >>> texts_of(text.lower() for text in ["A", "B"])
     ['a', 'b']
@@ -57,7 +57,7 @@ def texts_of(given: Iterable[str]) -> Sequence[str]:
 
 
 def ids_of(given: Iterable[int]) -> Sequence[int]:
-    """Ids as a sequence; what is in a list is not looked at. Raises `DecodeError` for what holds no ids.
+    """Ids as a sequence, whose items are not checked. Raises `DecodeError` for another type.
 
     >>> ids_of(iter([7, 8]))
     [7, 8]
@@ -76,7 +76,7 @@ def ids_of(given: Iterable[int]) -> Sequence[int]:
 
 
 def whole_ids(given: Iterable[int]) -> list[int]:
-    """Ids as Python's whole numbers. Raises `DecodeError` for what are none.
+    """Ids as Python integers. Raises `DecodeError` for anything else.
 
     >>> whole_ids((7, 8))
     [7, 8]
@@ -89,7 +89,7 @@ def whole_ids(given: Iterable[int]) -> list[int]:
 
 
 def _not_whole(ids: Iterable[object]) -> DecodeError:
-    """The error for ids of which one is no whole number."""
+    """The error for a list in which an id is not an integer."""
     position, id = next((position, id) for position, id in enumerate(ids) if not _is_whole(id))
     return DecodeError(f"ids are whole numbers, and the id at position {position} is {_called(id)}")
 
@@ -172,7 +172,7 @@ def _is_whole(id: object) -> bool:
 
 
 def _called(given: object) -> str:
-    """What a value is called in a message: its type, or None."""
+    """The name of a value's type for a message, or None."""
     return "None" if given is None else type(given).__name__
 
 

@@ -1,4 +1,4 @@
-"""What every tokenizer can do once it can segment ordinary text and knows its tokens.
+"""The base class of tokenizers: everything that follows from segmenting ordinary text and knowing the tokens.
 
 A backend derives from `SaveableTokenizer` (`store/saveable.py`), or from `BaseTokenizer` if it cannot be saved, and
 writes the four abstract methods; it overrides the others where it is faster or knows better.
@@ -177,7 +177,7 @@ class BaseTokenizer(PlainUse, ABC):
 
 
 class TakesTemplate(ABC):
-    """What a tokenizer has that knows what a model gets; see `tokbench.core.capabilities.SupportsTemplate`."""
+    """Methods of a tokenizer that knows a model's template; see `tokbench.core.capabilities.SupportsTemplate`."""
 
     @abstractmethod
     def input_of_texts(
@@ -223,7 +223,7 @@ class TakesTemplate(ABC):
 
 
 def utf8(text: str) -> bytes:
-    """The UTF-8 of a text. Raises `TextError` for a lone surrogate, and for what is no text."""
+    """The UTF-8 bytes of a text. Raises `TextError` for a lone surrogate or another type."""
     if not isinstance(text, str):
         raise not_a_text(text)
     try:
@@ -257,7 +257,7 @@ def decoded(data: bytes, *, errors: str) -> str:
 
 
 def surrogate_error(error: UnicodeEncodeError) -> TextError:
-    """What the user is told of a text that has no UTF-8 form."""
+    """The error for a text that cannot be encoded as UTF-8."""
     code_point = ord(error.object[error.start])
     return TextError(
         f"the text has a lone surrogate, U+{code_point:04X}, at character {error.start}: it has no UTF-8 form",

@@ -36,7 +36,7 @@ class Decoding(Enum):
 
 @runtime_checkable
 class TellsDecoding(Protocol):
-    """A tokenizer that says how its text may be decoded in pieces; of others nothing is known."""
+    """A tokenizer that says how its ids may be decoded in parts; nothing is known of other tokenizers."""
 
     @property
     def decoding(self) -> Decoding:
@@ -177,7 +177,7 @@ class KnowsLoadingTime(Protocol):
 
 @runtime_checkable
 class AdvisesTrainingSize(Protocol):
-    """A backend that takes long enough to train for comparisons to give it a sample of a large text."""
+    """A backend that trains slowly, so that comparisons give it a sample of a large text."""
 
     @property
     def advised_bytes(self) -> int:

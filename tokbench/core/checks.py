@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that `doctor` looked at; `passed` is None for what is only told."""
+    """One thing that `doctor` checked; `passed` is None for mere information."""
 
     subject: str
     found: str

@@ -1,4 +1,4 @@
-"""The vocabulary sizes that are taken where none is given."""
+"""Default vocabulary sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tokenizer is made of, wholly enough to make it again in another tool's format.
+"""What a tokenizer is made of, completely enough to write it in another tool's format.
 
 A conversion works on these descriptions alone and never asks which backend it has.
 """
@@ -63,7 +63,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truncation:
-    """Where texts are cut.
+    """How texts are truncated.
 
     Attributes:
         max_length: the most tokens, those of the template included.
@@ -80,7 +80,7 @@ class Truncation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Padding:
-    """How texts are filled up.
+    """How texts are padded.
 
     Attributes:
         length: the tokens that each has afterwards; None fills up to the longest text of a batch.
@@ -188,10 +188,10 @@ class DescribesItself(Protocol):
 
 @runtime_checkable
 class NestsVocabularies(Protocol):
-    """A backend whose training to a size is the beginning of every training to a larger one."""
+    """A backend for which training to a size is the first part of training to any larger size."""
 
     def smaller(self, tokenizer: Tokenizer, vocab_size: int) -> Tokenizer | None:
-        """The tokenizer that a training to a smaller size gives.
+        """The tokenizer that training to a smaller size would give.
 
         Args:
             tokenizer: one that the backend trained.

@@ -1,4 +1,4 @@
-"""The ids of many texts in NumPy arrays, without and with their spans."""
+"""The ids of many texts in NumPy arrays, with or without spans."""
 
 from __future__ import annotations
 

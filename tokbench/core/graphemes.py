@@ -1,4 +1,4 @@
-"""Grapheme clusters: what a reader takes for one character, and where tokens cut through one."""
+"""Grapheme clusters (what a reader sees as one character), and token boundaries inside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large an id may be: what is counted by id is as long as the largest one, however few tokens there are."""
+"""Limits on ids: a table indexed by id is as long as the largest id, however few tokens there are."""
 
 from __future__ import annotations
 

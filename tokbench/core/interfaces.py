@@ -165,4 +165,4 @@ class Backend(Protocol):
         """Learn a tokenizer from documents. Raises `TrainingError`, `ConfigError`, `CorpusError`."""
 
     def load(self, directory: Path, manifest: Manifest) -> Tokenizer:
-        """Open a folder that this backend saved, and what its manifest says. Raises `ModelFormatError`."""
+        """Open a folder that this backend saved; `manifest` is the folder's own. Raises `ModelFormatError`."""

@@ -18,7 +18,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def is_or_are(number: int) -> str:
-    """The verb behind such a number.
+    """The verb that follows such a number.
 
     >>> is_or_are(1), is_or_are(2)
     ('is', 'are')
@@ -27,7 +27,7 @@ def is_or_are(number: int) -> str:
 
 
 def was_or_were(number: int) -> str:
-    """The same of the past.
+    """The same verb in the past tense.
 
     >>> was_or_were(1), was_or_were(0)
     ('was', 'were')

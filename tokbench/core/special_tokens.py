@@ -61,7 +61,7 @@ def check_special_tokens(special_tokens: Sequence[str]) -> None:
 
 
 def check_policy(special: object) -> None:
-    """Raise `ConfigError` for what says nothing of special tokens, such as a policy's name."""
+    """Raise `ConfigError` for anything but a `SpecialPolicy`, such as the name of one."""
     if not isinstance(special, SpecialPolicy):
         choices = ", ".join(f"SpecialPolicy.{policy.name}" for policy in SpecialPolicy)
         raise ConfigError(

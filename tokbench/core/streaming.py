@@ -1,4 +1,4 @@
-"""Ids become text as they come: what is given out ends at a character, and together it is what `decode` gives."""
+"""Decode ids as they arrive: each part ends at a character boundary, and all parts join to what `decode` gives."""
 
 from __future__ import annotations
 

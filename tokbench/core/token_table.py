@@ -1,4 +1,4 @@
-"""What a vocabulary is made of, in blocks: objects are made of it only where they are asked for."""
+"""Vocabularies in blocks of bytes, from which Python objects are made only on demand."""
 
 from __future__ import annotations
 

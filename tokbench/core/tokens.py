@@ -1,4 +1,4 @@
-"""The nouns every backend speaks: spans, tokens, segmentations, and what to do with special tokens."""
+"""The types that all backends share: spans, tokens, segmentations, and the policy for special tokens."""
 
 from __future__ import annotations
 

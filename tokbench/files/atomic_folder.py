@@ -1,4 +1,4 @@
-"""A folder of files that appears whole or not at all, whatever fails on the way.
+"""Write a folder of files atomically, whatever fails on the way.
 
 The files are written into a hidden sibling, `.NAME.tmp-<random>`, and reach the disk before
 one rename puts the folder in its place. A process that is killed leaves the hidden sibling

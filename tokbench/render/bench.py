@@ -29,7 +29,7 @@ _ROUND_FROM = 1000
 
 
 def render_bench(bench: Bench, *, console: Console) -> None:
-    """The figures of everyone, what was left out and why, and the machine; as wide as the terminal."""
+    """The figures of all entrants, what was left out and why, and the machine; as wide as the terminal."""
     if bench.measures:
         write_table(bench_table(bench), console=console)
     for line in legend(bench):

@@ -50,7 +50,7 @@ def make_console(*, color: ColorChoice = "auto", stderr: bool = False) -> Consol
 
 
 def as_text(render: Callable[[Console], None]) -> str:
-    """What is shown on a console, as plain text 160 columns wide."""
+    """The output of a console as plain text, 160 columns wide."""
     from io import StringIO
 
     from rich.console import Console

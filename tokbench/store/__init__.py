@@ -1,8 +1,8 @@
 """A saved tokenizer: a folder with a manifest, the backend's files and their checksums.
 
 Backends give `write` their files and a `Manifest`, and get both back from `read_manifest`
-and `read_files`; what the files mean is theirs to know. A folder is written whole or not at
-all, and what is read is what was written, or an error.
+and `read_files`; what the files mean is theirs to know. A folder is written atomically,
+and what is read is what was written, or an error.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def check_name(path: Path) -> None:
 
 
 def write_vocabulary(path: Path, entries: Entries, *, counts: CorpusCounts | None = None) -> None:
-    """Write all tokens in the order of their ids, whole or not at all.
+    """Write all tokens in the order of their ids, atomically.
 
     Args:
         path: a file whose name ends in .tsv or .json.

@@ -178,6 +178,7 @@ def test_the_hash_of_the_converter_is_that_of_the_ids(tmp_path: Path) -> None:
     assert len(found) == len(hashlib.sha256().hexdigest())
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("place", "name"),
     [
@@ -207,6 +208,8 @@ def test_other_files_have_no_name_for_llama_cpp(tmp_path: Path) -> None:
     assert (outcome.findings, outcome.figures["known_as"]) == ((), "nothing: its converter refuses it")
 
 
+@pytest.mark.real
+@pytest.mark.slow
 def test_a_gguf_that_names_another_pre_tokenizer_is_found(tmp_path: Path) -> None:
     original = REAL / "gguf/ggml-vocab-gpt-2.gguf"
     if not original.is_file():

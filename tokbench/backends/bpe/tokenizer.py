@@ -187,7 +187,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
             return self._encoder.count_batch(self._prepared(texts), threads or os.cpu_count() or 1)
 
     def _prepared(self, texts: Sequence[str]) -> list[str]:
-        """The texts as the pattern wants them."""
+        """The texts, normalised as the pattern requires."""
         if self.pattern.normalization is None:
             return list(texts)
         return [self.pattern.normalized(text) for text in texts]

@@ -144,7 +144,7 @@ def _traced(
 
 @contextmanager
 def _limits_told() -> Iterator[None]:
-    """What the kernel says of a text with more, or longer, words than it can number. Raises `TrainingError`."""
+    """Raise `TrainingError` for a text with more, or longer, words than the kernel can number."""
     try:
         yield
     except ValueError as error:

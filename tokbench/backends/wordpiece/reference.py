@@ -59,7 +59,7 @@ def characters(word: str, *, letters: Collection[str], prefix: str) -> list[str]
 
 
 def first_pieces(words: Mapping[str, int], *, letters: Sequence[str], prefix: str) -> list[str]:
-    """The pieces that are there before anything is learned, in the order of their ids.
+    """The initial pieces, before anything is learned, in the order of their ids.
 
     >>> first_pieces({"hug": 1}, letters=["g", "h", "u"], prefix="##")
     ['g', 'h', 'u', '##g', '##u']
@@ -101,7 +101,7 @@ def count_pairs(words: Mapping[tuple[int, ...], int]) -> Counter[Pair]:
 def score(
     pair: Pair, *, pairs: Mapping[Pair, int], pieces: Mapping[int, int], objective: Objective
 ) -> Fraction:
-    """How much a pair wants to be joined, as an exact number.
+    """The score of a pair, as an exact number.
 
     By frequency it is the pair's count. By likelihood it is count(ab) / (count(a) · count(b)):
     the larger it is, the more joining raises the likelihood of the text for each of its occurrences.

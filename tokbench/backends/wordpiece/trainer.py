@@ -81,7 +81,7 @@ class _PairTable:
         return row
 
     def change(self, changes: Mapping[Pair, int]) -> None:
-        """Add to counts; what is left of no pair is dropped when that is most of them."""
+        """Add to counts; pairs without occurrences are dropped once they are the majority."""
         for pair, change in changes.items():
             if change:
                 row = self.row(pair)

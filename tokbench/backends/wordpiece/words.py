@@ -78,7 +78,7 @@ def count_words(documents: Iterable[str], config: WordPieceConfig, *, progress: 
 
 
 def split_at_spaces(text: str) -> list[str]:
-    """What stands between the spaces and line ends of a text.
+    """The parts of a text between spaces and line ends.
 
     White space ends a word and takes no part in a composition, so that the words of the parts
     are the words of the text.

@@ -100,7 +100,7 @@ def config_of(theme: Theme) -> dict[str, Any]:
 
 
 def taken(values: tuple[Any, ...], count: int) -> list[Any]:
-    """The first so many values, from the beginning again where they run out.
+    """The first values, starting over when they run out.
 
     >>> taken(("a", "b"), 3)
     ['a', 'b', 'a']
