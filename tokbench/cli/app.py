@@ -35,7 +35,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "encode notes.txt -t mine --json",
             "encode - < notes.txt | tokbench decode -",
             "encode rows.jsonl --truncate 512 --overflow --stride 64 --json",
-            "encode rows.jsonl --role 'pad=<|endoftext|>' --pad-to longest --out rows.npz",
+            "encode rows.jsonl --role pad=TEXT --pad-to longest --out rows.npz",
             "encode prompt.txt --truncate 8000 --truncate-side left --as-text",
         ],
         elsewhere=dict.fromkeys(
@@ -112,7 +112,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         summary="Cut documents into chunks of at most N tokens.",
         examples=[
             "chunk notes.txt --max-tokens 512",
-            "chunk docs/ --max-tokens 512 --overlap 64 --respect paragraphs > chunks.jsonl",
+            "chunk docs/ --max-tokens 512 --overlap 64 --respect paragraphs",
             "chunk - --max-tokens 256 --respect sentences -t mine < book.txt",
         ],
     ),
