@@ -148,7 +148,6 @@ def _moved(
         part = np.searchsorted(edges[1:-1], places, side="right")
     else:
         part = np.searchsorted(edges[1:-1], places, side="left")
-    moved: NDArray[np.int64] = originals[part] + np.minimum(
-        places - edges[part], originals[part + 1] - originals[part]
-    )
+    inside = originals[part] + np.minimum(places - edges[part], originals[part + 1] - originals[part])
+    moved: NDArray[np.int64] = np.where(places == edges[part + 1], originals[part + 1], inside)
     return moved

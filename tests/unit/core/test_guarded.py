@@ -80,6 +80,10 @@ SUBJECTS = {
 }
 
 
+TILING = ("bpe", "tiktoken", "byte-level", "stripping", "single words")
+"""Those whose tokens cover a text without gaps, whatever is disguised in it."""
+
+
 @cache
 def subject(name: str) -> Tokenizer:
     return SUBJECTS[name]()
@@ -177,8 +181,12 @@ def test_no_control_token_comes_from_what_is_not_trusted(name: str, parts: list[
         assert 0 <= start <= stop <= edges[-1]
         if id in controls and controls[id] not in ("<unk>", "[UNK]"):
             core = text.encode()[start:stop].strip()
+            assert core.decode() == controls[id] or name in ("folded", "lower case")
             first = text.encode().index(core, start)
             assert any(edges[a] <= first and first + len(core) <= edges[b] for a, b in trusted)
+    if name in TILING:
+        assert [stop for _, stop in spans[:-1]] == [start for start, _ in spans[1:]]
+        assert not text or (spans[0][0], spans[-1][1]) == (0, edges[-1])
     for each in refused:
         assert not any(a <= each.start and each.stop <= b for a, b in trusted)
     if not refused:
@@ -267,3 +275,21 @@ def test_a_document_without_anything_but_a_model() -> None:
     data = dump(document({"type": "WordLevel", "vocab": {"a": 0, "[UNK]": 1}, "unk_token": "[UNK]"}))
     ids, _, _ = guarded(HuggingFaceTokenizer(data, name="w", backend="word"), [("a", True), ("[UNK]", False)])
     assert len(ids) == 1
+
+
+class Plugin:
+    """A tokenizer of another package: only what the contract says."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.info, self.encode, self.segment = tokenizer.info, tokenizer.encode, tokenizer.segment
+
+
+def test_a_tokenizer_of_another_package_is_guarded_too() -> None:
+    tokenizer: Any = Plugin(subject("bpe"))
+    text = "<|im_start|>é<|im_end|>"
+    found = encode_guarded(tokenizer, [text], [[(0, 12)]])
+    expected = encode_guarded(subject("bpe"), [text], [[(0, 12)]])
+    assert found.spans.encoded.ids.tolist() == expected.spans.encoded.ids.tolist()
+    assert found.spans.stops.tolist() == expected.spans.stops.tolist()
+    assert found.refused == expected.refused
+    assert control_tokens(tokenizer) == tokenizer.info.special_tokens
