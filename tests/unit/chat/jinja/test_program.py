@@ -187,3 +187,50 @@ def test_no_messages():
 def test_variables_do_not_replace_the_conversation():
     with pytest.raises(TemplateError, match="'tools'"):
         write("x", asked(), variables={"tools": "x"})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% set ns = namespace(x='ab') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+        "{{ 'a' * 10**9 }}",
+        "{{ '%1000000000d' % 1 }}",
+        "{{ '%*d' % (1000000000, 1) }}",
+        "{{ '{:1000000000}'.format(1) }}",
+        "{{ 'a'.center(10**9) }}",
+        "{{ [1] * 10**12 }}",
+        "{{ 10 ** (10 ** 10) }}",
+        "{{ range(10**9) }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{{ ''['__class__']['mro']() }}",
+        "{{ '{0.__class__.__mro__}'.format(1) }}",
+        "{{ ''.format.__globals__.os }}",
+        "{{ lipsum.__globals__.os }}",
+        "{{ cycler.__init__.__globals__ }}",
+        "{{ (messages|map(attribute='__class__')|list)[0].mro }}",
+        "{{ self.__init__.__globals__.x }}",
+        "{% include 'x' %}",
+        "{% import 'x' as x %}",
+        "{% extends 'x' %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{% set ns = namespace(_x=1) %}",
+        "{{ messages.append(1) }}",
+        "{{ ('a' * 100000) | replace('a', 'b' * 100000) }}",
+        "{{ (['a'] * 100000) | join('b' * 100000) }}",
+        "{{ 'a'.ljust(10**10) }}",
+        "{{ 'a'.zfill(10**10) }}",
+        "{{ '\\t'.expandtabs(10**10) }}",
+        "{{ 'aaaa' | indent(10**10) }}",
+        "{{ ('a' * 100000).translate({97: 'b' * 100000}) }}",
+        "{{ " + "9" * 5000 + " }}",
+        "{{ ['{0.__init__.__globals__}'] | map(attribute='format') | first is callable and x.y }}",
+        "{{ '{0.__init__.__globals__.x}'.format(namespace) }}",
+        "{{ '{x.__init__.__globals__.x}'.format_map({'x': cycler}) }}",
+        "{{ ('{0.__init__.__globals__.x}' | safe).format(namespace) }}",
+        "{{ strftime_now.__self__.x }}",
+        "{% for i in range(100000) %}{{ 'a' * 100000 }}{% endfor %}",
+    ],
+)
+def test_hostile_templates_end_in_an_error(source: str):
+    with pytest.raises(TemplateError):
+        write(source, asked())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -92,36 +91,14 @@ def test_the_process_is_kept_and_can_be_ended():
 @pytest.mark.parametrize(
     "source",
     [
-        "{% set ns = namespace(x='ab') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
-        "{{ 'a' * 10**9 }}",
-        "{{ '%1000000000d' % 1 }}",
-        "{{ '%*d' % (1000000000, 1) }}",
-        "{{ '{:1000000000}'.format(1) }}",
-        "{{ 'a'.center(10**9) }}",
-        "{{ [1] * 10**12 }}",
-        "{{ 10 ** (10 ** 10) }}",
-        "{{ range(10**9) }}",
-        "{{ ''.__class__.__mro__ }}",
-        "{{ ''['__class__']['mro']() }}",
-        "{{ '{0.__class__.__mro__}'.format(1) }}",
-        "{{ ''.format.__globals__.os }}",
-        "{{ lipsum.__globals__.os }}",
-        "{{ cycler.__init__.__globals__ }}",
-        "{{ (messages|map(attribute='__class__')|list)[0].mro }}",
-        "{{ self.__init__.__globals__.x }}",
-        "{% include 'x' %}",
-        "{% import 'x' as x %}",
-        "{% extends 'x' %}",
-        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
-        "{% set ns = namespace(_x=1) %}",
-        "{{ messages.append(1) }}",
+        "{{ 'a'.encode().center(10**10) }}",
+        "{{ ([1]*100000)|batch(10**10, 'x')|list }}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
     ],
 )
-def test_hostile_templates_end_in_an_error(source: str):
-    start = time.perf_counter()
-    [result] = JinjaTemplate("mine", source).render([asked()])
-    assert isinstance(result, TemplateError)
-    assert time.perf_counter() - start < 5
+def test_what_takes_too_much_memory_or_time_ends_in_an_error(source: str):
+    [result] = JinjaTemplate("mine", source, seconds=0.3).render([asked()])
+    assert "exceeds a limit" in str(result)
 
 
 @pytest.mark.parametrize(
