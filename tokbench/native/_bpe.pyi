@@ -1,5 +1,7 @@
 """The compiled kernel; see native/binding.cpp."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,6 +47,31 @@ class PretokenCounter:
     def pretokens(self) -> int: ...
     @property
     def distinct_pretokens(self) -> int: ...
+
+class PreparedEncoder:
+    def __init__(
+        self,
+        tokens: list[bytes],
+        merges: NDArray[np.uint32],
+        *,
+        whole_tokens_first: bool,
+        pattern: str | None,
+        added: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
+        added_with_specials: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
+        steps: list[tuple[Any, ...]] | None,
+        sets: NDArray[np.uint64] | None,
+        byte_sets: NDArray[np.uint64] | None,
+        marks_ends: bool,
+    ) -> None: ...
+    def pretokens(self, text: bytes) -> list[bytes]: ...
+    def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]: ...
+    def encode(self, text: str, *, specials: bool = False, normalized: bool = False) -> list[int]: ...
+    def encode_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def count_batch(
+        self, texts: list[str], threads: int, *, specials: bool = False, normalized: bool = False
+    ) -> NDArray[np.int64]: ...
 
 class Encoder:
     def __init__(self, merges: NDArray[np.uint32], pattern: str | None) -> None: ...

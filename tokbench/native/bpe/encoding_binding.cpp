@@ -16,18 +16,6 @@ void construct_from_merges(BpeEncoder* self, const nb::ndarray<const Id, nb::sha
   new (self) BpeEncoder(Vocabulary::from_merges({rows, merges.shape(0)}), pattern_or_none(pattern));
 }
 
-// Views into the bytes of a list, which keeps them alive.
-std::vector<std::string_view> views_of(const nb::list& tokens) {
-  std::vector<std::string_view> views;
-  views.reserve(tokens.size());
-  for (const nb::handle token : tokens) {
-    if (!nb::isinstance<nb::bytes>(token)) throw nb::type_error("a token is not bytes");
-    const auto bytes = nb::borrow<nb::bytes>(token);
-    views.emplace_back(bytes.c_str(), bytes.size());
-  }
-  return views;
-}
-
 // Views into a block of tokens: token i is the bytes from starts[i] to starts[i + 1], and empty for a gap.
 std::vector<std::string_view> views_of(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts,
                                        const std::vector<Id>& gaps) {
@@ -48,7 +36,7 @@ std::vector<std::string_view> views_of(const InputArray<Byte>& block, const Inpu
 }
 
 BpeEncoder* encoder_from_ranks(const nb::list& tokens, const std::optional<std::string>& pattern) {
-  const std::vector<std::string_view> views = views_of(tokens);
+  const std::vector<std::string_view> views = views_of_list(tokens);
   const auto empty = std::ranges::find_if(views, [](std::string_view token) { return token.empty(); });
   if (empty != views.end()) throw std::invalid_argument("token " + std::to_string(empty - views.begin()) + " is empty");
   return new BpeEncoder(Vocabulary::from_ranks(views), pattern_or_none(pattern));
@@ -59,10 +47,9 @@ BpeEncoder* encoder_from_ranked_block(const InputArray<Byte>& block, const Input
   return new BpeEncoder(Vocabulary::from_ranks(views_of(block, starts, gaps)), pattern_or_none(pattern));
 }
 
-BpeEncoder* encoder_from_parts(const nb::list& tokens, const nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>& merges,
-                            bool whole_tokens_first, const std::optional<std::string>& pattern) {
-  const auto* const rows = reinterpret_cast<const std::array<Id, 3>*>(merges.data());
-  return new BpeEncoder(Vocabulary::from_parts(views_of(tokens), {rows, merges.shape(0)}, whole_tokens_first),
+BpeEncoder* encoder_from_parts(const nb::list& tokens, const MergeRows& merges,
+                               bool whole_tokens_first, const std::optional<std::string>& pattern) {
+  return new BpeEncoder(Vocabulary::from_parts(views_of_list(tokens), rows_of(merges), whole_tokens_first),
                      pattern_or_none(pattern));
 }
 
@@ -89,7 +76,7 @@ nb::object read_ranks(const nb::bytes& data, Id limit) {
   return nb::make_tuple(bytes_of(file->bytes), bytes_of(file->starts), file->gaps);
 }
 
-void construct_decoder(Decoder* self, const nb::list& entries) { new (self) Decoder(views_of(entries)); }
+void construct_decoder(Decoder* self, const nb::list& entries) { new (self) Decoder(views_of_list(entries)); }
 
 nb::list encode_bytes(const BpeEncoder& encoder, const nb::bytes& bytes) {
   const Text text = view(bytes);

@@ -17,9 +17,12 @@ class Encoder {
  public:
   using Model = typename F::Model;
   using Worker = tokbench::Worker<F>;
+  using Reading = ReadingOf<F>;
 
   Encoder(Model model, F family)
       : model_(std::make_shared<const Model>(std::move(model))), family_(family), split_words_(family_.split_words()) {}
+
+  const F& family() const { return family_; }
 
   // What words are solved with: whichever is in use.
   std::shared_ptr<const Model> model() const {
@@ -34,12 +37,12 @@ class Encoder {
   }
 
   // The ids of a text of any bytes. Throws LoneSurrogate, as all that takes a Text does.
-  Ids encode(const Text& text) const {
+  Ids encode(const Text& text, Reading reading = {}) const {
     Ids ids;
     ids.expect(text.size);
     const Borrowed worker(*this, text.size);
     typename Worker::WritingIds output{&ids};
-    worker->encode(split_words_, text, output);
+    encode_text(*worker, text, reading, output);
     return ids;
   }
 
@@ -65,7 +68,7 @@ class Encoder {
   };
 
   // The ids of many texts on `threads` threads; the result does not depend on how many.
-  Batch encode_batch(std::span<const Text> texts, unsigned threads) const {
+  Batch encode_batch(std::span<const Text> texts, unsigned threads, Reading reading = {}) const {
     Batch batch;
     batch.offsets.resize(texts.size() + 1);
     const std::size_t num_units = units_of(texts);
@@ -74,19 +77,19 @@ class Encoder {
       const Borrowed worker(*this, num_units);
       typename Worker::WritingIds output{&batch.ids};
       for (std::size_t i = 0; i < texts.size(); ++i) {
-        worker->encode(split_words_, texts[i], output);
+        encode_text(*worker, texts[i], reading, output);
         batch.offsets[i + 1] = static_cast<std::int64_t>(batch.ids.size());
       }
       return batch;
     }
     Joining joining(batch.ids);
     TextCounts counts(std::span(batch.offsets).subspan(1));
-    on_chunks(texts, threads, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
+    on_chunks(texts, threads, reading, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
       Ids ids = joining.spare();
       typename Worker::WritingIds output{&ids};
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
         const std::size_t before = ids.size();
-        worker.encode(split_words_, part, output);
+        encode_text(worker, part, reading, output);
         counts.add(i, is_whole, ids.size() - before);
       });
       joining.add(chunk, std::move(ids));
@@ -96,14 +99,14 @@ class Encoder {
   }
 
   // How many ids each of many texts has.
-  std::vector<std::int64_t> count_batch(std::span<const Text> texts, unsigned threads) const {
+  std::vector<std::int64_t> count_batch(std::span<const Text> texts, unsigned threads, Reading reading = {}) const {
     std::vector<std::int64_t> counts(texts.size());
     TextCounts counted(counts);
-    on_chunks(texts, threads, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
+    on_chunks(texts, threads, reading, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
       typename Worker::CountingIds output;
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
         const std::uint64_t before = output.total;
-        worker.encode(split_words_, part, output);
+        encode_text(worker, part, reading, output);
         counted.add(i, is_whole, static_cast<std::size_t>(output.total - before));
       });
     });
@@ -113,7 +116,11 @@ class Encoder {
   // Calls work(worker, chunks, number of a chunk) for each chunk of the texts, on threads.
   template <class Work>
   void on_chunks(std::span<const Text> texts, unsigned threads, const Work& work) const {
-    const Chunks chunks(texts, family_);
+    on_chunks(texts, threads, Reading{}, work);
+  }
+  template <class Work>
+  void on_chunks(std::span<const Text> texts, unsigned threads, Reading reading, const Work& work) const {
+    const Chunks chunks(texts, Cuts{family_, reading});
     const std::size_t num_units = units_of(texts);
     Turns turns(chunks.size());
     run_on(static_cast<unsigned>(std::min<std::size_t>(threads, chunks.size())), [&] {
@@ -171,6 +178,29 @@ class Encoder {
       idle_.clear();
     }
     is_complete_ = true;
+  }
+
+  // Where texts can be cut that are read in some way.
+  struct Cuts {
+    const F& family;
+    Reading reading;
+
+    std::size_t first_safe_cut(const Text& text, std::size_t from) const {
+      if constexpr (PreparesTexts<F>) {
+        return family.first_safe_cut(text, from, reading);
+      } else {
+        return family.first_safe_cut(text, from);
+      }
+    }
+  };
+
+  template <class Output>
+  void encode_text(Worker& worker, const Text& text, [[maybe_unused]] Reading reading, Output& output) const {
+    if constexpr (PreparesTexts<F>) {
+      family_.encode(worker, split_words_, text, reading, output);
+    } else {
+      worker.encode(split_words_, text, output);
+    }
   }
 
   static std::size_t units_of(std::span<const Text> texts) {

@@ -45,4 +45,24 @@ concept Completes = requires(const typename F::Model& model) {
   { F::completed(model) } -> std::same_as<typename F::Model>;
 };
 
+// A family that does more to a text than cut it into words has a Reading, which says how a text is read, and
+//
+//   encode(worker, split_words, text, reading, output)   gives the ids of a text to `output`, by what the worker offers
+//   first_safe_cut(text, from, reading)                  as above, of a text that is read so
+template <class F>
+concept PreparesTexts = requires { typename F::Reading; };
+
+struct OnlyReading {};
+
+template <class F>
+struct ReadingFor {
+  using Type = OnlyReading;
+};
+template <PreparesTexts F>
+struct ReadingFor<F> {
+  using Type = typename F::Reading;
+};
+template <class F>
+using ReadingOf = typename ReadingFor<F>::Type;
+
 }  // namespace tokbench

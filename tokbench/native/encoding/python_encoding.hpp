@@ -50,24 +50,40 @@ inline nb::list to_list(const Ids& ids) {
 }
 
 template <Family F>
-nb::list encode_text(const Encoder<F>& encoder, nb::handle string) {
+nb::list encode_read_text(const Encoder<F>& encoder, nb::handle string, ReadingOf<F> reading) {
   const Text text = text_of(string);
-  return to_list(without_lock(std::array{string}, [&] { return encoder.encode(text); }));
+  return to_list(without_lock(std::array{string}, [&] { return encoder.encode(text, reading); }));
 }
 
 template <Family F>
-nb::tuple encode_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads) {
+nb::tuple encode_read_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads, ReadingOf<F> reading) {
   const nb::tuple kept(strings);  // other threads may change the list meanwhile
   const std::vector<Text> texts = texts_of(kept);
-  typename Encoder<F>::Batch batch = without_lock(kept, [&] { return encoder.encode_batch(texts, threads); });
+  typename Encoder<F>::Batch batch = without_lock(kept, [&] { return encoder.encode_batch(texts, threads, reading); });
   return nb::make_tuple(to_array(std::move(batch.ids)), to_array(std::move(batch.offsets)));
 }
 
 template <Family F>
-Array<std::int64_t> count_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads) {
+Array<std::int64_t> count_read_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads, ReadingOf<F> reading) {
   const nb::tuple kept(strings);
   const std::vector<Text> texts = texts_of(kept);
-  return to_array(without_lock(kept, [&] { return encoder.count_batch(texts, threads); }));
+  return to_array(without_lock(kept, [&] { return encoder.count_batch(texts, threads, reading); }));
+}
+
+// The same of families that read texts in one way.
+template <Family F>
+nb::list encode_text(const Encoder<F>& encoder, nb::handle string) {
+  return encode_read_text(encoder, string, {});
+}
+
+template <Family F>
+nb::tuple encode_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads) {
+  return encode_read_texts(encoder, strings, threads, {});
+}
+
+template <Family F>
+Array<std::int64_t> count_texts(const Encoder<F>& encoder, const nb::list& strings, unsigned threads) {
+  return count_read_texts(encoder, strings, threads, {});
 }
 
 }  // namespace tokbench

@@ -38,6 +38,30 @@ class Worker {
     return utf8.size();
   }
 
+  // The same of words that are cut elsewhere: for_each_word(sink) calls sink(bytes) for each, in the order in which they
+  // stand in memory, where they stay until it returns.
+  template <class ForEachWord, class Output>
+  void encode_each(const ForEachWord& for_each_word, Output& output) {
+    TextWords words{words_, words_ + kEnoughPretokens, nullptr, lease_.current->tables()};
+    for_each_word([&](Bytes word) {
+      words.end = word.data() + word.size();
+      words(word.data(), words.end);
+      if (words.has_room()) return;
+      encode_words({words_, words.next}, output);
+      words = {words_, words_ + kEnoughPretokens, nullptr, lease_.current->tables()};
+    });
+    if (words.next != words_) encode_words({words_, words.next}, output);
+  }
+
+  // The UTF-8 of a text, until the next one is asked for or encoded.
+  Bytes utf8(const Text& text) { return utf8_of(text, utf8_); }
+
+  // Room for copies of words, until more is asked for.
+  Byte* room_for_copies(std::size_t size) {
+    if (copies_.size() < size) copies_.resize(size);
+    return copies_.data();
+  }
+
   // The ids of one word, written to `out`, which has room for one a byte; their number.
   std::size_t encode_unseen(Bytes word, std::uint64_t hash, Id* out) { return solver_.solve(word, hash, out); }
 
@@ -177,6 +201,7 @@ class Worker {
   typename F::Solver solver_;
   SharedWords::Lease lease_;
   std::vector<Byte> utf8_;
+  std::vector<Byte> copies_;
   std::vector<Id> scratch_;
   TextWord words_[kMostPretokens];
   Miss misses_[kMostPretokens];

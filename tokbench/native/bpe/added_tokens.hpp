@@ -1,0 +1,236 @@
+// Added tokens, which are found in a text before it is split: where they stand, and what is between them.
+//
+// The search is that of `tokenizers`: the leftmost token, of those that begin together the longest, and so on behind it;
+// first for the tokens that are matched in the text as it is, then, in the parts between them, for those that are
+// matched in the normalised text.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/byte_classes.hpp"
+#include "encoding/id.hpp"
+
+namespace tokbench {
+
+struct AddedToken {
+  std::string text;  // not empty
+  Id id;
+  bool lstrip;       // takes the white space before it
+  bool rstrip;       // takes the white space behind it
+  bool single_word;  // is left alone where an ASCII letter, digit or underscore touches it
+};
+
+// The tokens that are looked for together.
+class AddedTokenSet {
+ public:
+  explicit AddedTokenSet(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
+    std::sort(tokens_.begin(), tokens_.end(), [](const AddedToken& a, const AddedToken& b) { return a.text < b.text; });
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].text.empty()) throw std::invalid_argument("an added token is empty");
+      if (i > 0 && tokens_[i].text == tokens_[i - 1].text) throw std::invalid_argument("an added token occurs twice");
+    }
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      const Byte lead = lead_of(i);
+      if (!is_lead_[lead]) {
+        if (num_leads_ < leads_.size()) leads_[num_leads_] = lead;
+        ++num_leads_;
+        ranges_[lead].first = static_cast<std::uint32_t>(i);
+      }
+      is_lead_[lead] = 1;
+      ranges_[lead].second = static_cast<std::uint32_t>(i + 1);
+      const Byte second = tokens_[i].text.size() > 1 ? static_cast<Byte>(tokens_[i].text[1]) : Byte{0};
+      add_pair({lead, second}, tokens_[i].text.size() > 1);
+    }
+  }
+
+  bool empty() const { return tokens_.empty(); }
+  const std::vector<AddedToken>& tokens() const { return tokens_; }
+
+  // Calls part(bytes) for each part of a text that is not empty and in which no token was found, and found(id, bytes) for
+  // each token, in their order.
+  template <class Part, class Found>
+  void cut(Bytes text, const Part& part, const Found& found) const {
+    const Byte* const end = text.data() + text.size();
+    const Byte* behind = text.data();  // the last token
+    for_each_match(text.data(), end, [&](const AddedToken& token, const Byte* start, const Byte* stop) {
+      if (token.single_word && (touches_word(text.data(), start) || (stop != end && is_word(*stop)))) return;
+      if (token.lstrip) start = before_white_space(behind, start, end);
+      if (token.rstrip) stop = skip_white_space(stop, end);
+      if (behind < start) part(Bytes(behind, start));
+      found(token.id, Bytes(start, stop));
+      behind = stop;
+    });
+    if (behind < end) part(Bytes(behind, end));
+  }
+
+  // Whether a text can be cut where patterns.hpp calls it safe, and both sides have the tokens that the whole has: none
+  // holds a letter before a space, or a line end before a letter, nor looks or reaches over such a place.
+  bool may_be_cut() const {
+    return std::ranges::all_of(tokens_, [](const AddedToken& token) {
+      const std::string_view text = token.text;
+      for (std::size_t i = 1; i < text.size(); ++i) {
+        if (text[i] == ' ' && is_ascii_letter(text[i - 1])) return false;
+        if (text[i - 1] == '\n' && !is_ascii_sign(text[i])) return false;
+      }
+      const bool reaches = (token.lstrip && !is_ascii_sign(text.front())) || (token.rstrip && !is_ascii_sign(text.back()));
+      return !token.single_word && !reaches;
+    });
+  }
+
+ private:
+  using Pair = std::array<Byte, 2>;
+
+  Byte lead_of(std::size_t i) const { return static_cast<Byte>(tokens_[i].text[0]); }
+
+  void add_pair(Pair pair, bool has_second) {
+    all_pairs_ = all_pairs_ && has_second;
+    const auto* const behind = pairs_.data() + num_pairs_;
+    if (!has_second || std::find(static_cast<const Pair*>(pairs_.data()), behind, pair) != behind) return;
+    if (num_pairs_ < pairs_.size()) {
+      pairs_[num_pairs_++] = pair;
+    } else {
+      all_pairs_ = false;
+    }
+  }
+
+  static bool is_ascii_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+  // Neither a letter, white space nor a part of another character.
+  static bool is_ascii_sign(char c) { return c > ' ' && c < 0x7F && !is_ascii_letter(c); }
+  static bool is_word(Byte c) { return c < 0x80 && (is_ascii_letter(static_cast<char>(c)) || (c >= '0' && c <= '9') || c == '_'); }
+  static bool touches_word(const Byte* begin, const Byte* start) { return start != begin && is_word(start[-1]); }
+
+  static const Byte* before_white_space(const Byte* begin, const Byte* p, const Byte* end) {
+    while (p > begin) {
+      const Byte* before = p - 1;
+      while (before > begin && is_continuation(*before)) --before;
+      const Character character = character_at(before, end);
+      if (character.kind != CharClass::Space || before + character.length != p) break;
+      p = before;
+    }
+    return p;
+  }
+
+  static const Byte* skip_white_space(const Byte* p, const Byte* end) {
+    while (p < end) {
+      const Character character = character_at(p, end);
+      if (character.kind != CharClass::Space) break;
+      p += character.length;
+    }
+    return p;
+  }
+
+  template <class Use>
+  void for_each_match(const Byte* p, const Byte* end, const Use& use) const {
+    const Byte* free = p;  // where the next token may begin
+    while (p < end) {
+      const auto size = std::min(static_cast<std::size_t>(end - p), kBlock);
+      Byte padded[kBlock + 1];
+      const Byte* known = p;
+      if (static_cast<std::size_t>(end - p) <= kBlock) {
+        std::fill(std::copy(p, end, padded), padded + sizeof padded, Byte{0});
+        known = padded;
+      }
+      for (Mask candidates = candidates_in(known) & first_bits(size); candidates != 0; candidates &= candidates - 1) {
+        const Byte* const start = p + std::countr_zero(candidates);
+        if (start < free) continue;
+        const AddedToken* const token = longest_at(start, end);
+        if (token == nullptr) continue;
+        free = start + token->text.size();
+        use(*token, start, free);
+      }
+      p = std::max(p + size, free);
+    }
+  }
+
+  // The places in kBlock bytes where a token may begin; one byte more is readable.
+  Mask candidates_in(const Byte* block) const {
+#if defined(__SSE2__)
+    if (all_pairs_ || num_leads_ <= leads_.size()) {
+      Mask found = 0;
+      for (unsigned i = 0; i < kBlock; i += 16) {
+        const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + i));
+        __m128i any = _mm_setzero_si128();
+        if (all_pairs_) {
+          const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + i + 1));
+          for (std::size_t k = 0; k < num_pairs_; ++k) {
+            any = _mm_or_si128(any, _mm_and_si128(_mm_cmpeq_epi8(first, _mm_set1_epi8(static_cast<char>(pairs_[k][0]))),
+                                                  _mm_cmpeq_epi8(second, _mm_set1_epi8(static_cast<char>(pairs_[k][1])))));
+          }
+        } else {
+          for (std::size_t k = 0; k < num_leads_; ++k) {
+            any = _mm_or_si128(any, _mm_cmpeq_epi8(first, _mm_set1_epi8(static_cast<char>(leads_[k]))));
+          }
+        }
+        found |= static_cast<Mask>(static_cast<std::uint32_t>(_mm_movemask_epi8(any))) << i;
+      }
+      return found;
+    }
+#endif
+    Mask found = 0;
+    for (unsigned i = 0; i < kBlock; ++i) found |= static_cast<Mask>(is_lead_[block[i]]) << i;
+    return found;
+  }
+
+  // The tokens that agree with the text so far are neighbours in their order, and one that ends here is the first of them.
+  const AddedToken* longest_at(const Byte* p, const Byte* end) const {
+    auto [first, last] = ranges_[*p];
+    const AddedToken* longest = nullptr;
+    for (std::size_t depth = 1; first != last; ++depth) {
+      if (tokens_[first].text.size() == depth) longest = &tokens_[first++];
+      if (p + depth == end) break;
+      const char wanted = static_cast<char>(p[depth]);
+      const auto from = tokens_.begin() + first, to = tokens_.begin() + last;
+      // As std::string compares: by unsigned characters.
+      const auto less = [depth](const AddedToken& token, char c) { return static_cast<Byte>(token.text[depth]) < static_cast<Byte>(c); };
+      const auto greater = [depth](char c, const AddedToken& token) { return static_cast<Byte>(c) < static_cast<Byte>(token.text[depth]); };
+      const auto lower = std::lower_bound(from, to, wanted, less);
+      last = static_cast<std::uint32_t>(std::upper_bound(lower, to, wanted, greater) - tokens_.begin());
+      first = static_cast<std::uint32_t>(lower - tokens_.begin());
+    }
+    return longest;
+  }
+
+  std::vector<AddedToken> tokens_;                                     // in the order of their texts
+  std::array<std::pair<std::uint32_t, std::uint32_t>, 256> ranges_{};  // by first byte, those that begin with it
+  std::array<Byte, 256> is_lead_{};
+  std::array<Byte, 4> leads_{};
+  std::size_t num_leads_ = 0;
+  std::array<Pair, 4> pairs_{};  // the first two bytes
+  std::size_t num_pairs_ = 0;
+  bool all_pairs_ = true;  // each token begins with one of them
+};
+
+// All that are looked for in a text, one set after another.
+class AddedTokens {
+ public:
+  AddedTokens() = default;
+  AddedTokens(std::vector<AddedToken> as_it_is, std::vector<AddedToken> normalized)
+      : sets_{AddedTokenSet(std::move(as_it_is)), AddedTokenSet(std::move(normalized))} {}
+
+  bool empty() const { return sets_[0].empty() && sets_[1].empty(); }
+  bool may_be_cut() const { return sets_[0].may_be_cut() && sets_[1].may_be_cut(); }
+
+  // See AddedTokenSet; without the first set for a text that was normalised behind it.
+  template <class Part, class Found>
+  void cut(Bytes text, bool is_normalized, const Part& part, const Found& found) const {
+    const auto in_part = [&](Bytes each) {
+      if (sets_[1].empty()) return part(each);
+      sets_[1].cut(each, part, found);
+    };
+    if (text.empty()) return;
+    if (is_normalized || sets_[0].empty()) return in_part(text);
+    sets_[0].cut(text, in_part, found);
+  }
+
+  const AddedTokenSet& as_it_is() const { return sets_[0]; }
+
+ private:
+  std::array<AddedTokenSet, 2> sets_{AddedTokenSet({}), AddedTokenSet({})};
+};
+
+}  // namespace tokbench

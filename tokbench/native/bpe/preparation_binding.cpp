@@ -1,0 +1,118 @@
+// Encoding with preparation for Python.
+#include <nanobind/stl/tuple.h>
+
+#include "binding.hpp"
+#include "prepared_family.hpp"
+#include "encoding/python_encoding.hpp"
+
+namespace tokbench {
+
+using namespace nb::literals;
+
+namespace {
+
+// (text, id, flags): 1 takes the white space before it, 2 that behind it, 4 is a single word.
+std::vector<AddedToken> added_tokens_of(const nb::handle tokens) {
+  std::vector<AddedToken> added;
+  for (const nb::handle token : nb::cast<nb::list>(tokens)) {
+    const auto [text, id, flags] = nb::cast<std::tuple<nb::bytes, Id, unsigned>>(token);
+    added.push_back({{text.c_str(), text.size()}, id, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0});
+  }
+  return added;
+}
+
+AddedTokens added_sets_of(const nb::tuple& sets) {
+  if (sets.size() != 2) throw std::invalid_argument("there are two sets of added tokens");
+  return {added_tokens_of(sets[0]), added_tokens_of(sets[1])};
+}
+
+using OperationRows = nb::ndarray<const std::uint32_t, nb::shape<-1, 6>, nb::c_contig, nb::device::cpu>;
+using SetsOrNone = std::optional<InputArray<SetMask>>;
+
+// (name, whether a space is added), or (operations, first sets, whether of bytes, behavior, whether inverted).
+SplitStep split_step_of(const nb::tuple& step) {
+  if (step.size() == 2) return PatternStep{pattern_named(nb::cast<std::string>(step[0])), nb::cast<bool>(step[1])};
+  if (step.size() != 5) throw std::invalid_argument("a step has two parts or five");
+  const auto rows = nb::cast<OperationRows>(step[0]);
+  std::vector<SplitOperation> operations;
+  for (std::size_t i = 0; i < rows.shape(0); ++i) {
+    const std::uint32_t* const row = rows.data() + i * 6;
+    operations.push_back({static_cast<SplitOperation::Kind>(row[0]), row[1], row[2], row[3], row[4], row[5]});
+  }
+  const auto behavior = nb::cast<unsigned>(step[3]);
+  if (behavior > static_cast<unsigned>(SplitBehavior::Contiguous)) throw std::invalid_argument("no such behavior");
+  const SplitUnit unit = nb::cast<bool>(step[2]) ? SplitUnit::OneByte : SplitUnit::Character;
+  return ProgramStep{SplitProgram(std::move(operations), nb::cast<SetMask>(step[1]), unit), static_cast<SplitBehavior>(behavior),
+                     nb::cast<bool>(step[4])};
+}
+
+SplitSteps split_steps_of(const nb::list& list, const SetsOrNone& sets, const SetsOrNone& byte_sets) {
+  std::vector<SplitStep> steps;
+  for (const nb::handle step : list) steps.push_back(split_step_of(nb::cast<nb::tuple>(step)));
+  if (!sets || !byte_sets) return {std::nullopt, std::move(steps)};
+  if (byte_sets->size() != 256) throw std::invalid_argument("there must be sets for each byte");
+  return {CharacterSets(view(*sets), view(*byte_sets).first<256>()), std::move(steps)};
+}
+
+void construct(PreparedEncoder* self, const nb::list& tokens, const MergeRows& merges, bool whole_tokens_first,
+               const std::optional<std::string>& pattern, const nb::tuple& added, const nb::tuple& added_with_specials,
+               const std::optional<nb::list>& steps, const SetsOrNone& sets, const SetsOrNone& byte_sets, bool marks_ends) {
+  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, marks_ends};
+  if (steps) made.steps.emplace(split_steps_of(*steps, sets, byte_sets));
+  new (self) PreparedEncoder(Vocabulary::from_parts(views_of_list(tokens), rows_of(merges), whole_tokens_first),
+                             PreparedFamily(pattern_or_none(pattern), std::move(made)));
+}
+
+nb::list added_places(const PreparedEncoder& encoder, const nb::bytes& text, bool specials) {
+  nb::list places;
+  const Bytes bytes = view(text);
+  const AddedTokenSet& tokens = encoder.family().added({specials, false}).as_it_is();
+  tokens.cut(bytes, [](Bytes) {}, [&](Id id, Bytes found) {
+    const auto start = found.data() - bytes.data();
+    places.append(nb::make_tuple(start, start + static_cast<std::ptrdiff_t>(found.size()), id));
+  });
+  return places;
+}
+
+nb::list pretokens(const PreparedEncoder& encoder, const nb::bytes& text) {
+  nb::list found;
+  const Bytes bytes = view(text);
+  const std::optional<SplitSteps>& steps = encoder.family().steps();
+  if (!steps) throw std::invalid_argument("it does not split in steps");
+  std::vector<Byte> spaced(bytes.size() * 2);
+  steps->for_each_pretoken(bytes, spaced.data(), [&](Bytes each) {
+    found.append(nb::bytes(reinterpret_cast<const char*>(each.data()), each.size()));
+  });
+  return found;
+}
+
+nb::list encode(const PreparedEncoder& encoder, nb::handle string, bool specials, bool normalized) {
+  return encode_read_text(encoder, string, PreparedFamily::Reading{specials, normalized});
+}
+
+nb::tuple encode_batch(const PreparedEncoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized) {
+  return encode_read_texts(encoder, strings, threads, PreparedFamily::Reading{specials, normalized});
+}
+
+Array<std::int64_t> count_batch(const PreparedEncoder& encoder, const nb::list& strings, unsigned threads, bool specials, bool normalized) {
+  return count_read_texts(encoder, strings, threads, PreparedFamily::Reading{specials, normalized});
+}
+
+}  // namespace
+
+void bind_preparation(nb::module_& module) {
+  nb::class_<PreparedEncoder>(module, "PreparedEncoder")
+      .def("__init__", &construct, "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a, "pattern"_a.none(),
+           "added"_a, "added_with_specials"_a, "steps"_a.none(), "sets"_a.noconvert().none(), "byte_sets"_a.noconvert().none(),
+           "marks_ends"_a)
+      .def("added_places", &added_places, "text"_a, nb::kw_only(), "specials"_a,
+           "(start, stop, id) of the added tokens that are found before a text is normalised.")
+      .def("pretokens", &pretokens, "text"_a, "The pre-tokens of a text in which there are no added tokens, by its steps.")
+      .def("encode", &encode, "text"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false)
+      .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
+           "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("count_batch", &count_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
+           "How many ids each text has: int64[len(texts)].");
+}
+
+}  // namespace tokbench

@@ -1,0 +1,86 @@
+// Byte-level BPE that does more to a text than split it by one pattern: what a `tokenizer.json` can ask for.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "added_tokens.hpp"
+#include "family.hpp"
+#include "split_steps.hpp"
+
+namespace tokbench {
+
+// Ends the pre-tokens of vocabularies in which the last letter of a word is a letter of its own: no UTF-8 has it.
+inline constexpr Byte kEndMark = 0xFF;
+
+struct Preparation {
+  AddedTokens ordinary;              // that are found in every text
+  AddedTokens with_specials;         // and those that are found where special tokens are
+  std::optional<SplitSteps> steps;   // instead of the pattern
+  bool marks_ends = false;           // whether each pre-token is followed by kEndMark; only in steps
+};
+
+class PreparedFamily : public BpeFamily {
+ public:
+  struct Reading {
+    bool has_specials = false;   // special tokens are found
+    bool is_normalized = false;  // added tokens that are found before a text is normalised were found, and are not in it
+  };
+
+  PreparedFamily(Pattern pattern, Preparation preparation)
+      : BpeFamily(pattern), preparation_(std::make_shared<const Preparation>(std::move(preparation))) {}
+
+  const std::optional<SplitSteps>& steps() const { return preparation_->steps; }
+  const AddedTokens& added(Reading reading) const { return reading.has_specials ? preparation_->with_specials : preparation_->ordinary; }
+
+  std::size_t first_safe_cut(const Text& text, std::size_t from) const { return BpeFamily::first_safe_cut(text, from); }
+  std::size_t first_safe_cut(const Text& text, std::size_t from, Reading reading) const {
+    if (preparation_->steps || !added(reading).may_be_cut()) return text.size;
+    return BpeFamily::first_safe_cut(text, from);
+  }
+
+  template <class Worker, class Output>
+  void encode(Worker& worker, SplitWords split, const Text& text, Reading reading, Output& output) const {
+    const auto encode_part = [&](Bytes part) {
+      if (preparation_->steps) {
+        encode_in_steps(worker, part, output);
+      } else {
+        worker.encode(split, part, output);
+      }
+    };
+    added(reading).cut(worker.utf8(text), reading.is_normalized, encode_part, [&](Id id, Bytes) {
+      output.begin(1);
+      output.put(std::span<const Id>(&id, 1));
+      output.end();
+    });
+  }
+
+ private:
+  template <class Worker, class Output>
+  void encode_in_steps(Worker& worker, Bytes text, Output& output) const {
+    const SplitSteps& steps = *preparation_->steps;
+    const std::size_t spaced_size = steps.adds_spaces() ? text.size() * 2 : 0;
+    const std::size_t marked_size = preparation_->marks_ends ? std::max(text.size(), spaced_size) * 2 : 0;
+    Byte* const spaced = worker.room_for_copies(spaced_size + marked_size);
+    if (!preparation_->marks_ends) {
+      return worker.encode_each([&](const auto& sink) { steps.for_each_pretoken(text, spaced, sink); }, output);
+    }
+    worker.encode_each(
+        [&](const auto& sink) {
+          Byte* marked = spaced + spaced_size;
+          steps.for_each_pretoken(text, spaced, [&](Bytes pretoken) {
+            Byte* const start = marked;
+            marked = std::copy(pretoken.begin(), pretoken.end(), marked);
+            *marked++ = kEndMark;
+            sink(Bytes(start, marked));
+          });
+        },
+        output);
+  }
+
+  std::shared_ptr<const Preparation> preparation_;
+};
+
+using PreparedEncoder = Encoder<PreparedFamily>;
+
+}  // namespace tokbench

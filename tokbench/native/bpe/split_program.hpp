@@ -1,0 +1,201 @@
+// A regular expression of the kind that split patterns are, as a list of operations that is matched with backtracking.
+//
+// The list is made in Python (opening/split_programs.py); an operation only leads to later ones, so that each match ends.
+// Characters are known by the sets that they are in, a bit each.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "common/utf8.hpp"
+
+namespace tokbench {
+
+using SetMask = std::uint64_t;  // a bit for each set that programs ask for
+inline constexpr std::uint32_t kMostSets = 64;
+
+// The sets that each character is in; the same for the 256 characters that stand for bytes.
+class CharacterSets {
+ public:
+  static constexpr std::size_t kNumCodePoints = 0x110000;
+
+  // sets[i] of code point i; byte_sets[b] of the character that stands for byte b.
+  CharacterSets(std::span<const SetMask> sets, std::span<const SetMask, 256> byte_sets) {
+    if (sets.size() != kNumCodePoints) throw std::invalid_argument("there must be sets for each code point");
+    std::copy(byte_sets.begin(), byte_sets.end(), byte_sets_.begin());
+    std::copy(sets.begin(), sets.begin() + 128, ascii_.begin());
+    blocks_.reserve(kNumCodePoints / kBlockSize);
+    for (std::size_t first = 0; first < kNumCodePoints; first += kBlockSize) {
+      const auto block = sets.subspan(first, kBlockSize);
+      std::size_t place = 0;
+      while (place < values_.size() && !std::equal(block.begin(), block.end(), values_.begin() + static_cast<std::ptrdiff_t>(place))) place += kBlockSize;
+      if (place == values_.size()) values_.insert(values_.end(), block.begin(), block.end());
+      blocks_.push_back(static_cast<std::uint32_t>(place));
+    }
+  }
+
+  SetMask of_byte(Byte byte) const { return byte_sets_[byte]; }
+
+  // The sets of the character at p < end, and its length; the bytes are UTF-8.
+  SetMask of_character(const Byte* p, const Byte* end, std::size_t& length) const {
+    const std::uint32_t b0 = *p;
+    if (b0 < 0x80) {
+      length = 1;
+      return ascii_[b0];
+    }
+    length = well_formed_length(p, end);
+    switch (length) {
+      case 2:
+        return at((b0 & 0x1F) << 6 | (p[1] & 0x3Fu));
+      case 3:
+        return at((b0 & 0x0F) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu));
+      case 4:
+        return at((b0 & 0x07) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu));
+      default:
+        length = 1;
+        return 0;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kBlockSize = 256;
+
+  SetMask at(std::uint32_t code_point) const { return values_[blocks_[code_point / kBlockSize] + code_point % kBlockSize]; }
+
+  std::array<SetMask, 256> byte_sets_;
+  std::array<SetMask, 128> ascii_;
+  std::vector<std::uint32_t> blocks_;
+  std::vector<SetMask> values_;
+};
+
+struct SplitOperation {
+  enum class Kind : std::uint32_t {
+    Match,       // what was matched so far is the match
+    Characters,  // from `least` to `most` characters of `set`, as many as can be, then `next`
+    Possessive,  // the same, without trying fewer
+    Either,      // `next`, or else `other`
+    Ahead,       // goes on at `next` where `other` matches from here on
+    NotAhead,    // or does not
+    LineEnd      // goes on at `next` at the end of the text or of a line in it
+  };
+  Kind kind;
+  std::uint32_t set;
+  std::uint32_t least, most;
+  std::uint32_t next, other;
+};
+
+// What counts as a character: one of the text, or the one that stands for a byte in GPT-2's alphabet.
+enum class SplitUnit : std::uint8_t { Character, OneByte };
+
+class SplitProgram {
+ public:
+  // The program begins at operation 0; `first` are the sets that a match can begin with.
+  SplitProgram(std::vector<SplitOperation> operations, SetMask first, SplitUnit unit) : operations_(std::move(operations)), first_(first), unit_(unit) {
+    if (operations_.empty() || operations_.size() > kMostOperations) throw std::invalid_argument("a program has too many operations, or none");
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      const SplitOperation& each = operations_[i];
+      if (each.kind > SplitOperation::Kind::LineEnd) throw std::invalid_argument("no such operation");
+      if (each.kind == SplitOperation::Kind::Match) continue;
+      const bool has_other = each.kind >= SplitOperation::Kind::Either && each.kind <= SplitOperation::Kind::NotAhead;
+      if (!leads_on(i, each.next) || (has_other && !leads_on(i, each.other))) throw std::invalid_argument("an operation leads back");
+      if (each.set >= kMostSets) throw std::invalid_argument("there are not so many sets");
+      if (each.most < each.least) throw std::invalid_argument("an operation takes fewer characters than it needs");
+    }
+  }
+
+  // Calls sink(start, stop, whether it is a match) for the matches in a text and for what stands between them.
+  template <class Sink>
+  void for_each_part(const CharacterSets& sets, const Byte* begin, const Byte* end, const Sink& sink) const {
+    unit_ == SplitUnit::OneByte ? parts_of<SplitUnit::OneByte>(sets, begin, end, sink) : parts_of<SplitUnit::Character>(sets, begin, end, sink);
+  }
+
+ private:
+  static constexpr std::size_t kMostOperations = 1024;
+
+  bool leads_on(std::size_t from, std::size_t to) const { return to > from && to < operations_.size(); }
+
+  template <SplitUnit Unit>
+  static SetMask sets_at(const CharacterSets& sets, const Byte* p, const Byte* end, std::size_t& length) {
+    if constexpr (Unit == SplitUnit::OneByte) {
+      length = 1;
+      return sets.of_byte(*p);
+    }
+    return sets.of_character(p, end, length);
+  }
+
+  template <SplitUnit Unit, class Sink>
+  void parts_of(const CharacterSets& sets, const Byte* begin, const Byte* end, const Sink& sink) const {
+    const Byte* unmatched = begin;
+    for (const Byte* p = begin; p < end;) {
+      std::size_t length;
+      const Byte* stop = nullptr;
+      if (sets_at<Unit>(sets, p, end, length) & first_) stop = match<Unit>(sets, 0, p, end);
+      if (stop == nullptr || stop == p) {
+        p += length;
+        continue;
+      }
+      if (unmatched < p) sink(unmatched, p, false);
+      sink(p, stop, true);
+      p = unmatched = stop;
+    }
+    if (unmatched < end) sink(unmatched, end, false);
+  }
+
+  // Where the match of the operations from `number` on at `p` ends, or nullptr. Calls go no deeper than the list is long.
+  template <SplitUnit Unit>
+  const Byte* match(const CharacterSets& sets, std::uint32_t number, const Byte* p, const Byte* end) const {
+    for (;;) {
+      const SplitOperation& operation = operations_[number];
+      switch (operation.kind) {
+        case SplitOperation::Kind::Match:
+          return p;
+        case SplitOperation::Kind::Characters:
+        case SplitOperation::Kind::Possessive: {
+          const Byte* q = p;
+          const SetMask wanted = SetMask{1} << operation.set;
+          std::uint32_t count = 0;
+          for (std::size_t length; count < operation.most && q < end && (sets_at<Unit>(sets, q, end, length) & wanted); ++count) q += length;
+          if (count < operation.least) return nullptr;
+          if (operation.kind == SplitOperation::Kind::Characters && operations_[operation.next].kind != SplitOperation::Kind::Match) {
+            for (; count > operation.least; --count) {
+              if (const Byte* const stop = match<Unit>(sets, operation.next, q, end)) return stop;
+              --q;
+              if constexpr (Unit == SplitUnit::Character) {
+                while (is_continuation(*q)) --q;
+              }
+            }
+          }
+          p = q;
+          number = operation.next;
+          break;
+        }
+        case SplitOperation::Kind::Either:
+          if (const Byte* const stop = match<Unit>(sets, operation.next, p, end)) return stop;
+          number = operation.other;
+          break;
+        case SplitOperation::Kind::Ahead:
+        case SplitOperation::Kind::NotAhead: {
+          const bool is_ahead = match<Unit>(sets, operation.other, p, end) != nullptr;
+          if (is_ahead != (operation.kind == SplitOperation::Kind::Ahead)) return nullptr;
+          number = operation.next;
+          break;
+        }
+        case SplitOperation::Kind::LineEnd: {
+          // Among the characters that stand for bytes there is no line end.
+          if (p != end && (Unit == SplitUnit::OneByte || *p != '\n')) return nullptr;
+          number = operation.next;
+          break;
+        }
+      }
+    }
+  }
+
+  std::vector<SplitOperation> operations_;
+  SetMask first_;
+  SplitUnit unit_;
+};
+
+}  // namespace tokbench

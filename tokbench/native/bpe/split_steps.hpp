@@ -1,0 +1,125 @@
+// Splitting in several steps, each in the parts that the one before left: what `tokenizers` calls a sequence of pre-tokenizers.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "split_program.hpp"
+#include "splitting.hpp"
+
+namespace tokbench {
+
+// What becomes of the matches of a program, and of what stands between them.
+enum class SplitBehavior : std::uint8_t {
+  Isolated,            // each is a part
+  Removed,             // the matches are left out
+  MergedWithPrevious,  // a match and what stands before it are a part
+  MergedWithNext,      // a match and what stands behind it are a part
+  Contiguous           // matches side by side are a part
+};
+
+// Calls sink(start, stop) for the parts of a text; `for_each` gives its matches and what stands between them.
+template <class ForEach, class Sink>
+void behave(SplitBehavior behavior, const ForEach& for_each, const Sink& sink) {
+  switch (behavior) {
+    case SplitBehavior::Isolated:
+      for_each([&](const Byte* start, const Byte* stop, bool) { sink(start, stop); });
+      return;
+    case SplitBehavior::Removed:
+      for_each([&](const Byte* start, const Byte* stop, bool is_match) {
+        if (!is_match) sink(start, stop);
+      });
+      return;
+    default:
+      break;
+  }
+  // A part that the next one may be joined to.
+  const Byte* first = nullptr;
+  const Byte* last = nullptr;
+  bool was_match = false;
+  for_each([&](const Byte* start, const Byte* stop, bool is_match) {
+    const bool joins = first != nullptr && (behavior == SplitBehavior::Contiguous           ? is_match == was_match
+                                            : behavior == SplitBehavior::MergedWithPrevious ? is_match && !was_match
+                                                                                            : was_match && !is_match);
+    if (first != nullptr && !joins) sink(first, last);
+    if (!joins) first = start;
+    last = stop;
+    was_match = is_match;
+  });
+  if (first != nullptr) sink(first, last);
+}
+
+struct ProgramStep {
+  SplitProgram program;
+  SplitBehavior behavior;
+  bool is_inverted;  // the matches are what stands between those of the program
+};
+
+// A pattern that has a scanner, and a space before each part that has none.
+struct PatternStep {
+  Pattern pattern;
+  bool prefix_space;
+};
+
+using SplitStep = std::variant<ProgramStep, PatternStep>;
+
+class SplitSteps {
+ public:
+  SplitSteps(std::optional<CharacterSets> sets, std::vector<SplitStep> steps) : sets_(std::move(sets)), steps_(std::move(steps)) {
+    for (const SplitStep& step : steps_) {
+      if (std::holds_alternative<ProgramStep>(step) && !sets_) throw std::invalid_argument("a program needs sets");
+      const auto* const named = std::get_if<PatternStep>(&step);
+      if (named == nullptr) continue;
+      splits_.push_back(split_of(named->pattern));
+      if (named->prefix_space && adds_spaces_) throw std::invalid_argument("two steps add spaces");
+      adds_spaces_ = adds_spaces_ || named->prefix_space;
+    }
+  }
+
+  // Whether pre-tokens are parts of a copy of the text, with spaces that the text does not have.
+  bool adds_spaces() const { return adds_spaces_; }
+
+  // Calls sink(bytes) for each pre-token of a text that is not empty, in order. Where spaces are added, `spaced` has room
+  // for twice the text.
+  template <class Sink>
+  void for_each_pretoken(Bytes text, Byte* spaced, const Sink& sink) const {
+    if (!text.empty()) part(0, 0, text.data(), text.data() + text.size(), spaced, sink);
+  }
+
+ private:
+  template <class Sink>
+  void part(std::size_t number, std::size_t named_number, const Byte* start, const Byte* stop, Byte*& spaced, const Sink& sink) const {
+    if (number == steps_.size()) return sink(Bytes(start, stop));
+    if (const auto* const program = std::get_if<ProgramStep>(&steps_[number])) {
+      const auto for_each = [&](const auto& use) {
+        program->program.for_each_part(*sets_, start, stop, [&](const Byte* from, const Byte* to, bool is_match) {
+          use(from, to, is_match != program->is_inverted);
+        });
+      };
+      return behave(program->behavior, for_each, [&](const Byte* from, const Byte* to) {
+        part(number + 1, named_number, from, to, spaced, sink);
+      });
+    }
+    const auto& named = std::get<PatternStep>(steps_[number]);
+    if (named.prefix_space) {
+      Byte* const copy = spaced;
+      if (*start != ' ') *spaced++ = ' ';
+      stop = spaced = std::copy(start, stop, spaced);
+      start = copy;
+    }
+    for_each_split(splits_[named_number], Bytes(start, stop), [&](const Byte* from, std::span<const Byte* const> ends) {
+      for (const Byte* const to : ends) {
+        part(number + 1, named_number + 1, from, to, spaced, sink);
+        from = to;
+      }
+    });
+  }
+
+  std::optional<CharacterSets> sets_;
+  std::vector<SplitStep> steps_;
+  std::vector<Split> splits_;  // of the steps by pattern
+  bool adds_spaces_ = false;
+};
+
+}  // namespace tokbench
