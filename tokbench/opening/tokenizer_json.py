@@ -11,7 +11,9 @@ from tokbench.errors import ModelFormatError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.added_tokens import completed
 from tokbench.opening.files import parse_json, read_file
+from tokbench.opening.kernel_document import KernelDocument, kernel_document
 from tokbench.opening.native_bpe import NotNativeError, byte_level_bpe, check_bpe, merge_pairs
+from tokbench.opening.native_document import NativeDocument
 from tokbench.opening.request import Opened
 
 if TYPE_CHECKING:
@@ -106,11 +108,17 @@ def _bpe_or_library(data: bytes, document: Mapping[str, Any], source: Source, re
     backend = _BACKENDS[str(document["model"].get("type") or _guessed_kind(document["model"]))]
     library = HuggingFaceTokenizer(data, name=source.name, backend=backend, source=path)
     description, reason = _description(document, path=path, library=library)
+    plan = None
     if description is None:
-        request.refuses("native", reason)
-        return _Run(library, "library", reason if request.engine != "library" else "asked for")
+        plan, reason = _plan(document, path=path, library=library)
+        if plan is None:
+            request.refuses("native", reason)
     if request.engine == "library":
         return _Run(library, "library", "asked for")
+    if plan is not None:
+        return _Run(NativeDocument(library, plan=plan), "native", reason)
+    if description is None:
+        return _Run(library, "library", reason)
     pattern = (description.pattern_name, description.pattern)
     return _Run(_native(description, source.name, library), "native", reason, pattern)
 
@@ -127,6 +135,21 @@ def _description(
         return None, "the library gives its special tokens other ids"
     steps = "NFC, " if description.normalization else ""
     return description, f"it is {steps}the pattern {description.pattern_name!r} and merges, nothing else"
+
+
+def _plan(
+    document: Mapping[str, Any], *, path: Path, library: HuggingFaceTokenizer
+) -> tuple[KernelDocument | None, str]:
+    """The document with all that it does beside merging, or None, and why."""
+    from tokbench.backends.bpe.kernel import current_kernel
+
+    try:
+        plan = kernel_document(document, ids=library.spelled_ids, path=path)
+    except NotNativeError as error:
+        return None, str(error)
+    if current_kernel().name != "native":
+        return None, "the kernel's Python fallback runs plain byte-level BPE alone"
+    return plan, str(plan)
 
 
 def _native(description: ByteLevelBpe, name: str, library: HuggingFaceTokenizer) -> Any:

@@ -41,21 +41,33 @@ class UnicodeAgreement:
     Args:
         members: (class, text) → the characters of the text that the library finds in the class.
         kernel: the name of the kernel that runs.
-        nfc: whether the text is also brought to NFC.
+        nfc: whether the text is also brought to NFC, or another normal form.
+        further: characters → those of them that are disputed for another reason; also asked about ASCII.
     """
 
-    def __init__(self, members: Callable[[str, str], str], *, kernel: str, nfc: bool) -> None:
+    def __init__(
+        self,
+        members: Callable[[str, str], str],
+        *,
+        kernel: str,
+        nfc: bool,
+        further: Callable[[set[str]], set[str]] | None = None,
+    ) -> None:
         self._members = members
         self._kernel = kernel
         self._nfc = nfc
+        self._further = further
         # A byte a code point, so that the kernel can go through a text by marks alone.
         self._agreed = bytearray(_NUM_CODE_POINTS)
         self._agreed[:128] = b"\1" * 128  # there the tables have never changed
-        self._disputed: set[str] = set()
+        self._disputed = set() if further is None else further(set(map(chr, range(128))))
+        for character in self._disputed:
+            self._agreed[ord(character)] = 0
+        self._all_of_ascii = not self._disputed
 
     def covers(self, text: str) -> bool:
         """Whether no character of a text is disputed. Raises `UnicodeEncodeError` for lone surrogates."""
-        if text.isascii() or self._all_agreed(text):
+        if (self._all_of_ascii and text.isascii()) or self._all_agreed(text):
             return True
         text.encode()  # raises for lone surrogates
         characters = set(text)
@@ -86,7 +98,7 @@ class UnicodeAgreement:
             disputed |= ours ^ set(self._members(each, asked))
         if self._nfc:
             disputed |= {character for character in characters if not _is_settled_in_nfc(character)}
-        return disputed
+        return disputed | (self._further(characters) if self._further is not None else set())
 
 
 def classes_here(characters: set[str], *, kernel: str) -> dict[str, int]:

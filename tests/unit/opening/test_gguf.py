@@ -12,6 +12,7 @@ import tokbench
 from tokbench import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.formats.tokenizer_json import to_byte_level
+from tokbench.opening.gguf.pretokenizers import known_names
 from tokbench.opening.open import open_found
 from tokbench.opening.recognition import recognise
 from tokbench.opening.request import OpenRequest
@@ -70,15 +71,20 @@ def test_gguf_holds_a_byte_level_bpe(tmp_path: Path) -> None:
     assert found.model == "BPE, byte-level, whole pre-tokens first"
 
 
-def test_gguf_with_tokens_of_its_user_or_in_several_steps_runs_on_the_library(tmp_path: Path) -> None:
+def test_gguf_with_tokens_of_its_user_or_in_several_steps_runs_on_the_kernel(tmp_path: Path) -> None:
     mine = gguf_bpe(token_type=[1] * 259 + [4])
     mine["tokens"][259] = b"<|mine|>"
     defined = opened(gguf(tmp_path, mine))
-    assert (defined.engine, dict(defined.added_tokens)) == ("library", {"<|mine|>": 259})
+    assert (defined.engine, dict(defined.added_tokens)) == ("native", {"<|mine|>": 259})
     assert defined.tokenizer.encode("low<|mine|>") == [257, 259]
     steps = opened(gguf(tmp_path, gguf_bpe(pre=b"starcoder")))
-    assert steps.engine == "library"
+    assert steps.engine == "native"
     assert steps.tokenizer.encode("low low") == [257, 258]
+
+
+@pytest.mark.parametrize("name", known_names())
+def test_every_pre_tokenizer_of_llama_cpp_runs_on_the_kernel(tmp_path: Path, name: str) -> None:
+    assert opened(gguf(tmp_path, gguf_bpe(pre=name.encode()))).engine == "native"
 
 
 def test_gguf_takes_the_end_of_a_turn_for_a_control_token_as_llama_cpp_does(tmp_path: Path) -> None:

@@ -261,33 +261,13 @@ TWO_TEMPLATES = {"type": "Sequence", "processors": [BERT, BERT]}
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"normalizer": {"type": "Lowercase"}}, r"normalises the text \(Lowercase\)"),
+        ({"normalizer": {"type": "StripAccents"}}, r"normalises the text \(StripAccents\)"),
         ({"pre_tokenizer": None}, "does not map text to bytes"),
-        ({"pre_tokenizer": BYTE_LEVEL | {"add_prefix_space": True}}, "prepends a space"),
-        (
-            {
-                "pre_tokenizer": {
-                    "type": "Sequence",
-                    "pretokenizers": [{"type": "Digits", "individual_digits": True}, BYTE_LEVEL],
-                }
-            },
-            r"several steps \(Digits, ByteLevel\)",
-        ),
-        ({"decoder": None}, "decoder"),
-        ({"added_tokens": [added("<a>", 259, special=False)]}, "finds the added token '<a>' in every text"),
-        ({"added_tokens": [added("<a>", 259, single_word=True)]}, "the flag single_word"),
         (
             {"added_tokens": [added("<a>", 259, lstrip=True), added(" <b>", 260)]},
             "strips white space that another begins",
         ),
-        ({"post_processor": TWO_TEMPLATES}, "two templates around a text"),
-        (
-            {"truncation": {"max_length": 3, "strategy": "LongestFirst", "stride": 3, "direction": "Right"}},
-            "fewer tokens than its template and stride need",
-        ),
-        ({"added_tokens": [added("<a>", 300)]}, "says the id 300, and the library gives it 259"),
-        ({"added_tokens": [added("<a>", 259), added("<a>", 259)]}, "occurs twice"),
-        ({"added_tokens": [added("<a>", 259), added("<b>", 260, normalized=True)]}, "two passes"),
+        ({"added_tokens": [added("<a>", 259), added("<a>", 259)]}, "listed twice"),
     ],
 )
 def test_what_could_change_an_id_is_left_to_the_library(
@@ -299,22 +279,11 @@ def test_what_could_change_an_id_is_left_to_the_library(
         opened(path, engine="native")
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"dropout": 0.1}, "skips merges at random"),
-        ({"end_of_word_suffix": "</w>"}, "end of word suffix"),
-        ({"merges": [["l", "o"], ["lo", "w"], ["Ġ", "low"], ["l", "o"]]}, "repeats a merge"),
-    ],
-)
-def test_models_that_are_left_to_the_library(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
+def test_dropout_is_left_to_the_library(tmp_path: Path) -> None:
     made = document()
-    made["model"] |= change
-    if "end_of_word_suffix" in change:
-        made["model"]["vocab"] |= {"lo</w>": 260}
-    path = document_file(tmp_path, made)
-    with pytest.raises(ConfigError, match=reason):
-        opened(path, engine="native")
+    made["model"] |= {"dropout": 0.1}
+    with pytest.raises(ConfigError, match="skips merges at random"):
+        opened(document_file(tmp_path, made), engine="native")
 
 
 @pytest.mark.parametrize("engine", ["native", "library"])

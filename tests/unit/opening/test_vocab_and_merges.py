@@ -216,7 +216,7 @@ def test_merges_over_spaces_are_none_of_the_named_patterns(tmp_path: Path) -> No
 
 def test_bytes_without_a_piece_are_told(tmp_path: Path) -> None:
     found = opened(folder_of(tmp_path, PIECES[1:]), pattern="gpt2")
-    assert found.engine == "library"
+    assert found.engine == "native"
     assert found.warnings == ("1 of the 256 bytes have no piece: a text loses them",)
 
 

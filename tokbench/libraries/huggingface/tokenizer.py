@@ -130,6 +130,11 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
         """What each id stands for; made when it is asked for, as encoding needs none of it."""
         return laid_out(self._parsed, self._spelled, unknown=self._unknown)
 
+    @property
+    def spelled_ids(self) -> Mapping[str, int]:
+        """Every token as the file spells it → its id."""
+        return self._spelled
+
     @cached_property
     def _joined(self) -> JoinedPieces | None:
         return joined_pieces(self._parsed)

@@ -1,0 +1,135 @@
+"""The vocabulary of a BPE model in a `tokenizer.json` as our kernel merges with it.
+
+It mirrors `BPE::merge_word` in models/bpe/model.rs of `tokenizers`, for words of characters that stand for bytes. A
+suffix at the end of words makes another letter of a word's last byte: here that byte is followed by a mark, which
+merges with it before anything else does. A byte without a token is one that the library drops, or makes unknown: a
+text with one is left to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.opening.native_bpe import merge_pairs
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+END_MARK = b"\xff"
+"""What ends a pre-token where the last letter of a word is a letter of its own; kEndMark of the kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelVocabulary:
+    """What the kernel merges with.
+
+    Attributes:
+        tokens: the bytes of each id, empty where no text becomes it by merging.
+        merges: (left id, right id, made id) in the order of their ranks.
+        whole_tokens_first: whether a pre-token that is a token becomes it without merging.
+        marks_ends: whether pre-tokens end with `END_MARK`.
+        missing_bytes: those that no text may have that the kernel is given.
+    """
+
+    tokens: tuple[bytes, ...]
+    merges: tuple[tuple[int, int, int], ...]
+    whole_tokens_first: bool
+    marks_ends: bool
+    missing_bytes: frozenset[int]
+
+
+def kernel_vocabulary(
+    model: Mapping[str, Any], *, specials: Collection[str], path: Path | str
+) -> KernelVocabulary:
+    """The vocabulary of a model.
+
+    Args:
+        model: that of a document, whose merges belong to its vocabulary.
+        specials: pieces that no text becomes by merging.
+        path: what error messages call the document.
+
+    Raises:
+        NotNativeError: its merging is not that of bytes.
+    """
+    if (model.get("type") or "BPE") != "BPE" or "merges" not in model:
+        raise NotNativeError(
+            f"the native kernel runs BPE, and this is {model.get('type') or 'something else'}"
+        )
+    if model.get("continuing_subword_prefix"):
+        raise NotNativeError(
+            f"its pieces have a continuing subword prefix {model['continuing_subword_prefix']!r}"
+        )
+    suffix = model.get("end_of_word_suffix") or ""
+    whole_tokens_first = bool(model.get("ignore_merges"))
+    if suffix and whole_tokens_first:
+        raise NotNativeError("it looks up whole words, and its pieces have an end of word suffix")
+    vocab = model["vocab"]
+    pieces = {
+        piece: data
+        for piece in vocab
+        if piece not in specials and (data := _bytes_of(piece, suffix=suffix)) is not None
+    }
+    tokens = [b""] * (max(vocab.values()) + 1)
+    for piece, data in pieces.items():
+        tokens[vocab[piece]] = data
+    merges = _merges(model, pieces, specials=specials, suffix=suffix, path=path)
+    present = {data for data in pieces.values() if len(data) == 1}
+    missing = {byte for byte in range(256) if bytes([byte]) not in present}
+    if suffix:
+        ends = {
+            vocab[piece]: data for piece, data in pieces.items() if len(data) == 2 and data[1:] == END_MARK
+        }
+        missing |= set(range(256)) - {data[0] for data in ends.values()}
+    # The kernel has an id for every byte; those behind the last one are never given.
+    fillers = [bytes([byte]) for byte in range(256) if bytes([byte]) not in present]
+    if suffix:
+        ids = {data: id for id, data in enumerate([*tokens, *fillers]) if len(data) == 1}
+        merges = [*((ids[data[:1]], ids[END_MARK], id) for id, data in ends.items()), *merges]
+        missing.discard(END_MARK[0])
+    return KernelVocabulary(
+        tokens=(*tokens, *fillers),
+        merges=tuple(merges),
+        whole_tokens_first=whole_tokens_first,
+        marks_ends=bool(suffix),
+        missing_bytes=frozenset(missing),
+    )
+
+
+def _bytes_of(piece: str, *, suffix: str) -> bytes | None:
+    """The bytes of a piece, with the mark at its end; None for one that no text becomes."""
+    ends_word = bool(suffix) and piece.endswith(suffix)
+    if ends_word and piece == suffix:
+        return None
+    try:
+        data = from_byte_level(piece.removesuffix(suffix) if ends_word else piece)
+    except ValueError:
+        return None
+    return data + END_MARK if ends_word else data or None
+
+
+def _merges(
+    model: Mapping[str, Any],
+    pieces: Mapping[str, bytes],
+    *,
+    specials: Collection[str],
+    suffix: str,
+    path: Path | str,
+) -> list[tuple[int, int, int]]:
+    """The merges by ids, without those that no text leads to; of one that is listed twice the last rank counts."""
+    vocab = model["vocab"]
+    ranked = {pair: rank for rank, pair in enumerate(merge_pairs(model, path=path))}
+    made: list[tuple[int, int, int]] = []
+    for left, right in sorted(ranked, key=ranked.__getitem__):
+        whole = left + right
+        if not {left, right, whole}.isdisjoint(specials):
+            raise NotNativeError(f"its merges take or make a special token ({left!r}, {right!r})")
+        if left not in pieces or right not in pieces:
+            continue
+        if suffix and (left.endswith(suffix) or pieces.get(whole) != pieces[left] + pieces[right]):
+            raise NotNativeError(f"its merge of {left!r} and {right!r} does not keep the end of a word apart")
+        made.append((vocab[left], vocab[right], vocab[whole]))
+    return made

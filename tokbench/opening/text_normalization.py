@@ -1,0 +1,125 @@
+"""The normalisers of a `tokenizer.json` in Python, so that the kernel gets the text that the library would split.
+
+They are in `tokenizers/src/normalizers` of Hugging Face's library: unicode.rs, replace.rs, prepend.rs, strip.rs and
+utils.rs (Lowercase). Lower case is taken character by character there, so that a final sigma is an ordinary one.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.special_tokens import WHITE_SPACE
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Step = Callable[[str], str]
+
+_SPACES = "".join(sorted(WHITE_SPACE))
+_RUNS = {
+    r"\s+": rf"[{_SPACES}]+",
+    r"\s": f"[{_SPACES}]",
+    " {2,}": " {2,}",
+    " +": " +",
+    "[ ]+": " +",
+}
+"""The expressions that are replaced, and the same for Python, whose white space is another."""
+
+
+class TextNormalization:
+    """What is done to a text before it is split.
+
+    Args:
+        steps: as the document has them, sequences laid out flat.
+
+    Attributes:
+        kinds: the names of the steps.
+
+    Raises:
+        NotNativeError: one of them is not done here.
+    """
+
+    def __init__(self, steps: Sequence[Mapping[str, Any]]) -> None:
+        self.kinds = tuple(str(step.get("type")) for step in steps)
+        self._document = {"type": "Sequence", "normalizers": list(steps)}
+        self._steps = tuple(_step(step) for step in steps)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self._steps)
+
+    def __call__(self, text: str) -> str:
+        """The text as it is split."""
+        for step in self._steps:
+            text = step(text)
+        return text
+
+    @property
+    def is_normal_form(self) -> bool:
+        """Whether one of Unicode's normal forms is made, for which characters depend on their neighbours."""
+        return not {"NFC", "NFD", "NFKC", "NFKD"}.isdisjoint(self.kinds)
+
+    @property
+    def keeps_parts(self) -> bool:
+        """Whether the parts of a text that it leaves as it is are left as they are, too."""
+        return {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Replace"}.issuperset(self.kinds)
+
+    def disputed(self, characters: set[str]) -> set[str]:
+        """Those of some characters that the library makes something else of."""
+        if not self._steps:
+            return set()
+        theirs = self._library()
+        return {each for each in characters if theirs.normalize_str(each) != self(each)}
+
+    def _library(self) -> Any:
+        import orjson
+        import tokenizers
+
+        document = {
+            "version": "1.0",
+            "normalizer": self._document,
+            "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
+        }
+        return tokenizers.Tokenizer.from_buffer(orjson.dumps(document)).normalizer
+
+
+def _step(step: Mapping[str, Any]) -> Step:
+    kind = step.get("type")
+    if kind in {"NFC", "NFD", "NFKC", "NFKD"}:
+        return lambda text: unicodedata.normalize(kind, text)
+    if kind == "Lowercase":
+        return _lower_case
+    if kind == "Replace":
+        return _replace(step)
+    if kind == "Prepend" and isinstance(prefix := step.get("prepend"), str):
+        return lambda text: prefix + text if text else text
+    if kind == "Strip":
+        return _strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right")))
+    raise NotNativeError(f"it normalises the text ({kind})")
+
+
+def _lower_case(text: str) -> str:
+    return text.lower() if text.isascii() else text.replace("Σ", "σ").lower()
+
+
+def _replace(step: Mapping[str, Any]) -> Step:
+    import re
+
+    pattern, content = step.get("pattern"), step.get("content")
+    if isinstance(pattern, dict) and isinstance(content, str):
+        if isinstance(text := pattern.get("String"), str) and text:
+            return lambda whole: whole.replace(text, content)
+        if (expression := _RUNS.get(str(pattern.get("Regex")))) is not None:
+            found = re.compile(expression)
+            return lambda whole: found.sub(lambda _: content, whole)
+    raise NotNativeError("it normalises the text (Replace by a pattern)")
+
+
+def _strip(*, left: bool, right: bool) -> Step:
+    def stripped(text: str) -> str:
+        text = text.lstrip(_SPACES) if left else text
+        return text.rstrip(_SPACES) if right else text
+
+    return stripped
