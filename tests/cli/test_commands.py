@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from enum import Enum
@@ -128,3 +129,12 @@ def test_a_plain_command_loads_neither_pydantic_nor_numpy(
 def test_every_command_of_tokbench_is_such_a_command() -> None:
     assert isinstance(typer.main.get_group(app), PlainGroup)
     assert all(isinstance(command, PlainCommand | PlainGroup) for command in COMMANDS.values())
+
+
+@pytest.mark.parametrize(("before", "then"), [(None, "1"), ("3", "3")])
+def test_numpy_uses_one_thread_unless_the_user_says_otherwise(run, monkeypatch, before, then):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", before or "")
+    if before is None:
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    run("backends").good()
+    assert os.environ["OPENBLAS_NUM_THREADS"] == then

@@ -305,6 +305,8 @@ def _root(
 def main() -> NoReturn:
     """Run the command of `sys.argv` and exit with its code."""
     _prepare_streams()
+    # The matrices of the bootstrap are small: more threads of OpenBLAS would wait for work, spinning.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     app(prog_name="tokbench")  # whatever started it: completion goes by this name
     raise AssertionError("typer exits by itself")
 
