@@ -87,7 +87,7 @@ def test_tools_are_a_list_or_in_an_object() -> None:
 
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
