@@ -56,8 +56,7 @@ class TextChoices:
 
     def read(self, arguments: list[str] | None, *, progress: Progress | None = None) -> Iterator[TextInput]:
         """The texts of arguments, or of stdin without any; raises as `tokbench.corpus.inputs.read_inputs`."""
-        if not arguments and sys.stdin is not None and sys.stdin.isatty():
-            print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)
+        _tell_of_stdin(arguments)
         return read_inputs(
             arguments or [STDIN],
             kind="text" if self.text and arguments else "file" if self.text is False else "auto",
@@ -70,6 +69,7 @@ class TextChoices:
 
     def read_blocks(self, arguments: list[str] | None) -> Iterator[TextBlocks]:
         """The texts block by block; raises as `tokbench.corpus.inputs.read_text_blocks`."""
+        _tell_of_stdin(arguments)
         return read_text_blocks(
             arguments or [STDIN],
             kind="text" if self.text and arguments else "file" if self.text is False else "auto",
@@ -95,3 +95,9 @@ class TextChoices:
             if item is None:
                 return
             yield item
+
+
+def _tell_of_stdin(arguments: list[str] | None) -> None:
+    """Say what is waited for where nothing is named and nothing is piped."""
+    if not arguments and sys.stdin is not None and sys.stdin.isatty():
+        print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)
