@@ -1,9 +1,9 @@
 """The characters of which the library makes what our kernel makes of them; texts with others are left to it.
 
 BERT's normaliser and pre-tokenizer look characters up in Unicode tables of several years. The kernel has those of one
-version of `tokenizers`; the installed one is asked about a character when it first comes up, and the answer is
-remembered. Each character is normalised by itself, so that agreeing on each of them is agreeing on all texts, but for
-marks that strip_accents keeps and puts into their canonical order: texts with those go to the library.
+version of `tokenizers`; where another one is installed, that is asked about a character when it first comes up, and the
+answer is remembered. Each character is normalised by itself, so that agreeing on each of them is agreeing on all
+texts, but for marks that strip_accents keeps and puts into their canonical order: texts with those go to the library.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ class CharacterAgreement:
         self._rules = asdict(rules)
         # A byte a code point, so that the kernel can go through a text by marks alone.
         self._agreed = bytearray(_NUM_CODE_POINTS)
+        if kernel.tables == f"tokenizers {_installed_version()}":
+            self._agreed = bytearray(kernel.settled_marks(rules.strip_accents))
         self._agreed[:128] = b"\1" * 128  # there no table has ever changed
         self._disputed: set[str] = set()
 
@@ -58,3 +60,9 @@ class CharacterAgreement:
         if not self._rules["strip_accents"]:
             return True
         return not (self._kernel.is_movable(ord(character)) or is_movable(ord(character)))
+
+
+def _installed_version() -> str:
+    import tokenizers
+
+    return tokenizers.__version__

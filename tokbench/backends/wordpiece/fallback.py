@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Encoder", "all_marked", "is_movable", "normal_words"]
+__all__ = ["Encoder", "all_marked", "is_movable", "normal_words", "settled_marks"]
 
+CHARACTER_TABLES = ""
+"""It has none: the installed library is asked."""
 _MOST_KNOWN = 1 << 16
 _NONE = -1
 _WORDS = re.compile(r"[^ \t\n\r]+")
@@ -39,6 +41,12 @@ def normal_words(
     """The words of a text, each character normalised by itself."""
     normal = _Characters(clean_text, handle_chinese_chars, strip_accents, lowercase)
     return [word.text for word in normal.words(text)]
+
+
+def settled_marks(strip_accents: bool) -> bytes:  # noqa: FBT001 - as in the compiled module
+    """None is known beforehand."""
+    del strip_accents
+    return bytes(0x110000)
 
 
 def all_marked(text: str, marks: bytearray) -> bool:

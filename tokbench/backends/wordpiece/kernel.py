@@ -43,6 +43,9 @@ class Kernel:
 
     Attributes:
         name: "native" or "python".
+        tables: the version of the library that its tables of characters are from, as "tokenizers 0.23.3"; "" for none.
+        settled_marks: whether accents are stripped → a 1 for each of 0x110000 code points of which that version
+            makes what the kernel does, in every text.
         new_encoder: pieces as bytes, uint32 ids of them, and keyword arguments prefix, unknown, max_characters_per_word
             and the fields of `BertRules` → an encoder. Raises ValueError for pieces that cannot be.
         normal_words: a text and the fields of `BertRules` → its words, each character normalised by itself.
@@ -52,6 +55,8 @@ class Kernel:
     """
 
     name: str
+    tables: str
+    settled_marks: Callable[[bool], bytes]
     new_encoder: Callable[..., Encoder]
     normal_words: Callable[..., list[str]]
     is_movable: Callable[[int], bool]
@@ -86,6 +91,8 @@ def current_kernel() -> Kernel:
 def _kernel(name: str, module: ModuleType) -> Kernel:
     return Kernel(
         name=name,
+        tables=module.CHARACTER_TABLES,
+        settled_marks=module.settled_marks,
         new_encoder=module.Encoder,
         normal_words=module.normal_words,
         is_movable=module.is_movable,

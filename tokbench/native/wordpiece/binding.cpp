@@ -77,6 +77,16 @@ NB_MODULE(_wordpiece, module) {
       "is_movable", [](std::uint32_t code_point) { return code_point < 0x110000 && (traits_of(code_point) & trait::kMovable) != 0; },
       "code_point"_a, "Whether a character stays under strip_accents, which may put it elsewhere.");
   module.def(
+      "settled_marks", [](bool strip_accents) {
+        std::vector<char> marks(0x110000);
+        for (std::uint32_t one = 0; one < marks.size(); ++one) {
+          const bool is_movable = strip_accents && (traits_of(one) & trait::kMovable) != 0;
+          marks[one] = (one < 0xD800 || one > 0xDFFF) && !is_movable;
+        }
+        return nb::bytes(marks.data(), marks.size());
+      },
+      "strip_accents"_a, "A 1 for each code point of which the version of CHARACTER_TABLES makes what this does in every text.");
+  module.def(
       "all_marked", [](nb::handle text, const InputArray<std::uint8_t>& marks) {
         if (marks.size() != 0x110000) throw std::invalid_argument("there must be a mark for each code point");
         return all_marked(text_of(text), marks.data());
