@@ -179,6 +179,17 @@ def test_shards_of_conversations_refuse(
     assert not Path("out").exists()
 
 
+def test_a_conversation_over_several_lines_is_no_shard(
+    run: Callable[..., Any], chat: Callable[..., Any]
+) -> None:
+    del chat
+    Path("tall.json").write_text(json.dumps(TALK, indent=2), encoding="utf-8")
+    done = run("shards", "write", "tall.json", "-t", "mine", "--out", "out", "--chat", "auto")
+    assert done.code == 1
+    assert "conversation 0 of its file, from 0: expected JSON" in done.stderr
+    assert "each line is a conversation by itself" in done.stderr
+
+
 def test_a_template_is_linted(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
     del chat
     Path("t.jinja").write_text("{{ messages|length }}{{ messages[0].content }}", encoding="utf-8")

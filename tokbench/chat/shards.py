@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
 
 _MOST_PACKED = 1 << 24
+_HINT = "each line is a conversation by itself, as JSON"
 
 
 class ConversationShards:
@@ -84,7 +85,7 @@ class ConversationShards:
             try:
                 conversations.append(parse_conversation(load_json(text.encode(), path=place), place=place))
             except ModelFormatError as error:
-                raise CorpusError(str(error), hint=error.hint) from None
+                raise CorpusError(str(error), hint=error.hint or _HINT) from None
         rendered = self._template.render_many(conversations, tokenizer=self._tokenizer)
         good = []
         for number, each in enumerate(rendered, first):
