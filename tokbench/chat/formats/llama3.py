@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.chat.formats.fields import calls_of, kind_of, refuse, role_of, text_of, variable
 from tokbench.chat.formats.format import Format
 from tokbench.chat.formats.json_text import write_json
-from tokbench.chat.rendered import ROLES
+from tokbench.chat.rendered import COMPUTED, ROLES
 
 if TYPE_CHECKING:
     from tokbench.chat.conversation import Conversation
@@ -69,17 +69,21 @@ class _Settings:
     """What the variables of a conversation ask of Llama 3.1.
 
     Attributes:
-        date: of today, as `26 Jul 2024`; None where the format says it itself.
+        date: of today, as `26 Jul 2024`.
+        date_field: where it is from; None if it is the format's own.
         builtin_tools: those that run in Python; None if there is no environment for them.
         tools_in_user_message: whether tools are in the first user message, not in the system message.
     """
 
-    date: str | None
+    date: str
+    date_field: str | None
     builtin_tools: tuple[str, ...] | None
     tools_in_user_message: bool
 
     @classmethod
-    def of(cls, conversation: Conversation) -> _Settings:
+    def of(cls, conversation: Conversation, *, date: str, date_field: str | None) -> _Settings:
+        """Those of a conversation, with the date that is taken if it gives none."""
+        given = variable(conversation, "date_string", str)
         builtin = variable(conversation, "builtin_tools", (list, tuple))
         for place, tool in enumerate(builtin or ()):
             if not isinstance(tool, str):
@@ -87,14 +91,15 @@ class _Settings:
         if "custom_tools" in conversation.variables:
             raise refuse("custom_tools", "this variable is not read", hint="give the functions as `tools`")
         return cls(
-            date=variable(conversation, "date_string", str),
+            date=date if given is None else given,
+            date_field=date_field if given is None else "date_string",
             builtin_tools=None if builtin is None else tuple(builtin),
             tools_in_user_message=variable(conversation, "tools_in_user_message", bool, default=True),
         )
 
 
 def _write_31(conversation: Conversation, writer: Writer) -> None:
-    _write_with_tools(conversation, writer, _Settings.of(conversation), "26 Jul 2024")
+    _write_with_tools(conversation, writer, _Settings.of(conversation, date="26 Jul 2024", date_field=None))
 
 
 def _write_32(conversation: Conversation, writer: Writer) -> None:
@@ -103,14 +108,15 @@ def _write_32(conversation: Conversation, writer: Writer) -> None:
     if "builtin_tools" in conversation.variables:
         raise refuse("builtin_tools", "Llama 3.2 has none", hint="use the format llama3.1")
     today = datetime.now().astimezone().strftime("%d %b %Y")
-    _write_with_tools(conversation, writer, _Settings.of(conversation), today)
+    settings = _Settings.of(conversation, date=today, date_field=COMPUTED.field)
+    _write_with_tools(conversation, writer, settings)
 
 
-def _write_with_tools(conversation: Conversation, writer: Writer, settings: _Settings, date: str) -> None:
+def _write_with_tools(conversation: Conversation, writer: Writer, settings: _Settings) -> None:
     messages = conversation.messages
     writer.template(BOS)
     next = 1 if role_of(messages[0], 0) == "system" else 0
-    _write_system(conversation, writer, settings, date, 0 if next else None)
+    _write_system(conversation, writer, settings, 0 if next else None)
     if conversation.tools and settings.tools_in_user_message:
         _write_first_user(conversation, writer, next)
         next += 1
@@ -120,9 +126,7 @@ def _write_with_tools(conversation: Conversation, writer: Writer, settings: _Set
         writer.end_ready(f"{HEADER}assistant{HEADER_END}\n\n")
 
 
-def _write_system(
-    conversation: Conversation, writer: Writer, settings: _Settings, date: str, index: int | None
-) -> None:
+def _write_system(conversation: Conversation, writer: Writer, settings: _Settings, index: int | None) -> None:
     writer.template(f"{HEADER}system{HEADER_END}\n\n", index)
     if index is not None:
         writer.begin_turn(index)
@@ -136,10 +140,10 @@ def _write_system(
             writer.template(", " if place != shown[-1][0] else "", index)
         writer.template("\n\n", index)
     writer.template("Cutting Knowledge Date: December 2023\nToday Date: ", index)
-    if settings.date is None:
-        writer.template(date, index)
+    if settings.date_field is None:
+        writer.template(settings.date, index)
     else:
-        writer.content(settings.date, None, "date_string")
+        writer.content(settings.date, None, settings.date_field)
     writer.template("\n\n", index)
     if conversation.tools and not settings.tools_in_user_message:
         writer.template(_TOOLS_IN_SYSTEM, index)

@@ -74,7 +74,9 @@ def test_a_call_and_its_result():
     assert "<|start_header_id|>ipython<|end_header_id|>\n\n" in rendered.text
     assert contents(rendered)[1:] == [
         (1, "tool_calls[0].function.name", "add"),
-        (1, "tool_calls[0].function.arguments", '{"a": '),
+        (1, "tool_calls[0].function.arguments", "{"),
+        (1, "tool_calls[0].function.arguments.a", '"a"'),
+        (1, "tool_calls[0].function.arguments", ": "),
         (1, "tool_calls[0].function.arguments.a", "1"),
         (1, "tool_calls[0].function.arguments", "}"),
         (2, "content", '"\\"2\\""'),

@@ -144,6 +144,7 @@ def test_an_answer_without_question_gets_an_empty_one():
             "nine letters",
         ),
         ("mistral-v3", [*SUM[:2], result("2", "short")], "nine letters"),
+        ("mistral-v3", [*SUM[:2], result("2", "longer1234")], "nine letters"),
         ("mistral-v3", [*SUM[:2], {"role": "tool", "content": "2"}], "tool_call_id: expected nine letters"),
         ("mistral-v3", [*SUM[:2], *said(("assistant", "Two."))], "not as many results"),
         ("mistral-v3", [*SUM, result("2"), *said(("assistant", "Two."))], "not as many results"),

@@ -97,6 +97,17 @@ def test_the_last_answer_begins_with_a_thought_be_it_empty():
     assert turns(rendered)[1] == (1, "<think>\n\n</think>\n\nTwo.<|im_end|>")
 
 
+def test_results_that_the_user_hands_over_are_no_question():
+    answer = {"role": "assistant", "content": "So:", "reasoning_content": "Call."}
+    handed = said(("user", "<tool_response>2</tool_response>"))
+    rendered = write("qwen3", [*said(("user", "1+1?")), answer, *handed])
+    assert turns(rendered)[1] == (1, "<think>\nCall.\n</think>\n\nSo:<|im_end|>")
+
+
+def test_without_a_question_nothing_is_thought():
+    assert turns(write("qwen3", said(("assistant", "Hi")))) == [(0, "Hi<|im_end|>")]
+
+
 def test_thinking_can_be_switched_off():
     rendered = write("qwen3", said(("user", "Hi")), prompt=True, enable_thinking=False)
     assert rendered.text.endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
