@@ -112,8 +112,11 @@ def _replace(step: Mapping[str, Any]) -> Step:
         if isinstance(text := pattern.get("String"), str) and text:
             return lambda whole: whole.replace(text, content)
         if (expression := _RUNS.get(str(pattern.get("Regex")))) is not None:
-            found = re.compile(expression)
-            return lambda whole: found.sub(lambda _: content, whole)
+            if content == " " and pattern["Regex"] == r"\s+":
+                # A space by itself stays what it is, and most are.
+                expression = rf"[{_SPACES.replace(' ', '')}][{_SPACES}]*| [{_SPACES}]+"
+            found, template = re.compile(expression), content.replace("\\", r"\\")
+            return lambda whole: found.sub(template, whole)
     raise NotNativeError("it normalises the text (Replace by a pattern)")
 
 
