@@ -176,3 +176,21 @@ def test_a_template_that_is_unknown_is_told() -> None:
     with pytest.raises(ConfigError, match="the template of 'twice' is not known"):
         made.batch(["a1"])
     assert made.batch(["a1"], template=False).ids.tolist() == [[4]]
+
+
+def test_windows_have_the_types_of_the_template() -> None:
+    """The library forgets them in the windows of a second text, where the template gives it the first one's type."""
+    peer = tokenizers.Tokenizer.from_str(library("none").to_str())
+    peer.post_processor = processors.TemplateProcessing(
+        single="$A [SEP]", pair="$A [SEP] $B [SEP]", special_tokens=[("[SEP]", 2)]
+    )
+    made = HuggingFaceTokenizer(peer.to_str().encode(), name="t5", backend="word")
+    peer.enable_truncation(8)
+    encoding = peer.encode(text("a", 9), text("b", 9))
+    plan = TruncationPlan(max_length=8, overflow=True)
+    rows = list(rows_of(made, [text("a", 9)], [text("b", 9)], truncation=plan, threads=1))
+    expected = [encoding, *encoding.overflowing]
+    assert [row.ids for row in rows] == [each.ids for each in expected]
+    assert rows[0].type_ids == expected[0].type_ids == [0] * 8
+    assert {id for row in rows for id in row.type_ids} == {0}
+    assert {id for each in expected[1:] for id in each.type_ids} == {0, 1}

@@ -1,6 +1,7 @@
 """Where texts are truncated, and the windows that slide over what is cut off.
 
 Strategies, stride and sides mean what they mean to `tokenizers` and `transformers`; the order of the windows is theirs.
+Type ids are always those of the template, which `tokenizers` forgets in the windows of a second text.
 """
 
 from __future__ import annotations
