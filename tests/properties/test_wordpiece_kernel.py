@@ -108,7 +108,12 @@ def on_library(data: bytes) -> DocumentWordPiece:
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-@pytest.mark.parametrize("rules", OPTIONS, ids=lambda rules: "-".join(str(v)[0] for v in rules.values()))
+@pytest.mark.parametrize(
+    "rules",
+    # Every fifth one: together these have each value of each option. The others are slow.
+    [pytest.param(each, marks=[] if n % 5 == 0 else [pytest.mark.slow]) for n, each in enumerate(OPTIONS)],
+    ids=["-".join(str(v)[0] for v in rules.values()) for rules in OPTIONS],
+)
 @given(text=woven)
 def test_every_text_has_the_ids_and_spans_of_the_library(name: str, rules: dict[str, Any], text: str) -> None:
     ours, library = _pair(name, json.dumps(rules))
