@@ -141,7 +141,7 @@ def test_naming_it_twice_is_refused(ranks: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "model", "engine"),
     [
-        ("falcon", "BPE, byte-level", "library"),
+        ("falcon", "BPE, byte-level", "native"),
         ("gguf/ggml-vocab-gpt-2.gguf", "BPE, byte-level", "native"),
         ("mistral", "SentencePiece bpe, with byte fallback", "library"),
         ("t5-small", "Unigram", "library"),

@@ -72,7 +72,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
                 examples=[
                     "shards write 'data/*.jsonl.zst' -t mine --out ids --append-eos",
                     "shards write 'data/*.jsonl.zst' -t mine --out ids --resume",
-                    "shards write chats.jsonl -t mine --out chats --chat auto --pack 4096",
+                    "shards write chats.jsonl -t mine --out out --chat auto --pack 4096",
                 ],
             ),
             "verify": Entry(
