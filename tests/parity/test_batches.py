@@ -194,3 +194,13 @@ def test_windows_have_the_types_of_the_template() -> None:
     assert rows[0].type_ids == expected[0].type_ids == [0] * 8
     assert {id for row in rows for id in row.type_ids} == {0}
     assert {id for each in expected[1:] for id in each.type_ids} == {0, 1}
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_windows_of_both_texts_come_in_the_order_of_the_template(side: str) -> None:
+    peer = tokenizers.Tokenizer.from_str(library("swapped").to_str())
+    peer.enable_truncation(5, direction=side)
+    encoding = peer.encode(text("a", 3), text("b", 2))
+    plan = TruncationPlan(max_length=5, side=side, overflow=True)
+    rows = rows_of(ours("swapped"), [text("a", 3)], [text("b", 2)], truncation=plan)
+    assert [row.ids for row in rows] == [each.ids for each in [encoding, *encoding.overflowing]]

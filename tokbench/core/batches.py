@@ -167,9 +167,10 @@ def rows_of(
         for column in (texts, pairs)
         if column is not None
     ]
+    written_first = next((part.text for part in parts if part.text is not None), 0)
     for number in range(len(texts)):
         ids = [column[number].tolist() for column in columns]
-        windows = input_windows(list(map(len, ids)), plan, added=added)
+        windows = input_windows(list(map(len, ids)), plan, added=added, written_first=written_first)
         for window, ranges in enumerate(windows):
             yield _row(parts, ids, ranges, document=first_document + number, window=window)
 

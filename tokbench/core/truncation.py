@@ -7,6 +7,7 @@ Type ids are always those of the template, which `tokenizers` forgets in the win
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from tokbench.core.near_names import meant
@@ -124,15 +125,19 @@ def text_windows(size: int, *, length: int, stride: int, side: str) -> list[rang
     return windows
 
 
-def input_windows(sizes: Sequence[int], plan: TruncationPlan, *, added: int) -> Iterator[tuple[range, ...]]:
+def input_windows(
+    sizes: Sequence[int], plan: TruncationPlan, *, added: int, written_first: int = 0
+) -> Iterator[tuple[range, ...]]:
     """What is taken of one text or two, window after window: for each text a range of its tokens.
 
-    Where windows slide over both of two texts, each of one is paired with each of the other.
+    Where windows slide over both of two texts, each of one is paired with each of the other. Their order depends on
+    which one the template writes first, as it does in `tokenizers`.
 
     Args:
         sizes: tokens of each text.
         plan: how they are truncated; its room has been checked.
         added: how many tokens the template adds.
+        written_first: which of two texts the template writes first.
 
     Raises:
         TextError: the text that may be cut is not there, or too short for it.
@@ -157,11 +162,9 @@ def input_windows(sizes: Sequence[int], plan: TruncationPlan, *, added: int) -> 
     if len(lists) == 1:
         yield from ((window,) for window in lists[0])
         return
-    first, second = lists
-    yield first[0], second[0]
-    for one in first[1:]:
-        yield from ((one, other) for other in second)
-    yield from ((first[0], other) for other in second[1:])
+    first, second = lists[written_first], lists[1 - written_first]
+    paired = [(first[0], second[0]), *product(first[1:], second), *product(first[:1], second[1:])]
+    yield from paired if written_first == 0 else ((two, one) for one, two in paired)
 
 
 def _kept(sizes: Sequence[int], plan: TruncationPlan, *, room: int) -> list[int]:
