@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.shapes import SHAPES, TURNS
 from tokbench.chat.template import AUTO, ChatTemplate
-from tokbench.core.capabilities import SupportsTemplate
-from tokbench.core.post_processing import input_of
 from tokbench.core.roles import roles_of
 from tokbench.core.tokens import TokenKind
-from tokbench.errors import TemplateError, TokbenchError
+from tokbench.errors import TemplateError
 from tokbench.formats.tokenizer_config.fields import config_of, token_id
 from tokbench.lint.rules import DoesNotApplyError
 
@@ -158,15 +156,3 @@ def _templates(target: LintTarget) -> Mapping[str, ChatTemplate]:
     return {
         name: ChatTemplate.from_text(text, name=f"the chat template {name}") for name, text in own.items()
     }
-
-
-def encoding_writes_bos(target: LintTarget) -> bool:
-    """Whether encoding a text with special tokens begins it with the role bos."""
-    bos = roles_of(target.tokenizer).get("bos")
-    id = None if bos is None else token_id(target.tokenizer, bos)
-    if id is None or not isinstance(target.tokenizer, SupportsTemplate):
-        return False
-    try:
-        return list(input_of(target.tokenizer, "a", limits=False).ids)[:1] == [id]
-    except TokbenchError:
-        return False
