@@ -17,7 +17,7 @@ from tokbench.explain.assembling import explain
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
-    from tokbench.explain.model import Explanation
+    from tokbench.explain.derivation import Explanation
 
 SUBJECTS = [
     Subject("bpe"),

@@ -14,7 +14,7 @@ from support.texts import bundled_texts
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.explain.assembling import explain
-from tokbench.explain.model import EarlierMerge, LowerScore, NoLongerPiece, NoMerge
+from tokbench.explain.causes import EarlierMerge, LowerScore, NoLongerPiece, NoMerge
 from tokbench.explain.words import why_word
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import TrainingRecord
-    from tokbench.explain.model import Derivation
+    from tokbench.explain.derivation import Derivation
     from tokbench.explain.records import MergeRecord
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tokbench.explain.model import Alternative
+from tokbench.explain.pretokens import Alternative
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,27 +9,18 @@ from typing import TYPE_CHECKING
 from tokbench.core.capabilities import SupportsExplanation
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError
-from tokbench.explain.model import (
-    BesideAddedToken,
-    Boundary,
-    ByDefinition,
-    Derivation,
-    ExplainedStep,
-    Explanation,
-    LookupTrace,
-    LowerScore,
-    NewPreToken,
-    PreToken,
-    Step,
-    Symbol,
-)
+from tokbench.explain.causes import BesideAddedToken, ByDefinition, LowerScore, NewPreToken
+from tokbench.explain.derivation import Boundary, Derivation, ExplainedStep, Explanation, Step
+from tokbench.explain.pretokens import PreToken
+from tokbench.explain.symbols import Symbol
+from tokbench.explain.traces import LookupTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import Segmentation, Token
-    from tokbench.explain.model import Cause
+    from tokbench.explain.causes import Cause
 
 
 def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Explanation:

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
-from tokbench.explain.model import EarlierMerge, MergeRule, MergeStep, MergeTrace, NoMerge
+from tokbench.explain.causes import EarlierMerge, NoMerge
+from tokbench.explain.symbols import MergeRule
+from tokbench.explain.traces import MergeStep, MergeTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tokbench.explain.model import Cause, Symbol
+    from tokbench.explain.causes import Cause
+    from tokbench.explain.symbols import Symbol
 
 Key = TypeVar("Key")
 

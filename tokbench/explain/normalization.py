@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.core.tokens import Span
-from tokbench.explain.model import Change
+from tokbench.explain.pretokens import Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

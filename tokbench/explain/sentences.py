@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.plurals import counted
 from tokbench.core.quoting import quoted
-from tokbench.explain.model import (
+from tokbench.explain.causes import (
     BesideAddedToken,
     ByDefinition,
     EarlierMerge,
@@ -20,7 +20,9 @@ from tokbench.explain.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tokbench.explain.model import Alternative, Cause, MergeRule, Symbol
+    from tokbench.explain.causes import Cause
+    from tokbench.explain.pretokens import Alternative
+    from tokbench.explain.symbols import MergeRule, Symbol
 
 
 def listed(symbols: Sequence[Symbol]) -> str:

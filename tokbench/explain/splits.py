@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.progress import no_progress, reading_of
 from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
-from tokbench.explain.model import EarlierMerge
+from tokbench.explain.causes import EarlierMerge
 from tokbench.explain.sentences import CAUSE_NAMES, cause_in_words, cause_name
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
-    from tokbench.explain.model import Boundary, Explanation, Symbol
+    from tokbench.explain.derivation import Boundary, Explanation
+    from tokbench.explain.symbols import Symbol
 
 INSIDE_CHARACTER = "inside-character"
 _WORDS = r" ?[\p{L}\p{M}\p{N}]+"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.explain.model import ByDefinition, LongestMatch, LongestMatchTrace, NoLongerPiece, Symbol
+from tokbench.explain.causes import ByDefinition, NoLongerPiece
+from tokbench.explain.symbols import Symbol
+from tokbench.explain.traces import LongestMatch, LongestMatchTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

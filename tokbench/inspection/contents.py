@@ -13,7 +13,7 @@ from tokbench.core.descriptions import (
     SentencePieceModel,
 )
 from tokbench.errors import ConversionError, ModelFormatError, UnknownIdError
-from tokbench.explain.model import Symbol
+from tokbench.explain.symbols import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from tokbench.errors import ModelFormatError
 from tokbench.explain.bpe import ListedMerges, RankedTokens, trace_merges
-from tokbench.explain.model import MergeRule, MergeTrace, Symbol
+from tokbench.explain.symbols import MergeRule, Symbol
 from tokbench.formats.ranked_merges import last_pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from tokbench.explain.traces import MergeTrace
     from tokbench.inspection.contents import TokenizerContents
 
 Key = TypeVar("Key", str, bytes)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.token_arrays import PieceTable
     from tokbench.explain.byte_level import ByteLevelExplainer
-    from tokbench.explain.model import Derivation
+    from tokbench.explain.derivation import Derivation
 
 
 class TiktokenTokenizer(SaveableTokenizer):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.encoded import Encoded, EncodedSpans
     from tokbench.core.tokens import Token
-    from tokbench.explain.model import Derivation
+    from tokbench.explain.derivation import Derivation
     from tokbench.opening.unicode_agreement import UnicodeAgreement
 
 

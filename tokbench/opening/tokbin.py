@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokbench.core.encoded import Encoded, EncodedSpans
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import ModelInput, Segmentation
-    from tokbench.explain.model import Derivation
+    from tokbench.explain.derivation import Derivation
     from tokbench.explain.records import MergeRecord
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from tokbench.core.plurals import counted, is_or_are
 from tokbench.core.tokens import TokenKind
-from tokbench.explain.model import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.explain.sentences import alternative_in_words, cause_in_words, percent, rank_of
+from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.render.folding import Line, folded
 from tokbench.render.glyphs import glyphs_of, text_of, visible
 from tokbench.render.palette import FAINT, palette_for
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.explain.model import ExplainedStep, Symbol
+    from tokbench.explain.derivation import ExplainedStep
     from tokbench.explain.records import MergeRecord
+    from tokbench.explain.symbols import Symbol
     from tokbench.render.palette import Palette
     from tokbench.workbench.explain import ExplainResult, MergesResult, WordResult
     from tokbench.workbench.find_splits import SplitsResult

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.explain.model import MergeRule, MergeTrace, Symbol
+    from tokbench.explain.symbols import MergeRule, Symbol
+    from tokbench.explain.traces import MergeTrace
     from tokbench.inspection.entries import Entry
     from tokbench.render.exports import Forms
     from tokbench.workbench.search_vocabulary import SearchResult, TokenDetails

@@ -17,13 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
-    from tokbench.explain.model import (
-        Boundary,
-        ExplainedStep,
-        Explanation,
-        Symbol,
-    )
+    from tokbench.explain.derivation import Boundary, ExplainedStep, Explanation
     from tokbench.explain.records import MergeRecord
+    from tokbench.explain.symbols import Symbol
 
 SCHEMA = "tokbench.explain/2"
 

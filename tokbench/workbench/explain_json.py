@@ -5,22 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import token_fields
-from tokbench.explain.model import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.explain.sentences import cause_in_words, cause_name
+from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tokbench.explain.model import (
-        Alternative,
-        Boundary,
-        Cause,
-        Edge,
-        ExplainedStep,
-        Explanation,
-        Symbol,
-        Trace,
-    )
+    from tokbench.explain.causes import Cause
+    from tokbench.explain.derivation import Boundary, ExplainedStep, Explanation
+    from tokbench.explain.pretokens import Alternative
+    from tokbench.explain.symbols import Symbol
+    from tokbench.explain.traces import Edge, Trace
 
 
 def explanation_fields(

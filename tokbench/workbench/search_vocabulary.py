@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.progress import Progress
-    from tokbench.explain.model import MergeRule, MergeTrace, Symbol
+    from tokbench.explain.symbols import MergeRule, Symbol
+    from tokbench.explain.traces import MergeTrace
     from tokbench.inspection.entries import Entry
     from tokbench.lint.corpus_counts import CorpusCounts
     from tokbench.opening.request import OpenRequest

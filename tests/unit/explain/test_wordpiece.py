@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.explain.model import NoLongerPiece
+from tokbench.explain.causes import NoLongerPiece
 from tokbench.explain.wordpiece import trace_longest_matches
 
 VOCAB = {"[UNK]": 0, "un": 1, "u": 2, "##a": 3, "##ff": 4, "##f": 5, "##able": 6}

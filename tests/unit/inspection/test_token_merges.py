@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from support.lint import byte_level, target_of
 
-from tokbench.explain.model import Symbol
+from tokbench.explain.symbols import Symbol
 from tokbench.inspection.entries import Entries, Entry, EntryKind, escaped
 from tokbench.inspection.token_merges import MergesOfList, MergesOfRanks, NoTokenMerges, token_merges
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.explain.model import MergeTrace
+    from tokbench.explain.traces import MergeTrace
 
 TOKENS = (b"a", b"b", b"ab", b"ba", b"aba", b"abab")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.manifest import Manifest
     from tokbench.core.progress import Progress
-    from tokbench.explain.model import Derivation
+    from tokbench.explain.derivation import Derivation
 
 _NUM_BYTES = 256
 _RETRAIN = "the folder is damaged: restore it, or train again"
@@ -79,7 +79,11 @@ class ByteTokenizer(SaveableTokenizer):
 
     def derivation(self, text: str) -> Derivation:
         """The steps by which a text becomes ids: there is one, for every byte. Raises `TextError`."""
-        from tokbench.explain.model import ByDefinition, Derivation, LookupTrace, PreToken, Step, Symbol
+        from tokbench.explain.causes import ByDefinition
+        from tokbench.explain.derivation import Derivation, Step
+        from tokbench.explain.pretokens import PreToken
+        from tokbench.explain.symbols import Symbol
+        from tokbench.explain.traces import LookupTrace
 
         data, rule = utf8(text), "every byte is a token"
         tokens = tuple(Symbol(byte, bytes([byte])) for byte in data)

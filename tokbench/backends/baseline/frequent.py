@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tokbench.core.documents import TextIdentity
     from tokbench.core.manifest import Manifest
     from tokbench.core.progress import Progress
-    from tokbench.explain.model import Derivation
+    from tokbench.explain.derivation import Derivation
 
 UNKNOWN = "[UNK]"
 VOCABULARY_NAME = "vocabulary.json"
@@ -160,7 +160,10 @@ class FrequentTokenizer(SaveableTokenizer):
 
     def derivation(self, text: str) -> Derivation:
         """The steps by which a text becomes ids: it is cut, and each part is looked up. Raises `TextError`."""
-        from tokbench.explain.model import Derivation, LookupTrace, PreToken, Step, Symbol
+        from tokbench.explain.derivation import Derivation, Step
+        from tokbench.explain.pretokens import PreToken
+        from tokbench.explain.symbols import Symbol
+        from tokbench.explain.traces import LookupTrace
 
         utf8(text)
         rule = f"every {self.backend} is looked up"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.split_patterns import SplitPattern
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.explain.byte_level import ByteLevelExplainer
-    from tokbench.explain.model import Derivation
+    from tokbench.explain.derivation import Derivation
     from tokbench.explain.records import MergeRecord
 
 
@@ -41,7 +41,7 @@ class ExplainsMerges:
     def derivation(self, text: str) -> Derivation:
         """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
         from tokbench.backends.bpe.normalization import changed_runs
-        from tokbench.explain.model import Change
+        from tokbench.explain.pretokens import Change
 
         utf8(text)
         prepared = self.pattern.normalized(text)

@@ -12,19 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
 from tokbench.explain.bpe import ListedMerges, trace_merges
-from tokbench.explain.model import (
-    Change,
-    Derivation,
-    Edge,
-    Fallback,
-    LookupTrace,
-    MergeTrace,
-    PreToken,
-    Step,
-    Symbol,
-)
+from tokbench.explain.causes import Fallback
+from tokbench.explain.derivation import Derivation, Step
 from tokbench.explain.normalization import Aligned, changes_of
+from tokbench.explain.pretokens import Change, PreToken
 from tokbench.explain.records import record_of
+from tokbench.explain.symbols import Symbol
+from tokbench.explain.traces import Edge, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_lattice
 from tokbench.explain.wordpiece import trace_longest_matches
 from tokbench.formats.tokenizer_json import from_byte_level
@@ -35,8 +29,10 @@ if TYPE_CHECKING:
 
     import tokenizers
 
-    from tokbench.explain.model import Alternative, Cause, Trace
+    from tokbench.explain.causes import Cause
+    from tokbench.explain.pretokens import Alternative
     from tokbench.explain.records import MergeRecord
+    from tokbench.explain.traces import Trace
 
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _UNKNOWN_PENALTY = 10.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tokbench.explain.model import Derivation
+    from tokbench.explain.derivation import Derivation
     from tokbench.explain.records import MergeRecord
     from tokbench.libraries.huggingface.derivation import DocumentExplainer
     from tokbench.libraries.huggingface.engines import Engines

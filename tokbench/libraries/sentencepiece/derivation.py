@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.tokens import Span
 from tokbench.explain.bpe import RankedTokens, trace_merges
-from tokbench.explain.model import (
-    ByDefinition,
-    Derivation,
-    Edge,
-    Fallback,
-    LatticeTrace,
-    LookupTrace,
-    MergeTrace,
-    PreToken,
-    Step,
-    Symbol,
-)
+from tokbench.explain.causes import ByDefinition, Fallback
+from tokbench.explain.derivation import Derivation, Step
 from tokbench.explain.normalization import Aligned, changes_of
+from tokbench.explain.pretokens import PreToken
+from tokbench.explain.symbols import Symbol
+from tokbench.explain.traces import Edge, LatticeTrace, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_parts
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
 
@@ -28,7 +21,9 @@ if TYPE_CHECKING:
 
     from sentencepiece import SentencePieceProcessor
 
-    from tokbench.explain.model import Cause, Change, Trace
+    from tokbench.explain.causes import Cause
+    from tokbench.explain.pretokens import Change
+    from tokbench.explain.traces import Trace
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.sampling import Lexicon
 

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import TrainingRecord
-    from tokbench.explain.model import Derivation
+    from tokbench.explain.derivation import Derivation
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.denormalizer import Denormalizer
     from tokbench.libraries.sentencepiece.derivation import ModelExplainer
