@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokbench.core.substrings import contained_texts
 from tokbench.core.tokens import Span, SpecialPolicy
 from tokbench.errors import ConfigError, SpecialTokenError
 
@@ -51,13 +52,14 @@ def check_special_tokens(special_tokens: Sequence[str]) -> None:
         if token in seen:
             raise ConfigError(f"the special token {token!r} is given twice", hint="name each one once")
         seen.add(token)
+    contained = contained_texts(special_tokens)
     for token in special_tokens:
-        for other in special_tokens:
-            if token != other and token in other:
-                raise ConfigError(
-                    f"the special token {token!r} is part of the special token {other!r}",
-                    hint="a text with the longer one could be read in two ways: rename one of them",
-                )
+        if token in contained:
+            other = next(each for each in special_tokens if token != each and token in each)
+            raise ConfigError(
+                f"the special token {token!r} is part of the special token {other!r}",
+                hint="a text with the longer one could be read in two ways: rename one of them",
+            )
 
 
 def check_policy(special: object) -> None:
