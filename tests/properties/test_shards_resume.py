@@ -30,10 +30,10 @@ DIES = """if True:
     # Write shards, and die when the disk has been asked for something for the n-th time.
     import os, sys
     import tokbench
-    from tokbench.shards import writing
+    from tokbench.shards import run
 
     folder, moment, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    writing._BATCH_CHARACTERS = 500
+    run._BATCH_CHARACTERS = 500
     calls = 0
 
     def counted(function):
@@ -52,7 +52,7 @@ DIES = """if True:
     os.fsync = counted(os.fsync)
     for name in ("replace", "unlink", "mkdir"):
         setattr(Path, name, counted(getattr(Path, name)))
-    writing.ShardFile.add = counted(writing.ShardFile.add)
+    run.ShardFile.add = counted(run.ShardFile.add)
     tokenizer = tokbench.load(f"{folder}/tokenizer")
     corpus = tokbench.open_corpus(f"{folder}/corpus", documents="lines", errors="replace")
     resume = os.path.exists(f"{folder}/shards")
@@ -447,10 +447,10 @@ def test_a_stop_from_outside(folder: Path) -> None:
         if done:
             raise KeyboardInterrupt
 
-    from tokbench.shards import writing
+    from tokbench.shards import run
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "_BATCH_CHARACTERS", 500)
+        patch.setattr(run, "_BATCH_CHARACTERS", 500)
         with pytest.raises(KeyboardInterrupt, match="--resume continues"):
             write(folder, progress=stop)
     write(folder, resume=True)

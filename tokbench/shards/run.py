@@ -1,0 +1,216 @@
+"""One run of writing shards: one thread reads and unpacks, one encodes (on threads of its own) and writes."""
+
+from __future__ import annotations
+
+from itertools import filterfalse, pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.corpus import Problems
+from tokbench.errors import CorpusError
+from tokbench.shards.layout import ChatOptions, CorpusEntry, ShardIndex
+from tokbench.shards.ordered_jobs import OrderedJobs
+from tokbench.shards.plan import planned_files
+from tokbench.shards.shard_file import ShardFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokbench.core.encoded import Encoded
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
+    from tokbench.corpus import Corpus
+    from tokbench.corpus.files import CorpusFile
+    from tokbench.shards.journal import Journal
+
+_BATCH_CHARACTERS = 4 << 20
+"""Encoded at once: enough for threads to share; what is larger leaves the caches and is slower."""
+
+
+class ConversationEncoder(Protocol):
+    """Makes ids of documents that are conversations, and tells which of them are learned."""
+
+    @property
+    def options(self) -> ChatOptions:
+        """What the index tells of it."""
+
+    def encode(
+        self, texts: list[str], *, first: int, threads: int | None
+    ) -> tuple[Encoded, NDArray[np.uint8]]:
+        """The ids of conversations, of which so many came before in their file, and 1 for each that is learned."""
+
+
+class Run:
+    """One run: reads in the thread that calls it, and encodes and writes in another one."""
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        corpus: Corpus,
+        folder: Path,
+        journal: Journal,
+        *,
+        files: tuple[CorpusFile, ...],
+        threads: int | None,
+        chat: ConversationEncoder | None,
+        progress: Progress,
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._chat = chat
+        self._corpus = corpus
+        self._folder = folder
+        self._journal = journal
+        self._plan = journal.plan
+        self._files = files
+        self._threads = threads
+        self._progress = progress
+        self._special = SpecialPolicy(self._plan.options.special_policy)
+        self._shard: ShardFile | None = None
+        self._ended: list[CorpusEntry] = []  # files since the last shard
+        self._documents = journal.finished.documents  # of the file that is being encoded
+        self._long_documents = 0
+        self._text_bytes = sum(shard.text_bytes for shard in journal.finished.shards)
+
+    def write(self) -> ShardIndex:
+        """Everything that is not there yet. Raises as `write_shards`."""
+        try:
+            with OrderedJobs() as jobs:
+                self._read(jobs)
+                jobs.do(self._end_shard)
+        finally:
+            if self._shard is not None:
+                self._shard.discard()
+        files = (*self._journal.finished.files, *self._ended)
+        self._corpus.problems = Problems(
+            replaced_bytes=sum(file.replaced_bytes for file in files),
+            skipped_documents=sum(file.skipped_documents for file in files),
+            long_documents=self._long_documents,
+        )
+        if not self._journal.finished.shards:
+            raise self._corpus.no_document()
+        if [file.identity for file in planned_files(self._files)] != [
+            file.identity for file in self._plan.files
+        ]:
+            raise CorpusError("the corpus changed while it was read", hint="encode it again, with --force")
+        plan = self._plan
+        return ShardIndex(
+            format=plan.format,
+            dtype=plan.dtype,
+            tokenizer=plan.tokenizer,
+            eos=plan.eos,
+            options=plan.options,
+            files=files,
+            shards=tuple(self._journal.finished.shards),
+        )
+
+    def _read(self, jobs: OrderedJobs) -> None:
+        passed = self._journal.finished.documents
+        known_files = len(self._journal.finished.files)
+        files = list(zip(self._files, self._plan.files, strict=True))[known_files:]
+        is_known = not any(file.stream for file, _ in files)
+        total, before = sum(file.size for file, _ in files), 0
+        for file, planned in files:
+            problems, documents = Problems(), 0
+            for texts in self._corpus.texts_of(file, problems, batch=_BATCH_CHARACTERS):
+                known = min(max(passed - documents, 0), len(texts))
+                documents += len(texts)
+                if known < len(texts):
+                    jobs.do(self._encode, texts[known:] if known else texts)
+                done = before + min(self._corpus.position, file.size) if is_known else self._text_bytes
+                self._progress("encoding", done, total if is_known else None, "bytes")
+            before += file.size
+            self._corpus.position = 0
+            self._long_documents += problems.long_documents
+            entry = CorpusEntry(
+                name=planned.name,
+                bytes=planned.bytes,
+                sample=planned.sample,
+                documents=documents,
+                replaced_bytes=problems.replaced_bytes,
+                skipped_documents=problems.skipped_documents,
+            )
+            jobs.do(self._end_file, entry)
+            passed = 0
+
+    # --- in the thread that encodes -----------------------------------------------------------
+
+    def _encode(self, texts: list[str]) -> None:
+        """Some documents into this shard, and into further ones as each is full."""
+        if self._chat is not None:
+            self._encode_conversations(texts, self._chat)
+            return
+        encoded = self._tokenizer.encode_batch(texts, special=self._special, threads=self._threads)
+        ids, ends = self._with_eos(encoded)
+        start = 0
+        while start < len(texts):
+            shard = self._open_shard()
+            begin = int(ends[start - 1]) if start else 0
+            room = self._plan.options.shard_tokens - shard.tokens
+            stop = int(np.searchsorted(ends, begin + room, side="right"))
+            if stop <= start and not shard.tokens:  # a document that is longer than a shard
+                stop = start + 1
+            if stop > start:
+                some = texts if stop - start == len(texts) else texts[start:stop]
+                num_bytes = _utf8_bytes(some)
+                shard.add(ids[begin : int(ends[stop - 1])], ends[start:stop] - begin, num_bytes)
+                self._text_bytes += num_bytes
+                self._documents += stop - start
+                start = stop
+            if start < len(texts):
+                self._end_shard()
+
+    def _encode_conversations(self, texts: list[str], chat: ConversationEncoder) -> None:
+        """The same of conversations; in rows, one that does not fit into the rest of a row begins the next one."""
+        encoded, mask = chat.encode(texts, first=self._documents, threads=self._threads)
+        ids, length = encoded.ids.astype(self._plan.dtype), chat.options.pack
+        most = self._plan.options.shard_tokens
+        for number, (start, stop) in enumerate(pairwise(encoded.offsets.tolist())):
+            size = stop - start
+            shard = self._open_shard()
+            if length is not None and shard.tokens % length + size > length and shard.tokens:
+                shard.fill_row(length, pad=chat.options.pad or 0)
+            wanted = shard.tokens + size
+            if shard.tokens and wanted + (-wanted % length if length else 0) > most:
+                self._end_shard()
+                shard = self._open_shard()
+            num_bytes = len(texts[number].encode())
+            shard.add(ids[start:stop], np.array([size], np.int64), num_bytes, mask=mask[start:stop])
+            self._text_bytes += num_bytes
+            self._documents += 1
+
+    def _open_shard(self) -> ShardFile:
+        if self._shard is None:
+            self._shard = ShardFile(self._folder, self._plan, len(self._journal.finished.shards))
+        return self._shard
+
+    def _with_eos(self, encoded: Encoded) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The ids as they are written, and where each document ends."""
+        ids, ends = encoded.ids.astype(self._plan.dtype), encoded.offsets[1:]
+        if self._plan.eos is None:
+            return ids, ends
+        ended = ends + np.arange(1, len(ends) + 1)
+        ids = np.insert(ids, ends, self._plan.eos.id)
+        return ids, ended
+
+    def _end_file(self, entry: CorpusEntry) -> None:
+        self._ended.append(entry)
+        self._documents = 0
+
+    def _end_shard(self) -> None:
+        if self._shard is not None:
+            if self._chat is not None and self._chat.options.pack is not None:
+                self._shard.fill_row(self._chat.options.pack, pad=self._chat.options.pad or 0)
+            entry = self._shard.finish()
+            self._shard = None
+            self._journal.add(entry, self._ended, documents=self._documents)
+            self._ended = []
+
+
+def _utf8_bytes(texts: list[str]) -> int:
+    """The bytes of texts as UTF-8, without a step of Python for each."""
+    wide = list(filterfalse(str.isascii, texts))
+    return sum(map(len, texts)) - sum(map(len, wide)) + sum(map(len, map(str.encode, wide)))
