@@ -24,7 +24,8 @@ PARTS = ("*.j2", "*.css", "*.js")
 NATIVE = tuple(f"tokbench/native/{name}" for name in ("_bpe", "_metrics", "_word_cache", "_wordpiece"))
 """The compiled modules, without their suffixes."""
 SOURCES = tuple(
-    f"native/{name}" for name in ("bpe", "common", "encoding", "metrics", "word_cache", "wordpiece")
+    f"native/{name}"
+    for name in ("bpe", "common", "encoding", "metrics", "training", "word_cache", "wordpiece")
 )
 EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
 

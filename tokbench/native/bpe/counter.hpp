@@ -14,10 +14,10 @@
 #include <system_error>
 #include <thread>
 
-#include "pretoken_counts.hpp"
-#include "special_tokens.hpp"
 #include "splitting.hpp"
-#include "text_buffer.hpp"
+#include "training/pretoken_counts.hpp"
+#include "training/special_tokens.hpp"
+#include "training/text_buffer.hpp"
 
 namespace tokbench {
 

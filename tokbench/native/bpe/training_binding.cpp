@@ -10,7 +10,7 @@
 
 #include "binding.hpp"
 #include "counter.hpp"
-#include "trainer.hpp"
+#include "training/trainer.hpp"
 
 namespace tokbench {
 

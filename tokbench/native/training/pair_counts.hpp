@@ -8,7 +8,7 @@
 
 #include "common/big_pages.hpp"
 #include "common/hashing.hpp"
-#include "pair_map.hpp"
+#include "encoding/id.hpp"
 
 namespace tokbench {
 
