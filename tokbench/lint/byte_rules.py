@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import SentencePieceModel
+from tokbench.core.plurals import counted
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.reachability.models import WordPieceModel, model_of
@@ -73,7 +74,7 @@ def _missing_continuations(target: LintTarget) -> Iterator[Found]:
     )
     if missing:
         yield Found(
-            subject=f"{len(missing):,} characters",
+            subject=counted(len(missing), "character"),
             evidence=f"{_listed(missing)} begin words but have no piece inside words: such words are unknown",
             details={"characters": missing},
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.plurals import counted
 from tokbench.core.quoting import quoted
 from tokbench.errors import ConfigError, ModelFormatError, TokbenchError
 from tokbench.lint.class_pipeline import (
@@ -114,14 +115,15 @@ def _other_ids(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> 
             for piece in moved[:_SHOWN]
         )
         yield Found(
-            subject=name, evidence=f"{len(moved):,} tokens have other ids than in tokenizer.json: {shown}"
+            subject=name,
+            evidence=f"other ids than in tokenizer.json for {counted(len(moved), 'token')}: {shown}",
         )
     missing = [piece for piece in here if piece not in there]
     if missing:
         shown = ", ".join(quoted(piece) for piece in missing[:_SHOWN])
         yield Found(
             subject=name,
-            evidence=f"it lacks {len(missing):,} tokens of tokenizer.json: {shown}",
+            evidence=f"it lacks {counted(len(missing), 'token')} of tokenizer.json: {shown}",
             severity=Severity.WARNING,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.plurals import counted
 from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.reachability.analysis import analyse
@@ -59,8 +60,8 @@ def _undecided_tokens(target: LintTarget) -> Iterator[Found]:
     if undecided:
         shown = ", ".join(map(target.named, undecided[:3]))
         yield Found(
-            subject=f"{len(undecided):,} tokens",
-            evidence=f"no text was found that gives them, and no proof that none does: {shown}",
+            subject=counted(len(undecided), "token"),
+            evidence=f"no text was found that gives such a token, and no proof that none does: {shown}",
             token_ids=undecided,
         )
 

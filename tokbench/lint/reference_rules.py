@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tokbench.core.plurals import counted
 from tokbench.core.quoting import quoted
 from tokbench.inspection.differences import compare_merges, compare_tokens
 from tokbench.inspection.entries import Entries
@@ -66,7 +67,7 @@ def _other_tokens(target: LintTarget) -> Iterator[Found]:
     found = target.derived(_token_differences)
     if added := found.only_first:
         yield Found(
-            subject=f"{len(added):,} tokens",
+            subject=counted(len(added), "token"),
             evidence=f"the reference does not have them: {', '.join(map(target.named, added[:_SHOWN]))}",
             token_ids=added,
         )
@@ -74,7 +75,7 @@ def _other_tokens(target: LintTarget) -> Iterator[Found]:
         theirs = _pieces(_other(target))
         missing = sorted({theirs[id] for id in found.only_second})
         yield Found(
-            subject=f"{len(missing):,} tokens of the reference",
+            subject=f"{counted(len(missing), 'token')} of the reference",
             evidence=f"they are not here: {', '.join(map(quoted, missing[:_SHOWN]))}",
         )
 
@@ -87,8 +88,8 @@ def _changed_merges(target: LintTarget) -> Iterator[Found]:
     rank, added, missing = found.rank, len(found.only_first), len(found.only_second)
     yield Found(
         subject=f"merges from rank {rank:,} on",
-        evidence=f"there is {_shown(ours, rank)}, and in the reference {_shown(theirs, rank)}; {added:,} "
-        f"merges are added, {missing:,} missing, {found.moved:,} others moved",
+        evidence=f"there is {_shown(ours, rank)}, and in the reference {_shown(theirs, rank)}; "
+        f"{counted(added, 'merge')} added, {missing:,} missing, {found.moved:,} others moved",
         details={"rank": rank, "added": added, "missing": missing, "moved": found.moved},
     )
 
@@ -158,8 +159,8 @@ def _changed_scores(target: LintTarget) -> Iterator[Found]:
             f"{quoted(piece)} {ours[piece]:g} here and {theirs[piece]:g} there" for piece in changed[:_SHOWN]
         )
         yield Found(
-            subject=f"{len(changed):,} scores",
-            evidence=f"they are others in the reference: {shown}",
+            subject=counted(len(changed), "score"),
+            evidence=f"other in the reference: {shown}",
             details={"pieces": changed[:1000]},
         )
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.capabilities import SupportsTemplate
+from tokbench.core.plurals import counted
 from tokbench.core.post_processing import input_of
 from tokbench.core.quoting import quoted
 from tokbench.core.roles import TURN_ENDS
@@ -64,8 +65,8 @@ def _beyond(target: LintTarget) -> Iterator[Found]:
         ids = [id for id in range(size, len(pieces)) if pieces[id] is not None]
         if ids:
             yield Found(
-                subject=f"{len(ids):,} tokens from id {ids[0]:,} on",
-                evidence=f"{name} says {size:,} rows: {', '.join(map(target.named, ids[:_SHOWN]))}",
+                subject=f"{counted(len(ids), 'token')} from id {ids[0]:,} on",
+                evidence=f"{name} says {counted(size, 'row')}: {', '.join(map(target.named, ids[:_SHOWN]))}",
                 token_ids=tuple(ids),
                 details={"rows": size},
             )
@@ -85,7 +86,7 @@ def _gaps(target: LintTarget) -> Iterator[Found]:
     if runs:
         shown = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs[:_SHOWN])
         yield Found(
-            subject=f"{len(missing):,} ids without a token",
+            subject=f"{counted(len(missing), 'id')} without a token",
             evidence=f"{shown}{' …' if len(runs) > _SHOWN else ''}, and the highest id is "
             f"{len(target.vocabulary.pieces) - 1:,}",
             details={"ids": missing[:1000]},

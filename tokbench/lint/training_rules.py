@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.plurals import counted
 from tokbench.core.quoting import quoted
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, Rule
@@ -74,7 +75,8 @@ def _not_the_best(target: LintTarget) -> Iterator[Found]:
             yield _found(
                 target,
                 turn,
-                f"its pair stood together {turn.count:,} times, {_pair(target, turn.best)} {turn.best_count:,} times",
+                f"its pair stood together {counted(turn.count, 'time')}, "
+                f"{_pair(target, turn.best)} {counted(turn.best_count, 'time')}",
             )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.core.plurals import counted
 from tokbench.core.quoting import quoted
 from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.findings import Found, Severity
@@ -72,7 +73,7 @@ def _incomplete(target: LintTarget) -> Iterator[Found]:
     found = [id for id, piece in target.ordinary.items() if _straddles(piece)]
     if found:
         yield Found(
-            subject=f"{len(found):,} tokens",
+            subject=counted(len(found), "token"),
             evidence="they join a part of one character to another character: "
             + ", ".join(map(target.named, found[:_SHOWN])),
             token_ids=tuple(found),
@@ -139,7 +140,7 @@ def _unused(target: LintTarget) -> Iterator[Found]:
     if unused:
         longest = sorted(unused, key=lambda token: -len(target.ordinary[token]))[:_SHOWN]
         yield Found(
-            subject=f"{len(unused):,} tokens of the first half of the vocabulary",
+            subject=f"{counted(len(unused), 'token')} of the first half of the vocabulary",
             evidence=f"they are none of {counts.tokens:,} token occurrences: {', '.join(map(target.named, longest))}",
             token_ids=tuple(unused),
         )
@@ -165,7 +166,7 @@ def _intermediate(target: LintTarget) -> Iterator[Found]:
             f"{target.named(id)} ({frequencies[id]:,} of {formed[id]:,})" for id in ids[:_SHOWN]
         )
         yield Found(
-            subject=f"{len(ids):,} tokens",
+            subject=counted(len(ids), "token"),
             evidence=f"less than {_HARDLY:.0%} of their occurrences survive the next merge: {shown}",
             token_ids=tuple(ids),
             details={"survival": {str(id): round(frequencies[id] / formed[id], 6) for id in ids}},

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.ids import ids_held
+from tokbench.core.plurals import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.added_tokens import completed
@@ -250,12 +251,12 @@ def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
         gaps = max(model["vocab"].values()) + 1 - len(model["vocab"])
         added = {token["id"] for token in document.get("added_tokens") or []} - set(model["vocab"].values())
         if gaps > len([id for id in added if id <= max(model["vocab"].values())]):
-            warnings.append(f"{gaps:,} ids below the largest have no piece")
+            warnings.append(f"no piece for {counted(gaps, 'id')} below the largest")
     if kind == "BPE":
         unreachable = _unreachable(document)
         if unreachable:
-            shown = ", ".join(repr(piece) for piece in unreachable[:3])
-            warnings.append(f"{len(unreachable):,} pieces are made by no merge, as {shown}")
+            number, shown = len(unreachable), ", ".join(repr(piece) for piece in unreachable[:3])
+            warnings.append(f"{counted(number, 'piece')} {is_or_are(number)} made by no merge, as {shown}")
     for part in ("truncation", "padding"):
         if document.get(part):
             warnings.append(f"the file asks for {part}, which is left out here")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from tokbench.core.plurals import counted
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.opening.files import decode_text, parse_json, read_file
 from tokbench.opening.known_ranks import likely_pattern
@@ -136,7 +137,7 @@ def _check_reading(
     warnings = []
     if across and request.pattern != "none":
         warnings.append(
-            f"{len(across):,} merges make pieces of several words, as {across[0]!r}: is text cut there?"
+            f"pieces of several words are made by {counted(len(across), 'merge')}, as {across[0]!r}: is text cut there?"
         )
     if missing := 0 if suffix else missing_bytes(vocab):
         warnings.append(f"{missing} of the 256 bytes have no piece: a text loses them")

@@ -84,7 +84,7 @@ def legend(bench: Bench) -> Iterator[str]:
     threads = "one thread" if bench.threads == 1 else f"{bench.threads} threads"
     yield (
         f"{BEST} best; medians of at most {bench.runs} rounds, in turns; on {documents}, {bench.num_bytes:,} bytes, "
-        f"and {bench.prompts:,} prompts of 20 to 200 characters; batch on {threads}"
+        f"and {counted(bench.prompts, 'prompt')} of 20 to 200 characters; batch on {threads}"
     )
     if len(bench.entries) > 1:
         yield f"× {bench.baseline}: as many times its figure, round by round, with the lowest and the highest"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from tokbench.core.plurals import counted
 from tokbench.render.chat import LEARNED, REFUSED, notes_of, shown_pieces
 from tokbench.render.glyphs import visible
 
@@ -57,7 +58,7 @@ def chat_page(results: Iterable[ChatResult]) -> bytes:
 def _conversation(result: ChatResult) -> Iterator[str]:
     yield f"<h2>{_shown(result.place)} · {_shown(result.template)} · {_shown(result.info.name)}</h2>\n"
     roles = " · ".join(f"{_shown(role)} {count:,}" for role, count in result.tokens_by_role.items())
-    yield f"<p>{len(result.chat):,} tokens ({roles}), {result.learned:,} learned</p>\n"
+    yield f"<p>{counted(len(result.chat), 'token')} ({roles}), {result.learned:,} learned</p>\n"
     group: list[Piece] = []
     for piece in shown_pieces(result):
         if group and piece.message != group[-1].message:

@@ -117,7 +117,10 @@ def _record_lines(record: MergeRecord, painter: _Painter) -> Iterator[Line]:
     yield Line(Text.assemble(("parts", FAINT), "      ", made_by), 2)
     if record.count is not None:
         yield Line(
-            Text.assemble(("count", FAINT), f"      {record.count:,} occurrences when it was merged"), 2
+            Text.assemble(
+                ("count", FAINT), f"      {counted(record.count, 'occurrence')} when it was merged"
+            ),
+            2,
         )
     uses = ", ".join(f"{_plain(use.made)} ({use.rank:,})" for use in record.used_by)
     more = (
@@ -134,7 +137,10 @@ def _record_lines(record: MergeRecord, painter: _Painter) -> Iterator[Line]:
         label = "displaced" if not number else ""
         shown = f"{_plain(pair.left)} + {_plain(pair.right)}"
         yield Line(
-            Text.assemble((f"{label:<11}", FAINT), shown, f"  lost {pair.lost:,} occurrences, {later}"), 2
+            Text.assemble(
+                (f"{label:<11}", FAINT), shown, f"  lost {counted(pair.lost, 'occurrence')}, {later}"
+            ),
+            2,
         )
     if not record.displaced:
         yield Line(Text.assemble(("displaced", FAINT), "  nothing"), 2)

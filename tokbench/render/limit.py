@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tokbench.core.plurals import counted
 from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import visible
 from tokbench.render.table import table_of_rows, text_cell, text_column
@@ -58,11 +59,11 @@ def limit_forms(result: LimitResult) -> Forms:
 def in_words(text: LimitedText, limit: int) -> str:
     """How a text stands to a limit."""
     if not text.is_exact:
-        return f"more than {limit:,} tokens: its first {text.num_bytes:,} bytes have {text.tokens:,}"
+        return f"more than {counted(limit, 'token')}: its first {text.num_bytes:,} bytes have {text.tokens:,}"
     if text.tokens > limit:
-        return f"{text.tokens:,} tokens, {text.tokens - limit:,} more than {limit:,}"
+        return f"{counted(text.tokens, 'token')}, {text.tokens - limit:,} more than {limit:,}"
     return (
-        f"{text.tokens:,} tokens, {limit - text.tokens:,} fewer than {limit:,}"
+        f"{counted(text.tokens, 'token')}, {limit - text.tokens:,} fewer than {limit:,}"
         if text.tokens < limit
-        else (f"{text.tokens:,} tokens, just as many as may be")
+        else f"{counted(text.tokens, 'token')}, just as many as may be"
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.batches import InputRow, PaddingPlan, pad_ids, pad_rows, rows_of
+from tokbench.core.plurals import counted
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import TextError
@@ -135,7 +136,7 @@ def padded_ids(
         missing = width - len(row.ids)
         if missing < 0:
             raise TextError(
-                f"{pair[0].source} has {len(row.ids):,} tokens, more than the {width:,} to pad to",
+                f"{pair[0].source} has {counted(len(row.ids), 'token')}, more than the {width:,} to pad to",
                 hint=f"--truncate {width} cuts it, or pad to more",
             )
         if missing and fill is None:

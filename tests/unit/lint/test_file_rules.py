@@ -103,7 +103,7 @@ def test_other_ids_and_missing_tokens_are_found(tmp_path: Path) -> None:
         "vocabulary-files-disagree", target_of(DOCUMENT, tmp_path, beside={"vocab.json": swapped})
     )
     assert finding.severity is Severity.ERROR
-    assert finding.evidence.startswith("2 tokens have other ids")
+    assert finding.evidence.startswith("other ids than in tokenizer.json for 2 tokens: ")
     fewer = {piece: id for piece, id in VOCAB.items() if piece != "abc"}
     [finding] = findings_of(
         "vocabulary-files-disagree", target_of(DOCUMENT, tmp_path / "fewer", beside={"encoder.json": fewer})

@@ -130,7 +130,7 @@ def test_changed_scores_are_named(tmp_path: Path) -> None:
 
     found = outcomes(target_of(unigram(-9.0), tmp_path, reference=unigram(-1.5)))
     assert found.keys() == {"changed-score", "other-ids"}
-    assert found["changed-score"] == ("1 scores",)
+    assert found["changed-score"] == ("1 score",)
 
 
 def test_merges_of_ranks_and_of_a_list_are_compared_as_bytes(tmp_path: Path) -> None:

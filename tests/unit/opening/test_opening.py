@@ -317,7 +317,7 @@ def test_pieces_that_no_merge_makes_are_told(tmp_path: Path) -> None:
     made = document()
     made["model"]["vocab"]["zz"] = 259
     made["added_tokens"] = []
-    assert opened(document_file(tmp_path, made)).warnings == ("1 pieces are made by no merge, as 'zz'",)
+    assert opened(document_file(tmp_path, made)).warnings == ("1 piece is made by no merge, as 'zz'",)
 
 
 @pytest.mark.parametrize(

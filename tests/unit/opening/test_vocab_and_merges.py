@@ -211,7 +211,7 @@ def test_merges_over_spaces_are_none_of_the_named_patterns(tmp_path: Path) -> No
     assert "merges reach over spaces, as in 'lowĠlow'" in (caught.value.hint or "")
     assert tokbench.load(folder, pattern="none").encode("low low") == [260]
     told = opened(folder, pattern="gpt2")
-    assert told.warnings == ("1 merges make pieces of several words, as 'lowĠlow': is text cut there?",)
+    assert told.warnings == ("pieces of several words are made by 1 merge, as 'lowĠlow': is text cut there?",)
 
 
 def test_bytes_without_a_piece_are_told(tmp_path: Path) -> None:

@@ -166,11 +166,11 @@ def occurrences_table(report: Report) -> Table:
     rows = [
         ("most used", _uses(report.most_used)),
         ("least used", _uses(report.least_used)),
-        ("unused", f"{report.unused:,} tokens that text can reach"),
+        ("unused", f"{counted(report.unused, 'token')} that text can reach"),
     ]
     if report.intermediate_tokens is not None:
-        number = f"{report.intermediate_tokens:,}"
-        rows.append(("intermediate", f"{number} entries occur only inside larger ones on this text"))
+        number = counted(report.intermediate_tokens, "token")
+        rows.append(("intermediate", f"{number} only inside larger ones on this text"))
     if report.deciles is not None:
         rows.append(("deciles", "  ".join(f"{frequency:,}" for frequency in report.deciles)))
     return Table(
