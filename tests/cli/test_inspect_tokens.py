@@ -99,11 +99,22 @@ def test_what_does_not_apply_is_told(run: Callable[..., Done], tmp_path: Path) -
     run("inspect", "vocab.txt", "--rank", "0:3").refused(2, "--rank does not apply")
 
 
+def test_the_longest_are_as_many_as_asked_for(run: Callable[..., Done], mine: Path) -> None:
+    longest = run("inspect", "-t", mine, "--longest", "2", "--json").good().json["tokens"]
+    assert [token["text"] for token in longest] == ["low", "lo"]
+    [of_those] = run("inspect", mine, "--find", "^l", "--longest", "1", "--json").good().json["tokens"]
+    assert of_those["text"] == "low"
+
+
+def test_a_name_with_t_and_one_without_it_are_both_named(run: Callable[..., Done], mine: Path) -> None:
+    run("inspect", "-t", mine, "other").refused(2, str(mine)[:40], "'other'", "leave out -t to compare both")
+
+
 def test_csv_is_that_of_vocab_out(run: Callable[..., Done], mine: Path) -> None:
-    done = run("inspect", mine, "--longest", "--top", "1", "--csv").good()
+    done = run("inspect", mine, "--longest", "1", "--csv").good()
     names, row = csv.reader(io.StringIO(done.stdout))
     assert dict(zip(names, row, strict=True))["bytes"] == "6c6f77"
-    assert "| 257 | low |" in run("inspect", mine, "--longest", "--top", "1", "--markdown").good().stdout
+    assert "| 257 | low |" in run("inspect", mine, "--longest", "1", "--markdown").good().stdout
 
 
 def test_vocab_out_holds_every_token(

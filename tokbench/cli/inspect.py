@@ -63,15 +63,19 @@ class SearchChoices:
         str | None,
         typer.Option(metavar="FROM:TO", help="Tokens that merges of these ranks make, TO left out."),
     ] = None
-    longest: Annotated[bool, typer.Option("--longest", help="The longest tokens first.")] = False
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="How many are shown of each.")] = 20
+    longest: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The N longest of these tokens.")
+    ] = None
+    top: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How many are shown of each, without --longest.")
+    ] = 20
 
     def query(self) -> TokenQuery | None:
         """What is asked for; None for no token. Raises `ConfigError`."""
         from tokbench.inspection.search import TokenQuery, parse_bytes_of_token, parse_ranks
 
         asked = (self.find, self.id, self.bytes, self.script, self.rank)
-        if all(each is None for each in asked) and not self.longest:
+        if all(each is None for each in (*asked, self.longest)):
             return None
         return TokenQuery(
             find=self.find,
@@ -143,7 +147,10 @@ def inspect(
     With --find and the options after it, its tokens; with two names, how two tokenizers differ.
     """
     if names and tokenizer is not None:
-        raise ConfigError("the tokenizer is named twice", hint="leave out NAME or -t")
+        raise ConfigError(
+            f"two tokenizers are named, {tokenizer!r:.60} by -t and {names[0]!r:.60} without it",
+            hint="leave out one of them, or leave out -t to compare both",
+        )
     names = names or [tokenizer or "default"]
     output, query, corpus = out.output(), searching.query(), counting.open()
     if len(names) > _MOST_NAMES:
@@ -213,9 +220,9 @@ def _search(
         print(f"{len(entries.tokens):,} tokens are written to {vocab_out}", file=sys.stderr)
         if query is None:
             return
-    top = None if searching.id else searching.top
+    top = searching.longest or (None if searching.id else searching.top)
     result = search_vocabulary(
-        entries, query or TokenQuery(), longest=searching.longest, counts=counts, top=top
+        entries, query or TokenQuery(), longest=searching.longest is not None, counts=counts, top=top
     )
     rows = list(vocabulary_rows(result.entries, counts=counts)) if output.form == "csv" else []
     output.write(forms_of_tokens(result, rows), lambda console: render_tokens(result, console=console))
