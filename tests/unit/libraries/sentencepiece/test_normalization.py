@@ -1,0 +1,187 @@
+"""The normaliser, compiled and in Python, gives what the library's gives, with the same places."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sentencepiece_models import scored, unknown, written
+
+from tokbench.formats.protobuf import fields
+from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.libraries.sentencepiece import normalization
+from tokbench.libraries.sentencepiece.normalization import CharacterMap, Normalizer, new_normalizer
+from tokbench.native.kernel_choice import is_installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokbench.libraries.sentencepiece.normalization import ModelNormalizer
+
+RULES = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
+OPTIONS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
+SYMBOLS = ("<s>", "<sep>", " x", "y ", "ab", "abc", "é", "\u3000q", "a b", "Ⅳ")
+KERNELS = [
+    "python",
+    pytest.param(
+        "native", marks=pytest.mark.skipif(not is_installed(normalization.COMPILED), reason="not compiled")
+    ),
+]
+
+CHARACTERS = st.one_of(
+    st.sampled_from(
+        " \t\n\r\0▁\u00a0\u3000\u00a8\u0308\u0301\u200b\u00adaAbcsexy<>é①ﬁﷺｶﾞ한각\u1100\u1161\ufffdⅣ"
+    ),
+    st.characters(exclude_categories=["Cs"]),
+)
+TEXTS = st.one_of(
+    st.text(CHARACTERS).map(str.encode),
+    st.lists(st.one_of(st.sampled_from(SYMBOLS), CHARACTERS)).map("".join).map(str.encode),
+    st.binary(),
+    st.lists(st.one_of(st.binary(max_size=3), CHARACTERS.map(str.encode))).map(b"".join),
+)
+
+
+@cache
+def charsmap(rule: str) -> bytes:
+    proto = sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto()
+    [spec] = [value for number, value in fields(proto) if number == 3]
+    assert isinstance(spec, bytes)
+    maps = [value for number, value in fields(spec) if number == 2]
+    return maps[0] if maps and isinstance(maps[0], bytes) else b""
+
+
+@cache
+def model(rule: str, *, suffix: bool, symbols: bool, **options: bool) -> bytes:
+    pieces = [ModelPiece(text, 0.0, PieceType.USER_DEFINED) for text in SYMBOLS] if symbols else []
+    return written(
+        [unknown(), *scored({"a": 0.0}), *pieces],
+        trainer={"model_type": 2, "treat_whitespace_as_suffix": suffix},
+        normalizer={"precompiled_charsmap": charsmap(rule), **options},
+    )
+
+
+@cache
+def peer(proto: bytes) -> sentencepiece.SentencePieceProcessor:
+    return sentencepiece.SentencePieceProcessor(model_proto=proto)
+
+
+@cache
+def normalizer(proto: bytes, kernel: str) -> ModelNormalizer:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TOKBENCH_KERNEL", kernel)
+        return new_normalizer(parse_model(proto))
+
+
+def check(proto: bytes, text: bytes, kernel: str) -> None:
+    expected, places = peer(proto).normalize(text, with_offsets=True)
+    made, found = normalizer(proto, kernel).normalize_with_places(text)
+    assert (made, found.tolist()) == (expected, list(places))
+    assert normalizer(proto, kernel).normalize(text) == expected
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@given(text=TEXTS, rule=st.sampled_from(RULES), flags=st.tuples(*[st.booleans()] * (len(OPTIONS) + 2)))
+def test_any_bytes(kernel: str, text: bytes, rule: str, flags: tuple[bool, ...]) -> None:
+    suffix, symbols, *others = flags
+    options = dict(zip(OPTIONS, others, strict=True))
+    check(model(rule, suffix=suffix, symbols=symbols, **options), text, kernel)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "\t \u3000", " a  b ", "a \u200b b", "\u200b", "¨", "a¨ ¨", "x ▁ ", " x", "y  y "],
+)
+def test_spaces_at_both_ends_and_between(kernel: str, text: str) -> None:
+    for rule, suffix, symbols, *flags in product(
+        ("identity", "nmt_nfkc"), *[(False, True)] * (2 + len(OPTIONS))
+    ):
+        options = dict(zip(OPTIONS, flags, strict=True))
+        check(model(str(rule), suffix=bool(suffix), symbols=bool(symbols), **options), text.encode(), kernel)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["nmt_nfkc", *(pytest.param(rule, marks=pytest.mark.slow) for rule in RULES if rule != "nmt_nfkc")],
+)
+def test_every_code_point_between_letters_and_behind_a_mark(rule: str) -> None:
+    if not is_installed(normalization.COMPILED):
+        pytest.skip("takes long in Python")
+    proto = model(rule, suffix=False, symbols=False, **dict.fromkeys(OPTIONS, True))
+    points = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+    for start in range(0, len(points), 1 << 16):
+        text = "".join(f"a{point}\u0301{point} " for point in points[start : start + (1 << 16)]).encode()
+        assert normalizer(proto, "native").normalize(text) == peer(proto).normalize(text)
+
+
+def test_a_place_where_more_keys_begin_one_another_than_the_library_sees() -> None:
+    symbols = ["a" * size for size in range(1, 70)]
+    proto = written(
+        [unknown(), *(ModelPiece(text, 0.0, PieceType.USER_DEFINED) for text in symbols)],
+        trainer={"model_type": 2},
+    )
+    for kernel in ("python", *(["native"] if is_installed(normalization.COMPILED) else [])):
+        check(proto, b"a" * 69 + b" " + b"a" * 140, kernel)
+
+
+def tables() -> list[bytes]:
+    """Tables that are damaged, each in its own way."""
+    whole = charsmap("nfkc")
+    size = int.from_bytes(whole[:4], "little")
+    outside = bytearray(whole)
+    outside[4 : 4 + size] = (0x7FFF_FE00).to_bytes(4, "little") * (size // 4)
+    behind = bytearray(whole)
+    behind[4 + 1024 : 4 + 1028] = (0x8FFF_FFFF).to_bytes(4, "little")
+    return [
+        whole[:3],
+        whole[:4],
+        whole[: 4 + size],
+        whole[:-1],
+        b"\0\0\0\0" + whole[4:],
+        (size - 4).to_bytes(4, "little") + whole[4:],
+        (len(whole)).to_bytes(4, "little") + whole[4:],
+        b"\xff\xff\xff\xff" + whole[4:],
+        bytes(outside),
+        bytes(behind),
+        whole[:4] + bytes(4) + whole[8:],
+    ]
+
+
+@pytest.mark.parametrize("number", range(11))
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_damaged_tables_are_refused(kernel: str, number: int) -> None:
+    make: Callable[..., Any] = (
+        Normalizer if kernel == "python" else __import__(normalization.COMPILED, fromlist=["x"]).Normalizer
+    )
+    with pytest.raises(ValueError, match="normalisation table"):
+        make(tables()[number], [], **dict.fromkeys(OPTIONS, True), treat_whitespace_as_suffix=False)
+
+
+@pytest.mark.skipif(not is_installed(normalization.COMPILED), reason="not compiled")
+@given(data=st.data())
+def test_tables_with_changed_units_are_refused_or_give_the_same_in_both(data: st.DataObject) -> None:
+    whole = bytearray(charsmap("nfkc"))
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = 4 + 4 * data.draw(st.integers(0, 255))
+        whole[place : place + 4] = data.draw(st.integers(0, 2**32 - 1)).to_bytes(4, "little")
+    try:
+        CharacterMap(bytes(whole))
+    except ValueError:
+        with pytest.raises(ValueError, match="normalisation table"):
+            made(bytes(whole), "native")
+        return
+    text = data.draw(TEXTS)
+    assert made(bytes(whole), "native").normalize(text) == made(bytes(whole), "python").normalize(text)
+
+
+def made(table: bytes, kernel: str) -> Any:
+    module = __import__(
+        normalization.COMPILED if kernel == "native" else normalization.FALLBACK, fromlist=["Normalizer"]
+    )
+    return module.Normalizer(table, [], **dict.fromkeys(OPTIONS, True), treat_whitespace_as_suffix=False)

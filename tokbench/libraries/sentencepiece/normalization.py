@@ -1,0 +1,235 @@
+"""SentencePiece's normaliser, outside the library: the compiled one, or the definition in Python.
+
+What a text becomes before pieces are looked for in it. At each place a user-defined symbol stays as it is, else the
+longest key of the character map gives way to its replacement, else a character stays; a byte that begins none becomes
+U+FFFD. What is made is freed of extra spaces, gets one in front or behind, and has ▁ where it has spaces.
+
+Source: normalizer.cc of SentencePiece 0.2.3, and the layout of Darts-clone for the character map.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from tokbench.formats.sentencepiece.model import SPACE, iter_user_defined
+from tokbench.native.kernel_choice import chosen_module
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+
+COMPILED = "tokbench.native._normalization"
+FALLBACK = "tokbench.libraries.sentencepiece.normalization"
+
+_MOST_NESTED_KEYS, _MOST_NESTED_SYMBOLS = 32, 64
+"""Of keys that begin one another, and of such symbols, the library sees so many."""
+_BLOCK_BYTES = 1024
+_LONGEST_REPLACEMENT = 1024
+_REPLACEMENT = "\ufffd".encode()
+
+
+class ModelNormalizer(Protocol):
+    """Makes of a text what the pieces of one model are looked for in."""
+
+    def normalize(self, text: bytes) -> bytes:
+        """The normalised form of a text, which need not be UTF-8."""
+
+    def normalize_with_places(self, text: bytes) -> tuple[bytes, NDArray[np.uint32]]:
+        """The normalised form, and where in the text each byte of it, and its end, begins to be from.
+
+        A text of which nothing is left may have no places.
+        """
+
+
+def new_normalizer(model: SentencePieceFile) -> ModelNormalizer:
+    """The normaliser of a model, on the kernel that TOKBENCH_KERNEL asks for.
+
+    Raises:
+        ValueError: the character map is damaged, or replaces a character by more than a kilobyte.
+        BackendUnavailableError: the compiled module is demanded and not installed.
+    """
+    _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
+    names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
+    normalizer: ModelNormalizer = module.Normalizer(
+        model.normalizer["precompiled_charsmap"],
+        [symbol.encode() for symbol in iter_user_defined(model)],
+        **{name: model.normalizer[name] for name in names},
+        treat_whitespace_as_suffix=model.trainer["treat_whitespace_as_suffix"],
+    )
+    return normalizer
+
+
+class CharacterMap:
+    """The table `precompiled_charsmap`: key → replacement, in a double array.
+
+    Raises:
+        ValueError: it leads anywhere outside of itself.
+    """
+
+    def __init__(self, table: bytes) -> None:
+        size = int.from_bytes(table[:4], "little")
+        if len(table) <= 4 or size == 0 or size % _BLOCK_BYTES or size >= len(table) - 4:
+            raise ValueError(f"a normalisation table whose array has {size} bytes")
+        self._units: list[int] = np.frombuffer(table, "<u4", count=size // 4, offset=4).tolist()
+        self._replacements = table[4 + size :]
+        if self._replacements[-1] != 0:
+            raise ValueError("a normalisation table whose last replacement has no end")
+        self._check()
+
+    def longest(self, text: bytes, start: int) -> tuple[int, bytes]:
+        """The length of the longest key at a place of a text, 0 where there is none, and its replacement."""
+        place = _offset(self._units[0])
+        found: list[tuple[int, int]] = []
+        for stop in range(start + 1, len(text) + 1):
+            place ^= text[stop - 1]
+            unit = self._units[place]
+            if _label(unit) != text[stop - 1]:
+                break
+            place ^= _offset(unit)
+            if _ends_key(unit):
+                found.append((stop - start, self._units[place] & 0x7FFF_FFFF))
+        if not found:
+            return 0, b""
+        length, value = found[:_MOST_NESTED_KEYS][-1]
+        return length, self._replacement(value)
+
+    def _check(self) -> None:
+        units = np.array(self._units, np.int64)
+        root = self._units[0]
+        offsets = (units >> 10) << ((units & (1 << 9)) >> 6)
+        bases = np.arange(len(units)) ^ offsets
+        is_value = units >> 31 == 1
+        leads_outside = ~is_value & (bases | 0xFF >= len(units))
+        if _label(root) or _ends_key(root) or not _offset(root) or leads_outside[0]:
+            raise ValueError("a normalisation table without a root")
+        ends_key = ~is_value & ~leads_outside & (units & (1 << 8) != 0)
+        if leads_outside.any() or not is_value[bases[ends_key]].all():
+            raise ValueError("a normalisation table that points behind its end")
+        values = units[is_value] & 0x7FFF_FFFF
+        if values.size and values.max() >= len(self._replacements):
+            raise ValueError("a normalisation table that points behind its replacements")
+        ends = np.flatnonzero(np.frombuffer(self._replacements, np.uint8) == 0)
+        if values.size and (ends[np.searchsorted(ends, values)] - values).max() > _LONGEST_REPLACEMENT:
+            raise ValueError(
+                f"a normalisation table with a replacement of more than {_LONGEST_REPLACEMENT} bytes"
+            )
+
+    def _replacement(self, value: int) -> bytes:
+        return self._replacements[value : self._replacements.index(0, value)]
+
+
+class Normalizer:
+    """The definition; see `ModelNormalizer`.
+
+    Args:
+        charsmap: the table `precompiled_charsmap`; empty for none.
+        symbols: the user-defined symbols.
+        add_dummy_prefix: whether a space is put in front of each text.
+        remove_extra_whitespaces: whether spaces at the ends are dropped, and runs of them become one.
+        escape_whitespaces: whether a space is written as ▁.
+        treat_whitespace_as_suffix: whether the dummy prefix stands behind the text.
+
+    Raises:
+        ValueError: the table is damaged, or a symbol is empty.
+
+    >>> options = dict(remove_extra_whitespaces=True, escape_whitespaces=True, treat_whitespace_as_suffix=False)
+    >>> Normalizer(b"", [], add_dummy_prefix=True, **options).normalize(b" a  b ").decode()
+    '▁a▁b'
+    """
+
+    def __init__(
+        self,
+        charsmap: bytes,
+        symbols: list[bytes],
+        *,
+        add_dummy_prefix: bool,
+        remove_extra_whitespaces: bool,
+        escape_whitespaces: bool,
+        treat_whitespace_as_suffix: bool,
+    ) -> None:
+        if b"" in symbols:
+            raise ValueError("a user-defined symbol is empty")
+        self._map = CharacterMap(charsmap) if charsmap else None
+        self._symbols = sorted(set(symbols), key=len)
+        self._removes = remove_extra_whitespaces
+        self._prefix = add_dummy_prefix and not treat_whitespace_as_suffix
+        self._suffix = add_dummy_prefix and treat_whitespace_as_suffix
+        self._space = SPACE.encode() if escape_whitespaces else b" "
+
+    def normalize(self, text: bytes) -> bytes:
+        """The normalised form of a text."""
+        return self.normalize_with_places(text)[0]
+
+    def normalize_with_places(self, text: bytes) -> tuple[bytes, NDArray[np.uint32]]:
+        """The normalised form of a text, and where each byte of it is from."""
+        made = bytearray()
+        places: list[int] = []
+
+        def add(data: bytes, place: int) -> None:
+            made.extend(data)
+            places.extend([place] * len(data))
+
+        place = self._behind_spaces(text) if self._removes else 0
+        if place == len(text):
+            return b"", np.zeros(0, np.uint32)
+        if self._prefix:
+            add(self._space, place)
+        is_behind_space = self._removes
+        while place < len(text):
+            length, data = self._unit_at(text, place)
+            if is_behind_space:
+                data = data.lstrip(b" ")
+            if data:
+                add(data.replace(b" ", self._space), place)
+                is_behind_space = self._removes and data.endswith(b" ")
+            place += length
+        if self._removes:
+            while made.endswith(self._space):
+                del made[-len(self._space) :]
+                place = places[len(made)]
+                del places[len(made) :]
+        if self._suffix:
+            add(self._space, place)
+        places.append(place)
+        return bytes(made), np.array(places, np.uint32)
+
+    def _behind_spaces(self, text: bytes) -> int:
+        place = 0
+        while place < len(text):
+            length, data = self._unit_at(text, place)
+            if data != b" ":
+                break
+            place += length
+        return place
+
+    def _unit_at(self, text: bytes, place: int) -> tuple[int, bytes]:
+        """What stands at a place: how many bytes, and what becomes of them before spaces are looked at."""
+        nested = [symbol for symbol in self._symbols if text.startswith(symbol, place)]
+        if nested:
+            symbol = nested[:_MOST_NESTED_SYMBOLS][-1]
+            return len(symbol), symbol
+        length, data = self._map.longest(text, place) if self._map is not None else (0, b"")
+        if length:
+            return length, data
+        for length in range(1, 5):
+            try:
+                text[place : place + length].decode()
+            except UnicodeDecodeError:
+                continue
+            return length, text[place : place + length]
+        return 1, _REPLACEMENT
+
+
+def _label(unit: int) -> int:
+    return unit & 0x8000_00FF
+
+
+def _ends_key(unit: int) -> bool:
+    return unit >> 8 & 1 == 1
+
+
+def _offset(unit: int) -> int:
+    return (unit >> 10) << ((unit & 1 << 9) >> 6)

@@ -1,0 +1,158 @@
+// Text → the text that the pieces of a SentencePiece model are looked for in.
+//
+// At each place: a user-defined symbol stays as it is, else the longest key of the character map gives way to its
+// replacement, else a character stays, and a byte that begins none becomes U+FFFD. What is made is freed of extra spaces, gets
+// one in front or behind, and has ▁ (U+2581) where it has spaces, as the options ask.
+//
+// Source: normalizer.cc of SentencePiece 0.2.3.
+#pragma once
+
+#include <stdexcept>
+#include <utility>
+
+#include "character_map.hpp"
+#include "symbols.hpp"
+
+namespace tokbench {
+
+struct NormalizerOptions {
+  bool add_dummy_prefix;
+  bool remove_extra_whitespaces;
+  bool escape_whitespaces;
+  bool treat_whitespace_as_suffix;  // the dummy prefix stands behind the text
+};
+
+// Which ends of its text a part has.
+struct TextEnds {
+  bool is_first = true;
+  bool is_last = true;
+};
+
+// Room for normalised text, used again and again.
+struct NormalizedText {
+  std::vector<Byte> bytes;
+  // Where in the text each byte of it begins to be from, and where what is behind it would: one more than there are bytes.
+  // Of a text without bytes there may be none.
+  std::vector<std::uint32_t> places;
+};
+
+class Normalizer {
+ public:
+  Normalizer(CharacterMap map, Symbols symbols, NormalizerOptions options)
+      : map_(std::move(map)), symbols_(std::move(symbols)), options_(options) {
+    for (unsigned byte = 0; byte < kAscii; ++byte) stays_[byte] = stays_before_ascii(static_cast<Byte>(byte));
+  }
+
+  const CharacterMap& map() const { return map_; }
+  const Symbols& symbols() const { return symbols_; }
+  const NormalizerOptions& options() const { return options_; }
+  Bytes space() const { return options_.escape_whitespaces ? Bytes(kSpaceSymbol) : Bytes(&kSpace, 1); }
+
+  // What stands at `p` (p < end): how many bytes of the text, and what becomes of them before spaces are looked at.
+  struct Unit {
+    std::size_t length;
+    Bytes made;
+  };
+  Unit unit_at(const Byte* p, const Byte* end) const {
+    if (const std::size_t length = symbols_.longest(p, end); length != 0) return {length, {p, length}};
+    if (const CharacterMap::Match match = map_.longest(p, end); match.length != 0) return {match.length, match.replacement};
+    if (const std::size_t length = well_formed_length(p, end); length != 0) return {length, {p, length}};
+    return {1, kReplacementCharacter};
+  }
+
+  // Writes the normalised form of a text to `out`. Of a part of one, what stands before it ends in no space and what stands
+  // behind it has no part in its last character or symbol; the first part, and the last one, have more than spaces.
+  template <bool kWithPlaces>
+  void normalize(Bytes text, TextEnds ends, NormalizedText& out) const {
+    out.bytes.clear();
+    out.places.clear();
+    if constexpr (kWithPlaces) {
+      if (text.size() >= UINT32_MAX) throw std::length_error("a text of more than 4 GB");
+    }
+    const Byte* p = text.data();
+    const Byte* const end = p + text.size();
+    const auto add = [&](Bytes bytes) {
+      out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end());
+      if constexpr (kWithPlaces) out.places.insert(out.places.end(), bytes.size(), static_cast<std::uint32_t>(p - text.data()));
+    };
+    if (ends.is_first && options_.remove_extra_whitespaces) p = behind_spaces(p, end);
+    if (p == end && ends.is_first) return;
+    const bool is_prefix = ends.is_first && options_.add_dummy_prefix && !options_.treat_whitespace_as_suffix;
+    if (is_prefix) add(space());
+    bool is_behind_space = ends.is_first && options_.remove_extra_whitespaces;
+    while (p != end) {
+      const Byte* const run = p;
+      while (end - p >= 2 && stays(p[0]) && p[1] < kAscii) ++p;
+      if (p != run) {
+        add_run<kWithPlaces>(text, run, p, out);
+        is_behind_space = false;
+      }
+      Unit unit = unit_at(p, end);
+      while (is_behind_space && !unit.made.empty() && unit.made.front() == ' ') unit.made = unit.made.subspan(1);
+      if (!unit.made.empty()) {
+        for (const Byte& byte : unit.made) add(byte == ' ' ? space() : Bytes(&byte, 1));
+        is_behind_space = options_.remove_extra_whitespaces && unit.made.back() == ' ';
+      }
+      p += unit.length;
+    }
+    if (ends.is_last && options_.remove_extra_whitespaces) remove_spaces_behind<kWithPlaces>(text, p, out);
+    if (ends.is_last && options_.add_dummy_prefix && options_.treat_whitespace_as_suffix) add(space());
+    if constexpr (kWithPlaces) out.places.push_back(static_cast<std::uint32_t>(p - text.data()));
+  }
+
+ private:
+  static constexpr Byte kSpaceSymbol[] = {0xE2, 0x96, 0x81};
+  static constexpr Byte kSpace = ' ';
+  static constexpr Byte kReplacementCharacter[] = {0xEF, 0xBF, 0xBD};
+
+  static constexpr Byte kAscii = 0x80;
+
+  // Whether a byte stays as it is in front of another one of ASCII.
+  bool stays(Byte byte) const { return stays_[byte]; }
+  bool stays_before_ascii(Byte byte) const {
+    if (byte == ' ' || symbols_.may_begin(byte) || map_.longest(&byte, &byte + 1).length != 0) return false;
+    for (Byte next = 0; next < kAscii; ++next) {
+      if (map_.may_begin(byte, next)) return false;
+    }
+    return true;
+  }
+
+  const Byte* behind_spaces(const Byte* p, const Byte* end) const {
+    while (p != end) {
+      const Unit unit = unit_at(p, end);
+      if (unit.made.size() != 1 || unit.made.front() != ' ') break;
+      p += unit.length;
+    }
+    return p;
+  }
+
+  template <bool kWithPlaces>
+  static void add_run(Bytes text, const Byte* first, const Byte* behind, NormalizedText& out) {
+    out.bytes.insert(out.bytes.end(), first, behind);
+    if constexpr (kWithPlaces) {
+      for (const Byte* p = first; p != behind; ++p) out.places.push_back(static_cast<std::uint32_t>(p - text.data()));
+    }
+  }
+
+  // Takes away what spaces the normalised text ends in; `p` becomes where in the text the first of them is from.
+  template <bool kWithPlaces>
+  void remove_spaces_behind(Bytes text, const Byte*& p, NormalizedText& out) const {
+    const Bytes mark = space();
+    std::size_t size = out.bytes.size();
+    while (size >= mark.size() && std::equal(mark.begin(), mark.end(), out.bytes.begin() + static_cast<std::ptrdiff_t>(size - mark.size()))) {
+      size -= mark.size();
+    }
+    if constexpr (kWithPlaces) {
+      if (size != out.bytes.size()) p = text.data() + out.places[size];
+      out.places.resize(size);
+    }
+    out.bytes.resize(size);
+  }
+
+  CharacterMap map_;
+  Symbols symbols_;
+  NormalizerOptions options_;
+  bool stays_[256] = {};
+};
+
+}  // namespace tokbench
