@@ -6,6 +6,7 @@ BERT's normaliser and prefix spaces after the settings beside it: what tokenizer
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from tokbench.core.quoting import quoted
 from tokbench.errors import TokbenchError
 from tokbench.inspection.settings import differing_parts
 from tokbench.lint.agreement import disagreement
+from tokbench.lint.sentencepiece_classes import Declared, class_pipeline, precompiled_rules
+from tokbench.opening.config_files import CONFIG
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.opening.recognition import Format, Source
 from tokbench.opening.request import OpenRequest
@@ -56,9 +59,9 @@ _CLASSES = {
     WORD_PIECE: _BERTS,
     UNIGRAM: (
         *("T5", "XLMRoberta", "Albert", "MBart", "MBart50", "Pegasus", "XLNet", "Camembert", "BigBird"),
-        *("NllbMoe", "Reformer", "Rembert", "DebertaV2", "Barthez", "XGLM"),
+        *("RemBert", "DebertaV2", "Barthez", "XGLM"),
     ),
-    SENTENCEPIECE_BPE: ("Llama", "CodeLlama", "Gemma"),
+    SENTENCEPIECE_BPE: ("Llama", "CodeLlama", "Gemma", "Nllb", "Reformer"),
     WORD_END_BPE: ("CLIP", "OpenAIGPT", "Herbert"),
 }
 _KINDS = {name: kind for kind, names in _CLASSES.items() for name in names}
@@ -123,7 +126,7 @@ def other_pipeline(target: LintTarget, name: str) -> OtherPipeline | None:
     implied = None if document is None else _implied(target, document, name)
     if document is None or implied is None:
         return None
-    parts = tuple(differing_parts(document, implied, model=_MODEL))
+    parts = tuple(differing_parts(_as_written_today(document), _as_written_today(implied), model=_MODEL))
     if not parts:
         return None
     try:
@@ -144,8 +147,16 @@ def _implied(target: LintTarget, document: Mapping[str, Any], name: str) -> dict
     if folder is None:
         return None
     model = document["model"]
+    config = json_beside(folder / CONFIG)
     if _short(name) in _BERTS:
-        return {**document, **_bert(json_beside(folder / "tokenizer_config.json"))}
+        return {**document, **_bert(config)}
+    said = Declared(precompiled_rules(document.get("normalizer")), config)
+    if (pipeline := class_pipeline(_short(name), said)) is not None:
+        return {
+            **document,
+            **pipeline.parts(),
+            "model": {**model, "byte_fallback": pipeline.byte_fallback},
+        }
     known = known_class(name.removesuffix("Fast"))
     if known is None or "merges" not in model:
         return None
@@ -155,6 +166,20 @@ def _implied(target: LintTarget, document: Mapping[str, Any], name: str) -> dict
     kept = {"added_tokens": document.get("added_tokens"), "post_processor": None}
     implied = {**made["model"], "unk_token": model.get("unk_token"), "merges": model["merges"]}
     return {**made, **kept, "model": implied}
+
+
+def _as_written_today(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A document with its steps spelled as `tokenizers` writes them; older files spell some in other ways."""
+    import tokenizers
+
+    steps = {name: document.get(name) for name in ("normalizer", "pre_tokenizer", "decoder")}
+    model = {"type": "BPE", "vocab": {}, "merges": []}
+    try:
+        opened = tokenizers.Tokenizer.from_str(json.dumps({"version": "1.0", "model": model, **steps}))
+    except Exception:
+        return document
+    written = json.loads(opened.to_str())
+    return {**document, **{name: written.get(name) for name in steps}}
 
 
 def _bert(config: Mapping[str, Any]) -> dict[str, Any]:

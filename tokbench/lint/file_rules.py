@@ -293,7 +293,7 @@ RULES = (
         group=_GROUP,
         severity=Severity.WARNING,
         breaks="A library that goes by tokenizer_class builds another pipeline and gives other ids.",
-        found="The pipeline that the class builds of the vocabulary is compared, on texts too, where it is known here.",
+        found="What transformers 5 builds for the class is compared, on texts too, where that is known here.",
         remedy="Write PreTrainedTokenizerFast, which takes tokenizer.json as it is, or the right class.",
         check=_class,
     ),

@@ -70,8 +70,10 @@ def test_a_class_of_another_pipeline_is_found(tmp_path: Path, name: str) -> None
         ("GPT2Tokenizer", {"add_prefix_space": True}, byte_level(("a", "b")), "pre_tokenizer"),
         ("GPT2Tokenizer", {}, byte_level(("a", " "), pre_tokenizer=NO_SPLIT), "pre_tokenizer"),
         ("BertTokenizer", {"do_lower_case": False}, huggingface.wordpiece(), "normalizer"),
+        ("T5Tokenizer", {}, huggingface.unigram(), "normalizer"),
+        ("LlamaTokenizer", {}, huggingface.byte_fallback(), "normalizer"),
     ],
-    ids=["pattern", "prefix space", "no pattern", "lower case"],
+    ids=["pattern", "prefix space", "no pattern", "lower case", "T5", "Llama"],
 )
 def test_a_class_with_another_pattern_or_normaliser_is_found_with_a_text(
     tmp_path: Path, name: str, settings: dict[str, Any], document: Any, part: str
@@ -87,8 +89,6 @@ def test_a_class_with_another_pattern_or_normaliser_is_found_with_a_text(
     ("name", "document"),
     [
         ("BertTokenizer", huggingface.wordpiece),
-        ("T5Tokenizer", huggingface.unigram),
-        ("LlamaTokenizer", huggingface.byte_fallback),
         ("RobertaTokenizer", huggingface.byte_level),
     ],
 )

@@ -1,0 +1,216 @@
+"""The pipelines that classes of transformers 5 build around a vocabulary of SentencePiece.
+
+Whatever tokenizer.json says before and behind the model is not read, but for the rules of characters in a Precompiled
+normaliser. Source: `tokenization_*.py` of its models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+Step = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the files say, as a class takes it.
+
+    Attributes:
+        rules: the Precompiled normaliser of the tokenizer.json, where it has one.
+        config: tokenizer_config.json, parsed.
+    """
+
+    rules: Step | None
+    config: Mapping[str, Any]
+
+    def says(self, option: str, *, default: bool) -> bool:
+        """A setting of tokenizer_config.json; null is no, as Python has it."""
+        return bool(self.config.get(option, default))
+
+    def prefixes_space(self) -> bool:
+        """Whether a class of Llama's puts a space in front: there, null stands for the default."""
+        return self.config.get("add_prefix_space") is None or self.says("add_prefix_space", default=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What a class builds around the model.
+
+    Attributes:
+        normalizer: its steps, in order.
+        pre_tokenizer: likewise.
+        decoder: likewise.
+        byte_fallback: whether the model spells unknown characters in bytes.
+    """
+
+    normalizer: tuple[Step, ...]
+    pre_tokenizer: tuple[Step, ...]
+    decoder: tuple[Step, ...]
+    byte_fallback: bool = False
+
+    def parts(self) -> dict[str, Any]:
+        """As a tokenizer.json has them."""
+        return {
+            "normalizer": _sequence("normalizers", self.normalizer),
+            "pre_tokenizer": _sequence("pretokenizers", self.pre_tokenizer),
+            "decoder": _sequence("decoders", self.decoder),
+        }
+
+
+def class_pipeline(name: str, declared: Declared) -> Pipeline | None:
+    """The pipeline of a class, named without "Tokenizer"; None for one that is not known here."""
+    build = _CLASSES.get(name)
+    return None if build is None else build(declared)
+
+
+def class_names() -> tuple[str, ...]:
+    """The classes that are known here, without "Tokenizer"."""
+    return tuple(_CLASSES)
+
+
+def precompiled_rules(normalizer: object) -> Step | None:
+    """The Precompiled step of a normaliser, looked for where transformers does: at the top, or in one sequence."""
+    if not isinstance(normalizer, dict):
+        return None
+    steps = normalizer.get("normalizers") if normalizer.get("type") == "Sequence" else [normalizer]
+    found = (step for step in steps or () if isinstance(step, dict) and step.get("type") == "Precompiled")
+    return next(found, None)
+
+
+def _sequence(key: str, steps: tuple[Step, ...]) -> Step | None:
+    if len(steps) < 2:
+        return steps[0] if steps else None
+    return {"type": "Sequence", key: list(steps)}
+
+
+def _replace(pattern: str, content: str, *, regex: bool = False) -> Step:
+    return {"type": "Replace", "pattern": {"Regex" if regex else "String": pattern}, "content": content}
+
+
+def _metaspace(scheme: str, *, split: bool = True) -> Step:
+    return {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": split}
+
+
+_WORDS: Step = {"type": "WhitespaceSplit"}
+_RUNS = _replace(" {2,}", " ", regex=True)
+_QUOTES = (_replace("``", '"'), _replace("''", '"'))
+_NO_ACCENTS: tuple[Step, ...] = ({"type": "NFKD"}, {"type": "StripAccents"})
+_LOWERCASE: Step = {"type": "Lowercase"}
+_ONE_LINE: tuple[Step, ...] = (
+    _replace(r"\s{2,}|[\n\r\t]", " ", regex=True),
+    {"type": "NFC"},
+    {"type": "Strip", "strip_left": False, "strip_right": True},
+)
+_BYTES: tuple[Step, ...] = (_replace("▁", " "), {"type": "ByteFallback"}, {"type": "Fuse"})
+_NO_FIRST_SPACE: Step = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+
+
+def _prepended(declared: Declared, *, otherwise: str = "never") -> str:
+    return "always" if declared.says("add_prefix_space", default=True) else otherwise
+
+
+def _rules(declared: Declared) -> tuple[Step, ...]:
+    return () if declared.rules is None else (declared.rules,)
+
+
+def _of_words(declared: Declared, normalizer: tuple[Step, ...], *, scheme: str | None = None) -> Pipeline:
+    metaspace = _metaspace(_prepended(declared) if scheme is None else scheme)
+    return Pipeline(normalizer, (_WORDS, metaspace), (metaspace,))
+
+
+def _of_text(declared: Declared, normalizer: tuple[Step, ...], *, scheme: str | None = None) -> Pipeline:
+    metaspace = _metaspace(_prepended(declared) if scheme is None else scheme)
+    return Pipeline(normalizer, (metaspace,), (metaspace,))
+
+
+def _quotes_accents_case(declared: Declared, *, lowercase: bool, accents: bool) -> Iterator[Step]:
+    yield from _QUOTES
+    if not declared.says("keep_accents", default=accents):
+        yield from _NO_ACCENTS
+    if declared.says("do_lower_case", default=lowercase):
+        yield _LOWERCASE
+    yield from _rules(declared)
+
+
+def _albert(declared: Declared) -> Pipeline:
+    return _of_words(declared, tuple(_quotes_accents_case(declared, lowercase=True, accents=False)))
+
+
+def _xlnet(declared: Declared) -> Pipeline:
+    lowercase = (_LOWERCASE,) if declared.says("do_lower_case", default=False) else ()
+    normalizer = (*_QUOTES, *_NO_ACCENTS, *lowercase, *_rules(declared))
+    return _of_words(declared, normalizer, scheme="always")
+
+
+def _rembert(declared: Declared) -> Pipeline:
+    quotes, others = _QUOTES, tuple(_quotes_accents_case(declared, lowercase=False, accents=True))[2:]
+    return _of_text(declared, (*quotes, _RUNS, *others))
+
+
+def _deberta(declared: Declared) -> Pipeline:
+    lowercase = (_LOWERCASE,) if declared.says("do_lower_case", default=False) else ()
+    metaspace = _metaspace(_prepended(declared, otherwise="first"))
+    punctuation: Step = {"type": "Punctuation", "behavior": "Isolated"}
+    before = (punctuation,) if declared.says("split_by_punct", default=False) else ()
+    return Pipeline((*lowercase, *_ONE_LINE), (*before, metaspace), (metaspace,))
+
+
+def _pegasus(declared: Declared) -> Pipeline:
+    lines = _rules(declared) or (_replace(r"\n", " ", regex=True),)
+    return _of_text(declared, (*lines, _RUNS), scheme="always")
+
+
+def _big_bird(declared: Declared) -> Pipeline:
+    strip: Step = {"type": "Strip", "strip_left": False, "strip_right": False}
+    return _of_text(declared, (strip, _replace(" {2,}", "▁", regex=True)))
+
+
+def _after_rules(declared: Declared) -> Pipeline:
+    """Rules, where there are some, and runs of spaces with them."""
+    return _of_text(declared, (*_rules(declared), _RUNS) if declared.rules else (), scheme="always")
+
+
+def _llama(declared: Declared) -> Pipeline:
+    if not declared.prefixes_space():
+        return Pipeline((), (_metaspace("never", split=False),), _BYTES, byte_fallback=True)
+    scheme = "always" if declared.says("legacy", default=False) else "first"
+    return Pipeline((), (_metaspace(scheme, split=False),), (*_BYTES, _NO_FIRST_SPACE), byte_fallback=True)
+
+
+def _code_llama(declared: Declared) -> Pipeline:
+    scheme = "first" if declared.prefixes_space() else "never"
+    return Pipeline((), (_metaspace(scheme, split=False),), (*_BYTES, _NO_FIRST_SPACE), byte_fallback=True)
+
+
+_SPLIT_AT_SPACES: Step = {
+    "type": "Split",
+    "pattern": {"String": " "},
+    "behavior": "MergedWithPrevious",
+    "invert": False,
+}
+_GEMMA = Pipeline((_replace(" ", "▁"),), (_SPLIT_AT_SPACES,), _BYTES, byte_fallback=True)
+
+_CLASSES: Mapping[str, Callable[[Declared], Pipeline]] = {
+    "T5": lambda declared: _of_words(declared, _rules(declared), scheme="always"),
+    "XLMRoberta": lambda declared: _of_words(declared, _rules(declared)),
+    "Camembert": lambda declared: _of_words(declared, _rules(declared)),
+    "MBart": lambda declared: _of_words(declared, (), scheme="always"),
+    "MBart50": lambda declared: _of_text(declared, (*_rules(declared), _RUNS), scheme="always"),
+    "XGLM": lambda declared: _of_text(declared, (*_rules(declared), _RUNS)),
+    "Barthez": lambda declared: _of_text(declared, _ONE_LINE),
+    "Nllb": _after_rules,
+    "Reformer": _after_rules,
+    "Albert": _albert,
+    "XLNet": _xlnet,
+    "RemBert": _rembert,
+    "DebertaV2": _deberta,
+    "Pegasus": _pegasus,
+    "BigBird": _big_bird,
+    "Llama": _llama,
+    "CodeLlama": _code_llama,
+    "Gemma": lambda _: _GEMMA,
+}
