@@ -1,6 +1,6 @@
 // Documents and sources in any blocks on any number of threads are counted as one map would, and
 // special tokens are cut out wherever the blocks end.
-#include "bpe/counter.hpp"
+#include "bpe/pretoken_counter.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
 
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text = is_repaired ? repaired(naive::to_string(input.rest())) : naive::to_string(input.rest());
   const std::vector<std::string> special_tokens = special_tokens_for(text, random);
 
-  PretokenCounter counter(pattern, SpecialTokens(special_tokens), threads, random.next());
+  PretokenCounter counter(PatternSplitter(pattern), SpecialTokens(special_tokens), threads, random.next());
   Expected expected;
   std::size_t num_sources = 0;
   for (std::size_t start = 0; start < text.size();) {

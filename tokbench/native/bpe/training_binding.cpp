@@ -1,15 +1,7 @@
 // Counting and training for Python.
-#include <cerrno>
-#include <chrono>
-
-#if defined(_WIN32)
-#include <io.h>
-#else
-#include <unistd.h>
-#endif
-
 #include "binding.hpp"
-#include "counter.hpp"
+#include "pretoken_counter.hpp"
+#include "training/python_counter.hpp"
 #include "training/trainer.hpp"
 
 namespace tokbench {
@@ -17,91 +9,6 @@ namespace tokbench {
 using namespace nb::literals;
 
 namespace {
-
-std::vector<Bytes> utf8_views(const nb::tuple& texts) {
-  std::vector<Bytes> views;
-  views.reserve(texts.size());
-  for (const nb::handle text : texts) views.push_back(utf8_view(text));
-  return views;
-}
-
-// Calls back into Python now and then from a loop that runs without the interpreter's lock: for
-// progress, and so that Ctrl-C ends the loop.
-class Reporter {
- public:
-  explicit Reporter(nb::object callback) : callback_(std::move(callback)) {}
-
-  void operator()(std::uint64_t done) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(50)) return;
-    last_ = now;
-    const nb::gil_scoped_acquire lock;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!callback_.is_none()) callback_(done);
-  }
-
- private:
-  nb::object callback_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
-// Reads without the interpreter's lock; takes it to raise OSError, or what a signal's handler raises.
-std::size_t read_some(int fd, std::span<Byte> into) {
-  for (;;) {
-#if defined(_WIN32)
-    const auto got = ::_read(fd, into.data(), static_cast<unsigned>(into.size()));
-#else
-    const auto got = ::read(fd, into.data(), into.size());
-#endif
-    if (got >= 0) return static_cast<std::size_t>(got);
-    const int error = errno;
-    const nb::gil_scoped_acquire lock;
-    if (error == EINTR && PyErr_CheckSignals() == 0) continue;
-    if (error != EINTR) {
-      errno = error;
-      PyErr_SetFromErrno(PyExc_OSError);
-    }
-    throw nb::python_error();
-  }
-}
-
-DocumentMode document_mode(const std::string& name) {
-  if (name == "file") return DocumentMode::File;
-  if (name == "lines") return DocumentMode::Lines;
-  throw std::invalid_argument("documents must be \"file\" or \"lines\", not \"" + name + "\"");
-}
-
-void add_texts(PretokenCounter& counter, const nb::list& texts) {
-  // The strings stay alive in the tuple; collecting their views needs the lock, copying them does not.
-  const nb::tuple kept(texts);
-  const std::vector<Bytes> views = utf8_views(kept);
-  const nb::gil_scoped_release unlocked;
-  for (const Bytes text : views) counter.add_document(text);
-}
-
-std::uint64_t add_file(PretokenCounter& counter, int fd, const std::string& documents, nb::object progress) {
-  constexpr std::size_t kBlock = 1 << 20;
-  const DocumentMode mode = document_mode(documents);
-  Reporter report(std::move(progress));
-  const nb::gil_scoped_release unlocked;
-  counter.begin_source(mode);
-  std::uint64_t total = 0;
-  for (;;) {
-    const std::size_t used = read_some(fd, counter.prepare(kBlock));
-    counter.commit(used);
-    if (used == 0) break;
-    total += used;
-    if (counter.invalid()) return total;
-    report(total);
-  }
-  counter.end_source();
-  return total;
-}
-
-nb::object invalid_byte(PretokenCounter& counter) {
-  const auto found = counter.invalid();
-  return found ? nb::object(nb::make_tuple(found->source, found->offset)) : nb::none();
-}
 
 // The counts of a finished counter; before that, they are spread over threads.
 const PretokenCounts& counts_of(const PretokenCounter& counter) {
@@ -147,27 +54,16 @@ void bind_training(nb::module_& module) {
              "seed"_a, "progress"_a.none(),
              "Learn merges from a finished counter: (uint32[n, 2] pairs, int64[n] counts, tokens of the text).");
 
-  nb::class_<PretokenCounter>(module, "PretokenCounter")
+  nb::class_<PretokenCounter> counter(module, "PretokenCounter");
+  bind_documents(counter);
+  counter
       .def(
           "__init__",
           [](PretokenCounter* self, const std::optional<std::string>& pattern, std::vector<std::string> special_tokens,
              unsigned threads, std::uint64_t seed) {
-            for (const std::string& token : special_tokens) {
-              if (token.empty()) throw std::invalid_argument("a special token is empty");
-            }
-            new (self) PretokenCounter(pattern_or_none(pattern), SpecialTokens(std::move(special_tokens)), threads, seed);
+            new (self) PretokenCounter(PatternSplitter(pattern_or_none(pattern)), checked(std::move(special_tokens)), threads, seed);
           },
           nb::kw_only(), "pattern"_a.none(), "special_tokens"_a, "threads"_a, "seed"_a)
-      .def("add_texts", &add_texts, "texts"_a, "Whole documents.")
-      .def("add_file", &add_file, "fd"_a, "documents"_a, "progress"_a.none(), "A source read from a file descriptor; its bytes.")
-      .def("begin_source", [](PretokenCounter& self, const std::string& documents) { self.begin_source(document_mode(documents)); })
-      .def("feed",
-           [](PretokenCounter& self, const nb::bytes& block) {
-             const Bytes bytes = view(block);
-             const nb::gil_scoped_release unlocked;
-             self.feed(bytes);
-           })
-      .def("end_source", &PretokenCounter::end_source, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "add_counted",
           [](PretokenCounter& self, nb::handle pretoken, std::int64_t count) {
@@ -181,11 +77,7 @@ void bind_training(nb::module_& module) {
             self.add_totals({documents, bytes, pretokens});
           },
           nb::kw_only(), "documents"_a, "num_bytes"_a, "pretokens"_a)
-      .def("finish", &PretokenCounter::finish, nb::call_guard<nb::gil_scoped_release>())
       .def("items", &counted_items, "Each distinct pre-token and its count, in no order.")
-      .def_prop_ro("invalid", &invalid_byte, "(number of the source, byte offset) where one is not UTF-8, or None.")
-      .def_prop_ro("documents", [](const PretokenCounter& self) { return self.totals().documents; })
-      .def_prop_ro("num_bytes", [](const PretokenCounter& self) { return self.totals().bytes; })
       .def_prop_ro("pretokens", [](const PretokenCounter& self) { return self.totals().pretokens; })
       .def_prop_ro("distinct_pretokens", [](const PretokenCounter& self) { return counts_of(self).size(); });
 }

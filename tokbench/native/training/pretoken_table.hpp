@@ -9,6 +9,18 @@
 
 namespace tokbench {
 
+// Where at most kMostAtOnce pre-tokens of a text are: number i is from places[i * kStep] to places[i * kStep + 1]. With a step of
+// one they lie side by side, with a step of two there may be something between them.
+template <std::size_t kStep>
+struct PretokenPlaces {
+  const Byte* const* places;
+  std::size_t count;
+
+  std::size_t size() const { return count; }
+  const Byte* start(std::size_t i) const { return places[i * kStep]; }
+  std::size_t length(std::size_t i) const { return static_cast<std::size_t>(places[i * kStep + 1] - places[i * kStep]); }
+};
+
 // Slots follow the upper bits of the hash: what is read from one table in the order of its slots falls
 // into ascending places of another, and into one partition of many after the other.
 class PretokenTable {
@@ -27,32 +39,30 @@ class PretokenTable {
     }
   }
 
-  // Adds one occurrence of each of at most kMostAtOnce pre-tokens side by side: the first begins at `start`. Their slots
-  // are fetched while the others are hashed: the table of a thread is larger than the nearest cache. Bytes are
-  // readable as above.
+  // Adds one occurrence of each of at most kMostAtOnce pre-tokens. Their slots are fetched while the others are hashed:
+  // the table of a thread is larger than the nearest cache. Bytes are readable as above.
   static constexpr std::size_t kMostAtOnce = 128;
 
-  void add_each(const Byte* start, std::span<const Byte* const> ends) {
+  template <std::size_t kStep>
+  void add_each(const PretokenPlaces<kStep>& pretokens) {
     std::uint64_t hashes[kMostAtOnce];
     WordKey keys[kMostAtOnce];
-    const Byte* p = start;
-    for (std::size_t i = 0; i < ends.size(); p = ends[i++]) {
-      const auto length = static_cast<std::size_t>(ends[i] - p);
+    for (std::size_t i = 0; i < pretokens.size(); ++i) {
+      const std::size_t length = pretokens.length(i);
       if (length <= kShortWord) {
-        keys[i] = short_key(p, length);
+        keys[i] = short_key(pretokens.start(i), length);
         hashes[i] = hash_short(keys[i]);
       } else {
-        hashes[i] = hash_bytes({p, length}, seed_);
+        hashes[i] = hash_bytes({pretokens.start(i), length}, seed_);
       }
       prefetch(hashes[i]);
     }
-    p = start;
-    for (std::size_t i = 0; i < ends.size(); p = ends[i++]) {
-      const auto length = static_cast<std::size_t>(ends[i] - p);
+    for (std::size_t i = 0; i < pretokens.size(); ++i) {
+      const std::size_t length = pretokens.length(i);
       if (length <= kShortWord) {
         add_short(keys[i], hashes[i], 1);
       } else {
-        add_long(p, length, hashes[i], 1);
+        add_long(pretokens.start(i), length, hashes[i], 1);
       }
     }
   }

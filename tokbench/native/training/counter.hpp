@@ -3,6 +3,13 @@
 // The caller's thread collects bytes into batches that end where a cut is safe; a worker checks a batch,
 // cuts it at special tokens, splits it and counts into a small table of its own, which it empties into
 // the counts of all when it is full. Batches are read in place, and their memory is used again.
+//
+// A Splitter says what is counted, and has
+//
+//   std::size_t last_safe_cut(Bytes text, std::size_t from) const;   // in text(from, size): the pre-tokens on each side of
+//                                                                    // it do not depend on the other side; 0 for none
+//   void for_each_some(Bytes text, Sink sink) const;                 // sink(PretokenPlaces) for some of them, and the next …
+//
 // The counts depend on the documents alone: not on threads, on batches or on the hash seed.
 #pragma once
 
@@ -14,10 +21,10 @@
 #include <system_error>
 #include <thread>
 
-#include "splitting.hpp"
-#include "training/pretoken_counts.hpp"
-#include "training/special_tokens.hpp"
-#include "training/text_buffer.hpp"
+#include "common/utf8.hpp"
+#include "pretoken_counts.hpp"
+#include "special_tokens.hpp"
+#include "text_buffer.hpp"
 
 namespace tokbench {
 
@@ -41,11 +48,11 @@ struct InvalidByte {
   friend auto operator<=>(const InvalidByte&, const InvalidByte&) = default;
 };
 
-class PretokenCounter {
+template <class Splitter>
+class Counter {
  public:
-  PretokenCounter(Pattern pattern, SpecialTokens special_tokens, unsigned threads, std::uint64_t seed)
-      : pattern_(pattern),
-        split_(split_of(pattern)),
+  Counter(Splitter splitter, SpecialTokens special_tokens, unsigned threads, std::uint64_t seed)
+      : splitter_(std::move(splitter)),
         special_tokens_(std::move(special_tokens)),
         counts_(seed),
         counted_(seed) {
@@ -54,10 +61,10 @@ class PretokenCounter {
     if (states_.size() > 1) start_workers();
   }
 
-  PretokenCounter(const PretokenCounter&) = delete;
-  PretokenCounter& operator=(const PretokenCounter&) = delete;
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
 
-  ~PretokenCounter() {
+  ~Counter() {
     {
       const std::lock_guard lock(mutex_);
       queue_.clear();
@@ -159,7 +166,6 @@ class PretokenCounter {
 
   static constexpr std::size_t kBatchBytes = 1 << 20;
   static constexpr std::size_t kTableEntries = 1 << 16;  // of a thread: emptied seldom, yet near
-  static_assert(kMostPretokens <= PretokenTable::kMostAtOnce);
   static constexpr std::int64_t kMostCountedBytes = std::int64_t{1} << 62;
 
   // The system may grant fewer threads than asked for: the counts are the same.
@@ -179,7 +185,7 @@ class PretokenCounter {
     std::size_t cut = arrived.size();
     do {
       cut = mode_ == DocumentMode::Lines ? last_line_end(arrived.first(cut))
-                                         : last_safe_cut(pattern_, arrived.first(cut), searched_);
+                                         : splitter_.last_safe_cut(arrived.first(cut), searched_);
     } while (cut != 0 && mode_ == DocumentMode::File && special_tokens_.straddles(source_bytes_.text(), cut));
     if (cut != 0) {
       submit_source_part(cut);
@@ -321,7 +327,7 @@ class PretokenCounter {
     const Byte* const end = p + line.size();
     while (p < end) {
       const Character character = character_at(p, end);
-      if (!is_space(character.kind) && (*p < 0x1C || *p > 0x1F)) return false;
+      if (character.kind != CharClass::Space && (*p < 0x1C || *p > 0x1F)) return false;
       p += character.length;
     }
     return true;
@@ -330,9 +336,9 @@ class PretokenCounter {
   void count_document(State& state, Bytes text) {
     state.totals.bytes += text.size();
     special_tokens_.for_each_ordinary_part(text, [&](Bytes part) {
-      for_each_split(split_, part, [&](const Byte* start, std::span<const Byte* const> ends) {
-        state.table.add_each(start, ends);
-        state.totals.pretokens += ends.size();
+      splitter_.for_each_some(part, [&](const auto& places) {
+        state.table.add_each(places);
+        state.totals.pretokens += places.size();
         if (state.table.size() >= kTableEntries) counts_.take(state.table);
       });
     });
@@ -343,8 +349,7 @@ class PretokenCounter {
     if (!invalid_ || found < *invalid_) invalid_ = found;
   }
 
-  Pattern pattern_;
-  Split split_;
+  Splitter splitter_;
   SpecialTokens special_tokens_;
   std::vector<State> states_;  // one for each worker; one without workers
   PretokenCounts counts_;
