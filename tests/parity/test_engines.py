@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,9 +20,7 @@ from support.texts import all_characters, bundled_texts, texts
 
 import tokbench
 from tokbench import SpecialPolicy
-from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConfigError
-from tokbench.opening.native_with_fallback import NativeBpeWithFallback
 from tokbench.opening.open import open_found
 from tokbench.opening.recognition import recognise
 from tokbench.opening.request import OpenRequest
@@ -277,40 +274,6 @@ def test_agreement_refuses_a_character_that_the_library_sees_otherwise(name: str
         assert agreement.covers("a€" * 100)
     with pytest.raises(UnicodeEncodeError):
         agreement.covers("€\ud800")
-
-
-@pytest.mark.parametrize("special", SpecialPolicy)
-def test_a_batch_goes_to_the_kernel_but_for_the_texts_that_it_does_not_cover(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, special: SpecialPolicy
-) -> None:
-    small = tokbench.train(["wörld " * 9], backend="bpe", vocab_size=262, special_tokens=["<s>"])
-    small.save(tmp_path / "small")
-    tokenizer = tokbench.load(tmp_path / "small" / "tokenizer.json")
-    assert isinstance(tokenizer, NativeBpeWithFallback)
-    covered = tokenizer._agreement.covers
-    monkeypatch.setattr(
-        tokenizer, "_agreement", SimpleNamespace(covers=lambda text: "!" not in text and covered(text))
-    )
-    asked: list[list[str]] = []
-    batch = BpeTokenizer.encode_batch
-    monkeypatch.setattr(
-        BpeTokenizer,
-        "encode_batch",
-        lambda self, texts, **options: asked.append(list(texts)) or batch(self, texts, **options),
-    )
-    texts = [
-        "wörld",
-        "world!",
-        "",
-        "wörld wörld",
-        "!",
-        "wörld<s" + (">" if special.value == "encode" else ""),
-    ]
-    found = tokenizer.encode_batch(texts, special=special)
-    assert asked == [["wörld", "", "wörld wörld", texts[-1]]]
-    assert [found[place].tolist() for place in range(len(texts))] == [
-        tokenizer.encode(text, special=special) for text in texts
-    ]
 
 
 def test_a_merge_list_is_not_taken_for_ranks(tmp_path: Path) -> None:

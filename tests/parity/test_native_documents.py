@@ -274,7 +274,7 @@ def splitters(name: str) -> tuple[NativeDocument, Any]:
 
 def assert_split_alike(name: str, text: str) -> None:
     native, pre_tokenizer = splitters(name)
-    if native._runs(text):
+    if native._covers(text):
         expected = [from_byte_level(piece) for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
         assert native._encoder.pretokens(text.encode()) == expected
 
@@ -290,7 +290,7 @@ def test_steps_split_as_the_library_does(name: str, text: str) -> None:
 @pytest.mark.parametrize("name", ["falcon", "deepseek-v3", "tekken", "bloom"])
 def test_steps_split_every_character_as_the_library_does(name: str) -> None:
     native, pre_tokenizer = splitters(name)
-    covered = [character for character in assigned_and_some_others() if native._runs(character)]
+    covered = [character for character in assigned_and_some_others() if native._covers(character)]
     assert len(covered) > 140_000
     for start in range(0, len(covered), 1 << 14):
         text = "".join(f"a{one} {one}1 '{one}\n" for one in covered[start : start + (1 << 14)])
@@ -383,7 +383,7 @@ def test_a_text_with_a_byte_that_the_vocabulary_lacks_goes_to_the_library(tmp_pa
     del made["model"]["vocab"]["q"]
     native, library = both(tmp_path, dump(made))
     assert isinstance(native, NativeDocument)
-    assert (native._runs("the low"), native._runs("aqua")) == (True, False)
+    assert (native._covers("the low"), native._covers("aqua")) == (True, False)
     assert native.encode("aqua low") == library.encode("aqua low")
 
 

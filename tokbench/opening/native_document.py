@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokbench.core.base import surrogate_error, surrogates_named, utf8
+import numpy as np
+
 from tokbench.core.encoded import Encoded
-from tokbench.core.special_tokens import check_policy
-from tokbench.core.token_arrays import TiledSpans, divided, divided_ids
-from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
+from tokbench.core.token_arrays import TiledSpans, divided_ids, offsets_of
+from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.split_steps import byte_masks, disputed_by_sets
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
@@ -19,7 +20,6 @@ from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_memb
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from tokbench.core.encoded import EncodedSpans
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokbench.opening.kernel_document import KernelDocument
 
 
-class NativeDocument(HuggingFaceTokenizer):
+class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     """A tokenizer with its library's ids for every text, encoded by our kernel where the two agree.
 
     Whatever else it is asked is answered as by the library.
@@ -45,108 +45,56 @@ class NativeDocument(HuggingFaceTokenizer):
             tokenizers_members, kernel="native", nfc=plan.normalization.is_normal_form, further=self._disputed
         )
 
-    # --- encoding -----------------------------------------------------------------------------
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse:
+        if special is SpecialPolicy.ENCODE:
+            return KernelUse(self._covers, self._finds_specials)
+        covers = self._covers if special is SpecialPolicy.TEXT else self._covers_without_specials
+        return KernelUse(covers, self._finds_no_specials)
 
-    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
-        if not self._runs(text):
-            return super().encode(text, special=special)
-        specials = self._finds_specials([text], special)
-        if not self._plan.normalization:
-            return self._encoder.encode(text, specials=specials)
-        if self._encoder.added_places(text.encode(), specials=specials):
-            return self._encode_parts(text, specials=specials)
-        return self._encoder.encode(self._plan.normalization(text), specials=specials, normalized=True)
+    @cached_property
+    def _finds_no_specials(self) -> DocumentEncoder:
+        return DocumentEncoder(self._plan, self._encoder, specials=False)
 
-    def encode_batch(
-        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
-    ) -> Encoded:
-        """The ids of many texts in arrays, on `threads` threads (None: one a processor), whatever their number.
+    @cached_property
+    def _finds_specials(self) -> DocumentEncoder:
+        return DocumentEncoder(self._plan, self._encoder, specials=True)
 
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
-        """
-        specials = self._finds_specials(texts, special)
-        return divided_ids(
-            texts,
-            where=self._runs,
-            then=partial(self._encode_many, specials=specials, threads=threads),
-            otherwise=partial(super().encode_batch, special=special, threads=threads),
-        )
+    @property
+    def _kernel_spans(self) -> KernelSpans | None:
+        return KernelSpans(self._tiles, self._tiled_spans, self._tiled_tokens) if self._plan.tiles else None
 
-    def count_batch(
-        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
-    ) -> NDArray[np.int64]:
-        """How many ids `encode_batch` would give for each text; the ids are not made where they need not be.
+    def _tiled_spans(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
+        encoded = self._finds_no_specials.encode_batch(list(texts), threads or os.cpu_count() or 1)
+        return TiledSpans(Encoded(*encoded), self._piece_table)
 
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
-        """
-        specials = self._finds_specials(texts, special)
-        if not all(map(self._runs, texts)) or self._is_found_first(texts, specials=specials):
-            return self.encode_batch(texts, special=special, threads=threads).counts
-        with surrogates_named(texts):
-            return self._encoder.count_batch(
-                self._normalized(texts),
-                threads or os.cpu_count() or 1,
-                specials=specials,
-                normalized=bool(self._plan.normalization),
-            )
-
-    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
-        return divided(
-            texts,
-            where=self._tiles,
-            then=partial(self._encode_tiled, threads=threads),
-            otherwise=partial(super().encode_spans, threads=threads),
-        )
-
-    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
-        """The tokens of a text with their bytes and spans; its ids are those of `encode`."""
-        if special is not SpecialPolicy.TEXT:
-            return super().segment(text, special=special)
-        utf8(text)
-        return Segmentation(text=text, tokens=tuple(self.segment_ordinary(text)))
-
-    def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
-        if not self._tiles(text):
-            yield from super().segment_ordinary(text)
-            return
+    def _tiled_tokens(self, text: str) -> Iterator[Token]:
         start = 0
         pieces = self._laid_out.pieces
-        for id in self.encode(text):
+        for id in self._finds_no_specials.encode(text):
             span = Span(start, start + len(pieces[id]))
             start = span.stop
             yield Token(id, pieces[id], span, self._kind(id, specials=False))
 
-    def _encode_tiled(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
-        return TiledSpans(self._encode_many(texts, specials=False, threads=threads), self._piece_table)
+    # --- which texts it runs ------------------------------------------------------------------
 
-    # --- what goes where ----------------------------------------------------------------------
-
-    def _runs(self, text: str) -> bool:
-        """Whether the kernel is known to give the library's ids for a text. Raises `TextError`."""
-        try:
-            covered = self._agreement.covers(text)
-            if covered and self._plan.normalization.is_normal_form and not text.isascii():
-                covered = self._agreement.covers(self._plan.normalization(text))  # it may hold others
-        except UnicodeEncodeError as error:
-            raise surrogate_error(error) from None
-        except (AttributeError, TypeError):
-            utf8(text)  # raises for what is no text
-            raise
+    def _covers(self, text: str) -> bool:
+        """Whether the kernel is known to give the library's ids for a text."""
+        covered = self._agreement.covers(text)
+        if covered and self._plan.normalization.is_normal_form and not text.isascii():
+            covered = self._agreement.covers(self._plan.normalization(text))  # it may hold others
         # The kernel knows of letters beyond ASCII only what split patterns need.
         return covered and (
             not self._single_words or text.isascii() or not any(map(text.__contains__, self._single_words))
         )
 
+    def _covers_without_specials(self, text: str) -> bool:
+        """The same of a text without special tokens. Raises `SpecialTokenError` for others."""
+        self._engine_for([text], special=SpecialPolicy.RAISE)
+        return self._covers(text)
+
     def _tiles(self, text: str) -> bool:
-        """Whether the kernel runs a text and its tokens are its bytes, one behind another. Raises `TextError`."""
-        return self._plan.tiles and self._runs(text) and self._plan.normalization(text) == text
+        """Whether the kernel runs a text and its tokens are its bytes, one behind another."""
+        return self._covers(text) and self._plan.normalization(text) == text
 
     @cached_property
     def _single_words(self) -> tuple[str, ...]:
@@ -165,70 +113,8 @@ class NativeDocument(HuggingFaceTokenizer):
             | disputed_by_sets(self._plan.splitting, characters)
         )
 
-    def _finds_specials(self, texts: Sequence[str], special: SpecialPolicy) -> bool:
-        """Whether special tokens are found under a policy. Raises `SpecialTokenError` where there must be none."""
-        check_policy(special)
-        if special is SpecialPolicy.RAISE:
-            self._engine_for(texts, special=special)
-        return special is SpecialPolicy.ENCODE
-
-    def _normalized(self, texts: Sequence[str]) -> list[str]:
-        return list(map(self._plan.normalization, texts)) if self._plan.normalization else list(texts)
-
-    def _is_found_first(self, texts: Sequence[str], *, specials: bool) -> bool:
-        """Whether an added token is found in some text before it is normalised, where it is."""
-        if not self._plan.normalization or not self._plan.added_rows(specials=specials)[0]:
-            return False
-        return any(self._encoder.added_places(utf8(text), specials=specials) for text in texts)
-
-    def _encode_many(self, texts: Sequence[str], *, specials: bool, threads: int | None) -> Encoded:
-        if self._is_found_first(texts, specials=specials):
-            return divided_ids(
-                texts,
-                where=lambda text: not self._encoder.added_places(text.encode(), specials=specials),
-                then=lambda plain: self._encode_many(plain, specials=specials, threads=threads),
-                otherwise=lambda others: self._encode_each(others, specials=specials),
-            )
-        with surrogates_named(texts):
-            ids, offsets = self._encoder.encode_batch(
-                self._normalized(texts),
-                threads or os.cpu_count() or 1,
-                specials=specials,
-                normalized=bool(self._plan.normalization),
-            )
-        return Encoded(ids=ids, offsets=offsets)
-
-    def _encode_each(self, texts: Sequence[str], *, specials: bool) -> Encoded:
-        import numpy as np
-
-        from tokbench.core.token_arrays import offsets_of
-
-        encoded = [self._encode_parts(text, specials=specials) for text in texts]
-        return Encoded(
-            ids=np.array([id for ids in encoded for id in ids], np.uint32),
-            offsets=offsets_of(list(map(len, encoded))),
-        )
-
-    def _encode_parts(self, text: str, *, specials: bool) -> list[int]:
-        """The ids of a text in which added tokens are found before the parts between them are normalised."""
-        data = text.encode()
-        ids: list[int] = []
-        behind = 0
-        for start, stop, id in [
-            *self._encoder.added_places(data, specials=specials),
-            (len(data), len(data), None),
-        ]:
-            part = self._plan.normalization(data[behind:start].decode())
-            ids += self._encoder.encode(part, specials=specials, normalized=True)
-            if id is not None:
-                ids.append(id)
-            behind = stop
-        return ids
-
     @cached_property
     def _encoder(self) -> PreparedEncoder:
-        import numpy as np
-
         from tokbench.native._bpe import PreparedEncoder
 
         vocabulary, splitting = self._plan.vocabulary, self._plan.splitting
@@ -246,3 +132,83 @@ class NativeDocument(HuggingFaceTokenizer):
             byte_sets=None if masks is None else byte_masks(masks),
             marks_ends=vocabulary.marks_ends,
         )
+
+
+class DocumentEncoder:
+    """Encodes texts on the kernel: finds added tokens, normalises what is between them, splits and merges.
+
+    Args:
+        plan: what the document asks for.
+        encoder: the kernel's for it.
+        specials: whether special tokens are found.
+    """
+
+    def __init__(self, plan: KernelDocument, encoder: PreparedEncoder, *, specials: bool) -> None:
+        self._normalization = plan.normalization
+        self._encoder = encoder
+        self._specials = specials
+        self._finds_first = bool(plan.normalization and plan.added_rows(specials=specials)[0])
+        """Whether some added tokens are looked for before a text is normalised."""
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        if not self._normalization:
+            return self._encoder.encode(text, specials=self._specials)
+        if self._is_found_first(text):
+            return self._encode_parts(text)
+        return self._encoder.encode(self._normalization(text), specials=self._specials, normalized=True)
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        if not any(map(self._is_found_first, texts)):
+            return self._encode_whole(texts, threads)
+        encoded = divided_ids(
+            texts,
+            where=self._is_found_first,
+            then=self._encode_each,
+            otherwise=lambda plain: Encoded(*self._encode_whole(plain, threads)),
+        )
+        return encoded.ids, encoded.offsets
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """How many ids each text has."""
+        if any(map(self._is_found_first, texts)):
+            return np.diff(self.encode_batch(texts, threads)[1])
+        return self._encoder.count_batch(
+            self._normalized(texts), threads, specials=self._specials, normalized=bool(self._normalization)
+        )
+
+    def _encode_whole(
+        self, texts: Sequence[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        return self._encoder.encode_batch(
+            self._normalized(texts), threads, specials=self._specials, normalized=bool(self._normalization)
+        )
+
+    def _normalized(self, texts: Sequence[str]) -> list[str]:
+        return list(map(self._normalization, texts)) if self._normalization else list(texts)
+
+    def _is_found_first(self, text: str) -> bool:
+        """Whether an added token is found in a text before it is normalised."""
+        return self._finds_first and bool(self._encoder.added_places(text.encode(), specials=self._specials))
+
+    def _encode_each(self, texts: Sequence[str]) -> Encoded:
+        encoded = list(map(self._encode_parts, texts))
+        return Encoded(
+            ids=np.array([id for ids in encoded for id in ids], np.uint32),
+            offsets=offsets_of(list(map(len, encoded))),
+        )
+
+    def _encode_parts(self, text: str) -> list[int]:
+        """The ids of a text in which added tokens are found before the parts between them are normalised."""
+        data = text.encode()
+        ids: list[int] = []
+        behind = 0
+        places = self._encoder.added_places(data, specials=self._specials)
+        for start, stop, id in [*places, (len(data), len(data), None)]:
+            part = self._normalization(data[behind:start].decode())
+            ids += self._encoder.encode(part, specials=self._specials, normalized=True)
+            if id is not None:
+                ids.append(id)
+            behind = stop
+        return ids

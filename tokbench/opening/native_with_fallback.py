@@ -6,26 +6,22 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
-from tokbench.core.base import surrogate_error, utf8
+from tokbench.core.base import utf8
 from tokbench.core.capabilities import SupportsExplanation
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, NormalizedTexts
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
     from tokbench.backends.bpe.kernel import Kernel
     from tokbench.core.descriptions import ByteLevelBpe
-    from tokbench.core.encoded import Encoded, EncodedSpans
-    from tokbench.core.tokens import Token
+    from tokbench.core.kernel_or_library import KernelEncoder, OnLibrary
     from tokbench.explain.derivation import Derivation
     from tokbench.opening.unicode_agreement import UnicodeAgreement
 
 
-class NativeBpeWithFallback(BpeTokenizer):
+class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
     """A tokenizer with its library's ids for every text, run on our kernel where the two agree.
 
     A text with a character that the library and the kernel put into different classes goes to the
@@ -33,8 +29,8 @@ class NativeBpeWithFallback(BpeTokenizer):
     """
 
     _agreement: UnicodeAgreement
-    _open_library: Callable[[], SaveableTokenizer]
-    _library: SaveableTokenizer | None = None
+    _open_library: Callable[[], OnLibrary]
+    _opened: OnLibrary | None = None
 
     @classmethod
     def build(
@@ -44,7 +40,7 @@ class NativeBpeWithFallback(BpeTokenizer):
         name: str,
         kernel: Kernel,
         agreement: UnicodeAgreement,
-        library: Callable[[], SaveableTokenizer],
+        library: Callable[[], OnLibrary],
     ) -> NativeBpeWithFallback:
         """A tokenizer of a description.
 
@@ -60,68 +56,30 @@ class NativeBpeWithFallback(BpeTokenizer):
         made._open_library = staticmethod(library)
         return made
 
-    def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is a special token. Raises `TextError` for surrogates."""
-        return super().encode_ordinary(text) if self._covers(text) else self._peer.encode_ordinary(text)
-
-    def segment_ordinary(self, text: str) -> Iterator[Token]:
-        """The tokens of a text in which nothing is a special token; spans count from its beginning."""
-        yield from super().segment_ordinary(text) if self._covers(text) else self._peer.segment_ordinary(text)
-
     def derivation(self, text: str) -> Derivation:
         """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
-        if self._covers(text) or not isinstance(self._peer, SupportsExplanation):
+        utf8(text)
+        if self._agreement.covers(text) or not isinstance(self._library, SupportsExplanation):
             return super().derivation(text)
-        return self._peer.derivation(text)
+        return self._library.derivation(text)
 
-    def encode_batch(
-        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
-    ) -> Encoded:
-        """The ids of many texts in arrays, whatever the number of threads.
-
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
-        """
-        from tokbench.core.token_arrays import divided_ids
-
-        return divided_ids(
-            texts,
-            where=self._covers,
-            then=partial(super().encode_batch, special=special, threads=threads),
-            otherwise=partial(SaveableTokenizer.encode_batch, self, special=special, threads=threads),
-        )
-
-    def count_batch(
-        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
-    ) -> NDArray[np.int64]:
-        """How many ids `encode_batch` would give for each text."""
-        if all(map(self._covers, texts)):
-            return super().count_batch(texts, special=special, threads=threads)
-        return self.encode_batch(texts, special=special, threads=threads).counts
-
-    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their places, in arrays. Raises `TextError` for surrogates."""
-        from tokbench.core.token_arrays import divided, encode_spans
-
-        return divided(
-            texts,
-            where=self._covers,
-            then=partial(super().encode_spans, threads=threads),
-            otherwise=lambda texts: encode_spans(self._peer, texts, threads=threads),
-        )
-
-    def _covers(self, text: str) -> bool:
-        try:
-            return self._agreement.covers(text)
-        except UnicodeEncodeError as error:
-            raise surrogate_error(error) from None
-        except (AttributeError, TypeError):
-            utf8(text)  # raises for what is no text
-            raise
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        if special is not SpecialPolicy.TEXT and self._special_ids:
+            return (
+                None  # special tokens are cut out first, and what is between them comes back as ordinary text
+            )
+        encoder: KernelEncoder = self._encoder
+        if self.pattern.normalization is not None:
+            encoder = NormalizedTexts(encoder, self.pattern.normalized)
+        return KernelUse(self._agreement.covers, encoder)
 
     @property
-    def _peer(self) -> SaveableTokenizer:
-        if self._library is None:
-            self._library = self._open_library()
-        return self._library
+    def _kernel_spans(self) -> KernelSpans:
+        encode_spans = partial(BpeTokenizer.encode_spans, self)
+        return KernelSpans(self._agreement.covers, encode_spans, partial(BpeTokenizer.segment_ordinary, self))
+
+    @property
+    def _library(self) -> OnLibrary:
+        if self._opened is None:
+            self._opened = self._open_library()
+        return self._opened

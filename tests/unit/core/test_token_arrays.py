@@ -267,7 +267,7 @@ def test_only_what_the_kernel_does_not_cover_goes_to_the_library(
     assert_same(encode_spans(tokenizer, BATCH), segmented(tokenizer, BATCH))
     assert segmented_texts(tokenizer, BATCH, monkeypatch) == []
     opened: list[bool] = []
-    tokenizer._library, tokenizer._open_library = None, lambda: opened.append(True)
+    tokenizer._opened, tokenizer._open_library = None, lambda: opened.append(True)
     encode_spans(tokenizer, ["the cat"])
     assert not opened
 

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.backends.wordpiece.agreement import CharacterAgreement
 from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
 from tokbench.backends.wordpiece.kernel import current_kernel
-from tokbench.core.base import surrogate_error, utf8
-from tokbench.core.encoded import Encoded, EncodedSpans
-from tokbench.core.special_tokens import check_policy
+from tokbench.core.encoded import Encoded
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
 from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    import numpy as np
-    import tokenizers
-    from numpy.typing import NDArray
-
+    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
 
 
-class DocumentWordPiece(HuggingFaceTokenizer):
+class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
     """A tokenizer with its library's ids for every text, run on our kernel where the two agree.
 
     The library runs texts with a character of which the two do not make the same, texts that hold an added token that
@@ -71,98 +66,39 @@ class DocumentWordPiece(HuggingFaceTokenizer):
         self._agreement = CharacterAgreement(kernel, self._described.rules)
         self.info = replace(self.info, kernel=kernel.name)
 
-    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
-        if not self._runs(special)(text):
-            return super().encode(text, special=special)
-        return self._kernel_encoder.encode(text)
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        if self.left_because:
+            return None
+        looked_for = self._described.everywhere
+        if special is not SpecialPolicy.TEXT:
+            if self._described.specials is None:
+                return None
+            looked_for = (*looked_for, *self._described.specials)
+        agrees = self._agreement.covers
+        if not looked_for:
+            return KernelUse(agrees, self._kernel_encoder)
 
-    def encode_batch(
-        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
-    ) -> Encoded:
-        """The ids of many texts in arrays, whatever the number of threads.
+        def covers(text: str) -> bool:
+            return not any(each in text for each in looked_for) and agrees(text)
 
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
-        """
-        from tokbench.core.token_arrays import divided_ids
+        return KernelUse(covers, self._kernel_encoder)
 
-        return divided_ids(
-            texts,
-            where=self._runs(special),
-            then=lambda texts: Encoded(*self._kernel_encoder.encode_batch(list(texts), _number(threads))),
-            otherwise=partial(super().encode_batch, special=special, threads=threads),
-        )
+    @property
+    def _kernel_spans(self) -> KernelSpans | None:
+        use = self._ordinary_use
+        return None if use is None else KernelSpans(use.covers, self._places, self._placed_tokens)
 
-    def count_batch(
-        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
-    ) -> NDArray[np.int64]:
-        """How many ids `encode_batch` would give for each text; the ids are not made where they need not be.
-
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
-        """
-        if all(map(self._runs(special), texts)):
-            return self._kernel_encoder.count_batch(list(texts), _number(threads))
-        return self.encode_batch(texts, special=special, threads=threads).counts
-
-    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
-        from tokbench.core.token_arrays import divided
-
-        return divided(
-            texts,
-            where=self._runs(SpecialPolicy.TEXT),
-            then=partial(self._kernel_spans, threads=threads),
-            otherwise=partial(super().encode_spans, threads=threads),
-        )
-
-    def _kernel_spans(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
+    def _places(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
         from tokbench.core.token_arrays import offsets_of
 
-        ids, starts, stops, counts = self._kernel_encoder.place_batch(list(texts), _number(threads))
+        ids, starts, stops, counts = self._kernel_encoder.place_batch(
+            list(texts), threads or os.cpu_count() or 1
+        )
         return self._owned(texts, Encoded(ids, offsets_of(counts)), starts, stops)
 
-    def _tokens(self, text: str, engine: tokenizers.Tokenizer, *, specials: bool) -> Iterator[Token]:
-        if specials or not self._runs(SpecialPolicy.TEXT)(text):
-            yield from super()._tokens(text, engine, specials=specials)
-            return
-        found = self._kernel_spans([text], threads=1)
-        entries = self._laid_out.pieces
+    def _placed_tokens(self, text: str) -> Iterator[Token]:
+        found = self._places([text], threads=1)
+        pieces = self._laid_out.pieces
         places = zip(found.encoded.ids.tolist(), found.starts.tolist(), found.stops.tolist(), strict=True)
         for id, start, stop in places:
-            yield Token(id, entries[id], Span(start, stop), self._kind(id, specials=False))
-
-    def _runs(self, special: SpecialPolicy) -> Callable[[str], bool]:
-        """Tells of a text whether the kernel runs it under a policy. Raises `TextError` for surrogates."""
-        check_policy(special)
-        if self.left_because:
-            return _never
-        looked_for: tuple[str, ...] | None = self._described.everywhere
-        if special is not SpecialPolicy.TEXT:
-            specials = self._described.specials
-            looked_for = None if specials is None else (*self._described.everywhere, *specials)
-        covers = self._agreement.covers
-
-        def runs(text: str) -> bool:
-            if type(text) is not str:
-                utf8(text)  # raises for what is no text
-            try:
-                if looked_for is None or any(each in text for each in looked_for):
-                    return False
-                return covers(text)
-            except UnicodeEncodeError as error:
-                raise surrogate_error(error) from None
-
-        return runs
-
-
-def _never(text: str) -> bool:
-    del text
-    return False
-
-
-def _number(threads: int | None) -> int:
-    return threads or os.cpu_count() or 1
+            yield Token(id, pieces[id], Span(start, stop), self._kind(id, specials=False))

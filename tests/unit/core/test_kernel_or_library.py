@@ -1,0 +1,220 @@
+"""Which texts go to the kernel and which to the library, seen by their ids: here the two never give the same ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tokbench.core.base import BaseTokenizer
+from tokbench.core.encoded import Encoded, EncodedSpans
+from tokbench.core.interfaces import TokenizerInfo
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, NormalizedTexts
+from tokbench.core.token_arrays import offsets_of, segmented, tiled_spans
+from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
+from tokbench.errors import ConfigError, SpecialTokenError, TextError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+SPECIAL = 999
+TEXTS = ["ab", "a!", "", "b!<s>", "ba", "!"]
+"""The kernel runs those without an exclamation mark: a letter is 1 to it, any character 2 to the library."""
+
+
+class Library(BaseTokenizer):
+    """A token for each character."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            TokenizerInfo(
+                name="x",
+                backend="x",
+                vocab_size=1000,
+                special_tokens={"<s>": SPECIAL},
+                lossless=False,
+                kernel="x",
+            )
+        )
+
+    def segment_ordinary(self, text: str) -> Iterator[Token]:
+        for start, character in enumerate(text):
+            yield Token(2, character.encode(), Span(start, start + 1), TokenKind.NORMAL)
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        del threads
+        return segmented(self, texts)
+
+    def entry(self, id: int) -> bytes | None:
+        raise NotImplementedError
+
+    def token_id(self, piece: bytes) -> int | None:
+        raise NotImplementedError
+
+    def save(self, directory: Any, *, overwrite: bool = False) -> None:
+        raise NotImplementedError
+
+
+class Ones:
+    """A kernel that gives the id 1 for each character, and remembers what it was given."""
+
+    def __init__(self) -> None:
+        self.given: list[str] = []
+
+    def encode(self, text: str) -> list[int]:
+        self.given.append(text)
+        return [1] * len(text)
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        assert threads > 0
+        ids = [id for text in texts for id in self.encode(text)]
+        return np.array(ids, np.uint32), offsets_of(list(map(len, texts)))
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        assert threads > 0
+        self.given += texts
+        return np.array(list(map(len, texts)), np.int64)
+
+
+class Both(KernelOrLibrary, Library):
+    """Both, where special tokens are found by whoever derives."""
+
+    tells_spans = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kernel = Ones()
+
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        return KernelUse(covers, self.kernel) if special is SpecialPolicy.TEXT else None
+
+    @property
+    def _kernel_spans(self) -> KernelSpans | None:
+        return KernelSpans(covers, self._places, self._tokens) if self.tells_spans else None
+
+    def _places(self, texts: Sequence[str], *, threads: int | None) -> EncodedSpans:
+        encoded = Encoded(*self.kernel.encode_batch(list(texts), threads or 1))
+        starts, stops = tiled_spans(encoded.offsets, np.ones(len(encoded.ids), np.int64))
+        return EncodedSpans(encoded, starts, stops, np.zeros(len(starts), np.uint8))
+
+    def _tokens(self, text: str) -> Iterator[Token]:
+        for start, id in enumerate(self.kernel.encode(text)):
+            yield Token(id, text[start].encode(), Span(start, start + 1), TokenKind.NORMAL)
+
+
+class TellsSpans(Both):
+    """The same with the kernel's spans."""
+
+    tells_spans = True
+
+
+class FindsSpecials(Both):
+    """A kernel that runs texts under every policy, and is not given those with a special token that raises."""
+
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        return KernelUse(covers, self.kernel)
+
+
+class Needless(Both):
+    """A tokenizer whose library must not be asked for."""
+
+    @property
+    def _library(self) -> Any:
+        raise AssertionError("opened for nothing")
+
+
+def covers(text: str) -> bool:
+    return "!" not in text.encode().decode()
+
+
+def test_texts_go_to_the_kernel_where_it_covers_them() -> None:
+    tokenizer = Both()
+    expected = [[1, 1], [2, 2], [], [2] * 5, [1, 1], [2]]
+    assert [tokenizer.encode(text) for text in TEXTS] == expected
+    assert [tokenizer.encode_ordinary(text) for text in TEXTS] == expected
+    found = tokenizer.encode_batch(TEXTS, threads=2)
+    assert [found[place].tolist() for place in range(len(TEXTS))] == expected
+    assert tokenizer.count_batch(TEXTS).tolist() == [2, 2, 0, 5, 2, 1]
+    assert tokenizer.count_batch(["abc", ""]).tolist() == [3, 0]
+    assert all(map(covers, tokenizer.kernel.given))
+
+
+def test_the_library_is_not_opened_for_texts_that_are_covered() -> None:
+    tokenizer = Needless()
+    tokenizer.encode("a")
+    tokenizer.encode_batch(["a", "b"])
+    tokenizer.count_batch(["a"])
+    with pytest.raises(AssertionError, match="for nothing"):
+        tokenizer.encode_batch(["a", "!"])
+
+
+def test_under_another_policy_what_is_between_special_tokens_goes_to_the_kernel() -> None:
+    tokenizer = Both()
+    assert tokenizer.encode("ab<s>!", special=SpecialPolicy.ENCODE) == [1, 1, SPECIAL, 2]
+    found = tokenizer.encode_batch(["ab<s>!", "a"], special=SpecialPolicy.ENCODE)
+    assert found.ids.tolist() == [1, 1, SPECIAL, 2, 1]
+    assert tokenizer.count_batch(["ab<s>!"], special=SpecialPolicy.ENCODE).tolist() == [4]
+    for call in (tokenizer.encode_batch, tokenizer.count_batch):
+        with pytest.raises(SpecialTokenError):
+            call(["a", "<s>"], special=SpecialPolicy.RAISE)
+
+
+def test_a_kernel_may_find_special_tokens_itself() -> None:
+    tokenizer = FindsSpecials()
+    assert tokenizer.encode("<s>", special=SpecialPolicy.ENCODE) == [1, 1, 1]
+    assert tokenizer.encode("<s>!", special=SpecialPolicy.ENCODE) == [SPECIAL, 2]
+    found = tokenizer.encode_batch(["<s>", "<s>!"], special=SpecialPolicy.ENCODE)
+    assert found.ids.tolist() == [1, 1, 1, SPECIAL, 2]
+
+
+def test_spans_are_the_librarys_unless_the_kernel_tells_them() -> None:
+    for tokenizer, first in ((Both(), 2), (TellsSpans(), 1)):
+        spans = tokenizer.encode_spans(TEXTS, threads=1)
+        assert spans.encoded.ids.tolist() == [first, first, 2, 2, 2, 2, 2, 2, 2, first, first, 2]
+        assert spans.starts.tolist() == [0, 1, 0, 1, 0, 1, 2, 3, 4, 0, 1, 0]
+        assert [[token.id for token in tokenizer.segment(text).tokens] for text in ("ab", "!")] == [
+            [first] * 2,
+            [2],
+        ]
+
+
+def test_special_tokens_have_spans_of_their_own() -> None:
+    tokens = TellsSpans().segment("a<s>!", special=SpecialPolicy.ENCODE).tokens
+    assert [(token.id, *token.span, token.kind.value) for token in tokens] == [
+        (1, 0, 1, "normal"),
+        (SPECIAL, 1, 4, "special"),
+        (2, 4, 5, "normal"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "tokenizer", [Both(), TellsSpans(), FindsSpecials()], ids=lambda one: type(one).__name__
+)
+def test_what_is_no_text_is_refused(tokenizer: Both) -> None:
+    calls: list[Any] = [tokenizer.encode, tokenizer.encode_ordinary, tokenizer.segment]
+    calls += [
+        lambda text, call=call: call(["a", text]) for call in (tokenizer.encode_batch, tokenizer.count_batch)
+    ]
+    for call in calls:
+        for text in (3, None, b"a", "a\ud800"):
+            with pytest.raises(TextError):
+                call(text)
+    for call, texts in (
+        (tokenizer.encode, "a"),
+        (tokenizer.encode_batch, ["a"]),
+        (tokenizer.count_batch, ["a"]),
+    ):
+        with pytest.raises(ConfigError, match="SpecialPolicy"):
+            call(texts, special="text")
+
+
+def test_normalized_texts_are_what_the_encoder_is_given() -> None:
+    kernel = Ones()
+    encoder = NormalizedTexts(kernel, str.upper)
+    assert encoder.encode("aß") == [1, 1, 1]
+    assert encoder.encode_batch(["ß", "a"], 1)[1].tolist() == [0, 2, 3]
+    assert encoder.count_batch(["ß"], 1).tolist() == [2]
+    assert kernel.given == ["ASS", "SS", "A", "SS"]

@@ -1,0 +1,256 @@
+"""Tokenizers that run on our kernel wherever it gives the ids of the library that they are from, else on that library.
+
+To put a family of tokenizers on the kernel, derive from `KernelOrLibrary` and from the family's class on its library,
+in this order, and hand over
+
+- by `_kernel_use`, which texts the kernel may run, and the encoder that runs them: one of `native/encoding` as its
+  binding has it, or `NormalizedTexts` around it. What is not provably the same is not covered; `_kernel_use` gives
+  None where the library runs everything, as for a model that does what the kernel does not;
+- by `_kernel_spans`, if the kernel knows where tokens are, how it tells; without it the library does;
+- by `_library`, if the class derives from our tokenizer rather than the library's, what runs the other texts.
+
+All else (decoding, explaining, guarding control tokens, saving) is answered by the class that it derives from, and
+policies under which `_kernel_use` gives None as well. `opening/native_with_fallback.py` is the shortest example.
+
+These tests hold a family to it; add a case of it to each:
+
+- `tests/contract/test_arguments.py`, `ADAPTERS`: what is no text is refused as by the library;
+- `tests/unit/core/test_token_arrays.py`: `encode_spans` is what `segment` says;
+- a test in `tests/parity` or `tests/properties` by Hypothesis: ids, counts and spans are those of the class on its
+  library for texts of all kinds, under every policy, and most texts are covered.
+
+Which side a text goes to is tested once for all, in `tests/unit/core/test_kernel_or_library.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+
+from tokbench.core.base import BaseTokenizer, surrogate_error, surrogates_named, utf8
+from tokbench.core.encoded import Encoded
+from tokbench.core.special_tokens import check_policy
+from tokbench.core.tokens import Segmentation, SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.tokens import Token
+
+
+class KernelEncoder(Protocol):
+    """Turns texts into ids, as the encoders of `native/encoding` do."""
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """How many ids each text has."""
+
+
+class KernelUse(NamedTuple):
+    """What the kernel runs under one policy.
+
+    Attributes:
+        covers: whether the kernel gives the library's ids for a text. Of a text with a lone surrogate it is False,
+            or raises UnicodeEncodeError.
+        encoder: runs the texts that are covered.
+    """
+
+    covers: Callable[[str], bool]
+    encoder: KernelEncoder
+
+
+class KernelSpans(NamedTuple):
+    """How the kernel tells where tokens are, of texts in which nothing is a special token.
+
+    Attributes:
+        covers: whether it gives the library's ids and spans for a text, as in `KernelUse`.
+        encode_spans: texts and the keyword `threads` → their tokens in arrays.
+        segment: a text → its tokens, for those who want those of a few short texts.
+    """
+
+    covers: Callable[[str], bool]
+    encode_spans: Callable[..., EncodedSpans]
+    segment: Callable[[str], Iterator[Token]]
+
+
+class OnLibrary(Protocol):
+    """What the library is asked for, with the contracts of `BaseTokenizer` and `SupportsSpans`."""
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text."""
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encode text, treating special tokens as ordinary text."""
+
+    def segment_ordinary(self, text: str) -> Iterable[Token]:
+        """Segment text, treating special tokens as ordinary text."""
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays."""
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts in arrays."""
+
+
+class KernelOrLibrary(BaseTokenizer):
+    """A tokenizer with its library's ids for every text, encoded by our kernel where the two agree."""
+
+    @abstractmethod
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        """What the kernel runs under a policy; None where the class behind this one sees to it."""
+
+    @property
+    def _kernel_spans(self) -> KernelSpans | None:
+        """How the kernel tells where tokens are; None where the library does."""
+        return None
+
+    @property
+    def _library(self) -> OnLibrary:
+        """What runs the texts that the kernel does not; not asked for before such a text comes."""
+        return cast("OnLibrary", super())
+
+    @cached_property
+    def _ordinary_use(self) -> KernelUse | None:
+        return self._kernel_use(SpecialPolicy.TEXT)
+
+    def _use_under(self, special: SpecialPolicy) -> KernelUse | None:
+        if special is SpecialPolicy.TEXT:
+            return self._ordinary_use
+        check_policy(special)
+        return self._kernel_use(special)
+
+    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
+        """The ids of a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
+        use = self._use_under(special)
+        if use is None:
+            return super().encode(text, special=special)
+        if _is_covered(text, use.covers):
+            return use.encoder.encode(text)
+        return self._library.encode(text, special=special)
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encode text, treating special tokens as ordinary text. Raises `TextError` for surrogates."""
+        use = self._ordinary_use
+        if use is None:
+            return super().encode_ordinary(text)
+        return (
+            use.encoder.encode(text) if _is_covered(text, use.covers) else self._library.encode_ordinary(text)
+        )
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """The ids of many texts in arrays, on `threads` threads (None: one a processor), whatever their number.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        from tokbench.core.token_arrays import divided_ids
+
+        use = self._use_under(special)
+        if use is None:
+            return super().encode_batch(texts, special=special, threads=threads)
+        with surrogates_named(texts):
+            return divided_ids(
+                texts,
+                where=use.covers,
+                then=lambda texts: Encoded(*use.encoder.encode_batch(list(texts), _number(threads))),
+                otherwise=lambda texts: self._library.encode_batch(texts, special=special, threads=threads),
+            )
+
+    def count_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> NDArray[np.int64]:
+        """How many ids `encode_batch` would give for each text; the ids are not made where they need not be.
+
+        Raises:
+            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
+            TextError: a text holds a lone surrogate.
+        """
+        use = self._use_under(special)
+        with surrogates_named(texts):
+            if use is not None and all(map(use.covers, texts)):
+                return use.encoder.count_batch(list(texts), _number(threads))
+        return self.encode_batch(texts, special=special, threads=threads).counts
+
+    def encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        """The tokens of many texts with their spans, in arrays. Raises `TextError` for surrogates."""
+        from tokbench.core.token_arrays import divided
+
+        kernel = self._kernel_spans
+        if kernel is None:
+            return self._library.encode_spans(texts, threads=threads)
+        with surrogates_named(texts):
+            return divided(
+                texts,
+                where=kernel.covers,
+                then=partial(kernel.encode_spans, threads=threads),
+                otherwise=lambda texts: self._library.encode_spans(texts, threads=threads),
+            )
+
+    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
+        """The tokens of a text with their bytes and spans; its ids are those of `encode`."""
+        if special is not SpecialPolicy.TEXT:
+            return super().segment(text, special=special)
+        utf8(text)
+        return Segmentation(text=text, tokens=tuple(self.segment_ordinary(text)))
+
+    def segment_ordinary(self, text: str) -> Iterator[Token]:
+        """Segment text, treating special tokens as ordinary text; spans count from its beginning."""
+        kernel = self._kernel_spans
+        if kernel is None or not _is_covered(text, kernel.covers):
+            return iter(self._library.segment_ordinary(text))
+        return kernel.segment(text)
+
+
+class NormalizedTexts:
+    """An encoder that is given texts in a normal form: what the kernel does where normalisation comes first.
+
+    Args:
+        encoder: encodes normalised texts.
+        normalize: makes one of a text.
+    """
+
+    def __init__(self, encoder: KernelEncoder, normalize: Callable[[str], str]) -> None:
+        self._encoder = encoder
+        self._normalize = normalize
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        return self._encoder.encode(self._normalize(text))
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        return self._encoder.encode_batch(list(map(self._normalize, texts)), threads)
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """How many ids each text has."""
+        return self._encoder.count_batch(list(map(self._normalize, texts)), threads)
+
+
+def _is_covered(text: str, covers: Callable[[str], bool]) -> bool:
+    """Whether the kernel runs a text. Raises `TextError` for lone surrogates and for what is no text."""
+    if type(text) is not str:
+        utf8(text)
+    try:
+        return covers(text)
+    except UnicodeEncodeError as error:
+        raise surrogate_error(error) from None
+
+
+def _number(threads: int | None) -> int:
+    return threads or os.cpu_count() or 1
