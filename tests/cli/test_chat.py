@@ -80,11 +80,29 @@ def test_lines_are_conversations(chat: Callable[..., Any]) -> None:
     assert [len(each["findings"]) for each in found] == [0, 2]
 
 
+def test_conversations_before_one_that_is_refused_are_shown(chat: Callable[..., Any]) -> None:
+    lines = [json.dumps(TALK), json.dumps(TALK), json.dumps([{"role": "robot"}]), json.dumps(TALK)]
+    Path("t.jinja").write_text(
+        "{% if messages[0].role == 'robot' %}{{ raise_exception('no robots') }}{% endif %}x"
+    )
+    Path("many.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    done = chat("many.jsonl", "--json", "--template", "t.jinja")
+    assert (done.code, len(done.stdout.splitlines())) == (1, 2)
+    assert "many.jsonl, line 3: the template refuses it: no robots" in done.stderr
+    short = chat("many.jsonl", "--json", "--template", "chatml", "--max-tokens", "12")
+    assert (short.code, len(short.stdout.splitlines())) == (1, 0)
+    assert "many.jsonl, line 1: the conversation cannot be cut to 12 tokens" in short.stderr
+    Path("many.jsonl").write_text("\n".join([*lines[:2], "no", lines[3]]), encoding="utf-8")
+    broken = chat("many.jsonl", "--json")
+    assert (broken.code, len(broken.stdout.splitlines())) == (1, 2)
+    assert "many.jsonl, line 3, column" in broken.stderr
+
+
 def test_arrays_and_a_page_are_written(chat: Callable[..., Any]) -> None:
     assert chat("evil.json", "--npz", "out.npz", "--html", "out.html").code == 0
-    arrays = np.load("out.npz")
-    assert sorted(arrays) == ["ids", "loss_mask", "message_index", "offsets"]
-    assert arrays["offsets"].shape == (len(arrays["ids"]), 2)
+    with np.load("out.npz") as arrays:
+        assert sorted(arrays) == ["ids", "loss_mask", "message_index", "offsets"]
+        assert arrays["offsets"].shape == (len(arrays["ids"]), 2)
     page = Path("out.html").read_text(encoding="utf-8")
     assert 'class="refused"' in page
     assert "<|im_end|>" not in page
@@ -163,6 +181,9 @@ def test_conversations_become_shards(run: Callable[..., Any], chat: Callable[...
     [
         (["--pack", "8"], "--pack needs --chat"),
         (["--train-on", "user"], "--train-on needs --chat"),
+        (["--date", "2024-07-26"], "--date needs --chat"),
+        (["--chat", "auto", "--date", "today"], "--date 'today' is no day"),
+        (["--chat", "auto", "--var", "x"], "--var 'x' sets nothing"),
         (["--chat", "auto", "--append-eos"], "--append-eos has no meaning with --chat"),
         (["--chat", "auto", "--special-policy", "encode"], "--special-policy has no meaning with --chat"),
         (["--chat", "auto", "--pack", "0"], "rows of 0 ids cannot be"),
@@ -179,15 +200,36 @@ def test_shards_of_conversations_refuse(
     assert not Path("out").exists()
 
 
-def test_a_conversation_over_several_lines_is_no_shard(
+def test_shards_tell_where_a_file_is_no_conversation(
     run: Callable[..., Any], chat: Callable[..., Any]
 ) -> None:
     del chat
-    Path("tall.json").write_text(json.dumps(TALK, indent=2), encoding="utf-8")
-    done = run("shards", "write", "tall.json", "-t", "mine", "--out", "out", "--chat", "auto")
+    Path("bad.jsonl").write_text(json.dumps(TALK) + "\n\n[{}]\n", encoding="utf-8")
+    done = run("shards", "write", "talk.json", "bad.jsonl", "-t", "mine", "--out", "out", "--chat", "auto")
     assert done.code == 1
-    assert "conversation 0 of its file, from 0: expected JSON" in done.stderr
-    assert "each line is a conversation by itself" in done.stderr
+    assert "bad.jsonl, line 3, messages[0].role" in done.stderr
+
+
+def test_shards_of_conversations_are_compared_with_their_files(
+    run: Callable[..., Any], chat: Callable[..., Any]
+) -> None:
+    del chat
+    Path("tall.json").write_text(json.dumps([TALK, TALK], indent=2), encoding="utf-8")
+    given = ("--chat", "dated.jinja", "--date", "2024-07-26", "--var", "x=1", "--tools", "tools.json")
+    Path("dated.jinja").write_text(
+        "{{ x }}{{ tools|length }}{{ strftime_now('%Y') }}{{ messages[0].content }}"
+    )
+    Path("tools.json").write_text('[{"type": "function", "function": {"name": "f"}}]')
+    run("shards", "write", "tall.json", "-t", "mine", "--out", "out", *given).good()
+    verify = ("shards", "verify", "out", "tall.json", "-t", "mine")
+    assert "2 of them encoded anew" in run(*verify, "--chat", "dated.jinja").good().stdout
+    run(*verify).refused(2, "is not the one that made the shards, which was dated.jinja", "--chat")
+    run(*verify, "--chat", "chatml").refused(2, "is not the one that made the shards, which was dated.jinja")
+    run(*verify[:3], "--chat", "chatml").refused(2, "--chat needs their files and -t")
+    Path("tall.json").write_text(json.dumps([TALK, EVIL]), encoding="utf-8")
+    done = run(*verify, "--chat", "dated.jinja")
+    assert done.code == 3
+    assert "wrong: conversation 1 has other ids than the corpus gives" in done.stdout
 
 
 def test_a_template_is_linted(run: Callable[..., Any], chat: Callable[..., Any]) -> None:

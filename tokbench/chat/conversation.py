@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +25,15 @@ class Conversation:
     tools: tuple[Mapping[str, Any], ...] = ()
     documents: tuple[Mapping[str, Any], ...] = ()
     variables: Mapping[str, Any] = field(default_factory=dict)
+
+    def completed(
+        self, *, tools: Sequence[Mapping[str, Any]] = (), variables: Mapping[str, Any] | None = None
+    ) -> Conversation:
+        """The same conversation with tools, where it has none of its own, and with further variables.
+
+        >>> Conversation(({"role": "user"},), variables={"a": 1}).completed(variables={"a": 2}).variables
+        {'a': 2}
+        """
+        return replace(
+            self, tools=self.tools or tuple(tools), variables={**self.variables, **(variables or {})}
+        )

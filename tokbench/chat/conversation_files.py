@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation import Conversation
@@ -33,10 +34,12 @@ class ReadConversation:
     Attributes:
         conversation: the conversation.
         place: the file, and the line where there are several in it.
+        num_bytes: of its JSON.
     """
 
     conversation: Conversation
     place: str
+    num_bytes: int
 
 
 def read_conversations(lines: Iterable[bytes], *, name: str) -> Iterator[ReadConversation]:
@@ -54,25 +57,59 @@ def read_conversations(lines: Iterable[bytes], *, name: str) -> Iterator[ReadCon
     'Hi'
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
-    first = next(numbered, None)
+    found = conversations_of_lines(numbered, name=name)
+    first = next(found, None)
     if first is None:
         raise ModelFormatError(name, "a conversation", "an empty file", hint=_HINT)
-    number, line = first
-    value = _loaded(line.removeprefix(b"\xef\xbb\xbf"))
+    yield first
+    yield from found
+
+
+def conversations_of_lines(
+    numbered: Iterator[tuple[int, bytes]], *, name: str, most_bytes: int | None = None
+) -> Iterator[ReadConversation]:
+    """The same of the lines that are not blank, by their numbers; of no line there is no conversation.
+
+    Args:
+        numbered: the lines.
+        name: what errors call the file.
+        most_bytes: of a JSON value that takes several lines; None is as many as there are.
+
+    Raises:
+        ModelFormatError: it is something else, or longer; line and field are named.
+    """
+    first = next(numbered, None)
+    if first is None:
+        return
+    value = _loaded(first[1].removeprefix(b"\xef\xbb\xbf"))
     if isinstance(value, _NotJson):  # JSON that takes several lines, or none at all
-        whole = b"\n" * (number - 1) + b"".join([line, *(rest for _, rest in numbered)])
-        yield from _of_document(_parsed(whole, place=name), place=name)
+        whole = _whole(chain([first], numbered), name=name, most_bytes=most_bytes)
+        yield from _of_document(_parsed(whole, place=name), place=name, num_bytes=len(whole))
         return
-    following = next(numbered, None)
-    if following is None:
-        yield from _of_document(_checked(value, place=name), place=name)
-        return
-    yield from _of_document(_checked(value, place=f"{name}, line {number}"), place=f"{name}, line {number}")
-    while following is not None:
-        number, line = following
+    second = next(numbered, None)
+    place = name if second is None else f"{name}, line {first[0]}"
+    yield from _of_document(_checked(value, place=place), place=place, num_bytes=len(first[1]))
+    for number, line in chain([second] if second else [], numbered):
         place = f"{name}, line {number}"
-        yield from _of_document(_parsed(line, place=place), place=place)
-        following = next(numbered, None)
+        yield from _of_document(_parsed(line, place=place), place=place, num_bytes=len(line))
+
+
+def _whole(numbered: Iterable[tuple[int, bytes]], *, name: str, most_bytes: int | None) -> bytes:
+    """Lines as one text in which each is on the line of its number. Raises `ModelFormatError`."""
+    parts: list[bytes] = []
+    size, at = 0, 1
+    for number, line in numbered:
+        parts += [b"\n" * (number - at), line.rstrip(b"\r\n")]
+        at = number
+        size += len(line)
+        if most_bytes is not None and size > most_bytes:
+            raise ModelFormatError(
+                name,
+                f"a conversation on each line, or at most {most_bytes:,} bytes",
+                "more, and no JSON on the first line",
+                hint="--max-document-bytes sets another bound",
+            )
+    return b"".join(parts)
 
 
 def parse_conversation(value: object, *, place: str) -> Conversation:
@@ -223,15 +260,16 @@ def _checked(value: Any, *, place: str) -> Any:
     return value
 
 
-def _of_document(value: Any, *, place: str) -> Iterator[ReadConversation]:
+def _of_document(value: Any, *, place: str, num_bytes: int) -> Iterator[ReadConversation]:
     """A document's conversations: it is one of them, or a list of several."""
     if isinstance(value, list) and value and _is_conversation(value[0]):
+        import orjson
+
         for number, one in enumerate(value):
-            yield ReadConversation(
-                parse_conversation(one, place=f"{place}, [{number}]"), f"{place}, [{number}]"
-            )
+            inside = f"{place}, [{number}]"
+            yield ReadConversation(parse_conversation(one, place=inside), inside, len(orjson.dumps(one)))
     else:
-        yield ReadConversation(parse_conversation(value, place=place), place)
+        yield ReadConversation(parse_conversation(value, place=place), place, num_bytes)
 
 
 def _is_conversation(value: object) -> bool:

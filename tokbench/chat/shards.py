@@ -5,38 +5,41 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tokbench.chat.conversation_files import parse_conversation
+from tokbench.chat.conversation_files import conversations_of_lines
 from tokbench.chat.encoding import ASSISTANT
+from tokbench.chat.template import AUTO, ChatTemplate
 from tokbench.core.roles import role_ids_of
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, TemplateError
-from tokbench.files.untrusted import load_json
 from tokbench.shards.layout import ChatOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokbench.chat.template import ChatTemplate
+    from tokbench.chat.conversation_files import ReadConversation
     from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer
-    from tokbench.corpus import Corpus
+    from tokbench.corpus import Corpus, Problems
+    from tokbench.corpus.files import CorpusFile
 
 _MOST_PACKED = 1 << 24
-_HINT = "each line is a conversation by itself, as JSON"
+_HINT = "conversations are JSON lines, or one JSON list of them"
 
 
 class ConversationShards:
-    """Encodes lines of JSON, a conversation each, for `tokbench.shards.writing.write_shards`.
+    """Reads and encodes conversations for `tokbench.shards.writing.write_shards`.
 
     Args:
         tokenizer: encodes.
         template: writes the conversations.
         train_on: the roles whose turns are learned.
         pack: ids in a row: conversations are put into rows whole, unless one is longer than a row; None for no rows.
+        variables: what the template may ask for by name, plain JSON.
+        tools: JSON schemas of functions, for conversations that have none.
 
     Attributes:
         options: what the index of the shards tells of it.
@@ -53,6 +56,8 @@ class ConversationShards:
         *,
         train_on: Collection[str] = ASSISTANT,
         pack: int | None = None,
+        variables: Mapping[str, Any] | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         if pack is not None and not 1 <= pack <= _MOST_PACKED:
             raise ConfigError(
@@ -61,60 +66,130 @@ class ConversationShards:
         self._tokenizer = tokenizer
         self._template = template
         self.findings = 0
-        sources = template.sources
-        text = "\0".join(f"{name}\0{source}" for name, source in sorted(sources.items()))
         self.options = ChatOptions(
             template=Path(template.name).name,
-            source=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest() if sources else None,
+            source=_fingerprint(template.sources),
             train_on=tuple(sorted(set(train_on))),
             pack=pack,
             pad=None if pack is None else _pad_of(tokenizer),
+            date=None if template.date is None else template.date.strftime("%Y-%m-%d"),
+            variables=dict(variables or {}),
+            tools=tuple(tools),
         )
 
+    @classmethod
+    def recorded(
+        cls, tokenizer: Tokenizer, options: ChatOptions, *, template: str | None = None
+    ) -> ConversationShards:
+        """What made shards, by what their index tells.
+
+        Args:
+            tokenizer: encodes.
+            options: of the index.
+            template: a name or a file; None takes the built-in one of the index, or the tokenizer's own.
+
+        Raises:
+            ConfigError: the template is not the one that made the shards.
+            TemplateError: there is none.
+        """
+        from datetime import UTC, datetime
+
+        date = None
+        if options.date is not None:
+            try:
+                date = datetime.strptime(options.date, "%Y-%m-%d").replace(tzinfo=UTC)
+            except ValueError:
+                raise ConfigError(
+                    f"the index tells the date {options.date!r}, which is no day", hint="restore the index"
+                ) from None
+        name = template or (options.template if options.source is None else AUTO)
+        made = cls(
+            tokenizer,
+            ChatTemplate.of(tokenizer, name, date=date),
+            train_on=options.train_on,
+            pack=options.pack,
+            variables=options.variables,
+            tools=options.tools,
+        )
+        if (made.options.source, made.options.source or made.options.template) != (
+            options.source,
+            options.source or options.template,
+        ):
+            raise ConfigError(
+                f"the chat template is not the one that made the shards, which was {options.template}",
+                hint="name that with --chat",
+            )
+        return made
+
+    def read(self, corpus: Corpus, file: CorpusFile, problems: Problems) -> Iterator[ReadConversation]:
+        """The conversations of a file, as JSON lines or as one JSON value.
+
+        Raises:
+            CorpusError: something in it is no conversation; line and field are named.
+        """
+        lines = ((number, text.encode()) for number, text in corpus.numbered_texts(file, problems))
+        found = conversations_of_lines(lines, name=file.name, most_bytes=corpus.options.max_document_bytes)
+        try:
+            for each in found:
+                yield dataclasses.replace(each, conversation=self._completed(each))
+        except ModelFormatError as error:
+            raise CorpusError(str(error), hint=error.hint or _HINT) from None
+
+    def _completed(self, each: ReadConversation) -> Any:
+        found = each.conversation
+        if not self.options.variables and (found.tools or not self.options.tools):
+            return found
+        return found.completed(tools=self.options.tools, variables=self.options.variables)
+
     def encode(
-        self, texts: list[str], *, first: int, threads: int | None
+        self, conversations: Sequence[ReadConversation], *, threads: int | None
     ) -> tuple[Encoded, NDArray[np.uint8]]:
         """The ids of conversations, and 1 for each that is learned.
 
         Raises:
-            CorpusError: a line is no conversation, or the template refuses it; it is named by its number.
+            CorpusError: the template refuses one, which is named; or it writes the date of the day.
         """
-        conversations = []
-        for number, text in enumerate(texts, first):
-            place = f"conversation {number} of its file, from 0"
-            try:
-                conversations.append(parse_conversation(load_json(text.encode(), path=place), place=place))
-            except ModelFormatError as error:
-                raise CorpusError(str(error), hint=error.hint or _HINT) from None
-        rendered = self._template.render_many(conversations, tokenizer=self._tokenizer)
+        given = [each.conversation for each in conversations]
+        rendered = self._template.render_many(given, tokenizer=self._tokenizer)
         good = []
-        for number, each in enumerate(rendered, first):
+        for read, each in zip(conversations, rendered, strict=True):
             if isinstance(each, TemplateError):
+                raise CorpusError(f"{read.place}: {each.message}", hint=each.hint)
+            if each.dated and self.options.date is None:
                 raise CorpusError(
-                    f"conversation {number} of its file, from 0: {each.message}", hint=each.hint
+                    f"{read.place}: the template writes today's date, so that the shards would depend on the day",
+                    hint="give one with --date",
                 )
             good.append(each)
         chats = self._template.encode_rendered(
-            self._tokenizer, conversations, good, train_on=self.options.train_on, threads=threads
+            self._tokenizer, given, good, train_on=self.options.train_on, threads=threads
         )
         self.findings += sum(map(len, chats.findings))
         return chats.spans.encoded, chats.loss_mask
 
 
 def conversation_corpus(corpus: Corpus) -> Corpus:
-    """A corpus whose documents are the lines of its files, as conversations are written.
+    """A corpus that is read by lines, as conversations are.
 
     Raises:
         CorpusError: a file is no text.
     """
     for file in corpus.files:
         if file.kind == "parquet":
-            raise CorpusError(f"{file.name} holds rows, not lines", hint="conversations are JSON lines")
+            raise CorpusError(f"{file.name} holds rows, not lines", hint=_HINT)
     return dataclasses.replace(
         corpus,
         files=tuple(dataclasses.replace(file, kind="text") for file in corpus.files),
         options=dataclasses.replace(corpus.options, documents="lines"),
     )
+
+
+def _fingerprint(sources: Mapping[str, str]) -> str | None:
+    """The sha256 of the texts of a template; None of a built-in one."""
+    if not sources:
+        return None
+    text = "\0".join(f"{name}\0{source}" for name, source in sorted(sources.items()))
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def _pad_of(tokenizer: Tokenizer) -> int:

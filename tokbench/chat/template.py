@@ -167,7 +167,14 @@ class ChatTemplate:
     @property
     def sources(self) -> Mapping[str, str]:
         """The texts of a template in Jinja by their names; empty for a built-in one."""
+        if self._chosen is not None:
+            return {self._chosen: self._sources[self._chosen]}
         return self._sources
+
+    @property
+    def date(self) -> datetime | None:
+        """What it takes for today; None is the time of the call."""
+        return self._date
 
     @property
     def is_built_in(self) -> bool:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tokbench.cli.chat_options import TemplateInputs
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
-from tokbench.errors import ConfigError, CorpusError
+from tokbench.errors import ConfigError, CorpusError, TokbenchError
 from tokbench.render.console import make_console, print_json
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from tokbench.workbench.chat import ChatResult
 
 _FOUND = 3
-_MOST_TOOL_BYTES = 1 << 24
+_TOGETHER = 64
+"""Conversations of a file that are encoded at once; of a stream each is shown as it comes."""
 
 TemplateOption = Annotated[
     str,
@@ -36,9 +38,6 @@ TemplateOption = Annotated[
 TrainOnOption = Annotated[
     list[str] | None,
     typer.Option(metavar="ROLE", help="Learn the turns of this role, by default assistant; repeatable."),
-]
-DateOption = Annotated[
-    str | None, typer.Option(metavar="YYYY-MM-DD", help="What templates that write a date take for today.")
 ]
 
 
@@ -70,16 +69,7 @@ def chat(
             help="Encode text between control tokens together, or each part of one origin alone.",
         ),
     ] = "joint",
-    tools: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSON schemas of tools, for conversations without.")
-    ] = None,
-    var: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", help="Set a variable of the template, as JSON or text; repeatable."
-        ),
-    ] = None,
-    date: DateOption = None,
+    inputs: TemplateInputs,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with code 3 if content has the text of a control token.")
     ] = False,
@@ -102,13 +92,11 @@ def chat(
     """
     from tokbench.chat.template import ChatTemplate
     from tokbench.render.chat import render_chat
-    from tokbench.workbench.chat import encode_conversation
+    from tokbench.workbench.chat import encode_conversations
 
     if seam not in ("joint", "segment"):
         raise ConfigError(f"there is no --seam {seam!r}", hint="choose joint or segment")
-    day = chosen_date(date)
-    variables = chosen_variables(var or [])
-    given_tools = _tools(tools)
+    tools, variables, day = inputs.tool_schemas(), inputs.variables(), inputs.day()
     for option, target in (("--html", html), ("--npz", npz)):
         if target is not None and target.is_dir():
             raise ConfigError(f"{target} is a folder", hint=f"{option} names the file to write")
@@ -117,18 +105,23 @@ def chat(
     console = make_console(color=color)
     results: list[ChatResult] = []
     has_findings = False
-    for number, each in enumerate(_conversations(path)):
-        with _naming(each):
-            result = encode_conversation(
-                opened,
-                chosen,
-                _completed(each, given_tools, variables),
-                place=each.place,
-                prompt=completion,
-                train_on=train_on or ["assistant"],
-                by_segment=seam == "segment",
-                max_tokens=max_tokens,
-            )
+    conversations = (
+        replace(each, conversation=each.conversation.completed(tools=tools, variables=variables))
+        for each in _conversations(path)
+    )
+    encoded = chain.from_iterable(
+        encode_conversations(
+            opened,
+            chosen,
+            batch,
+            prompt=completion,
+            train_on=train_on or ["assistant"],
+            by_segment=seam == "segment",
+            max_tokens=max_tokens,
+        )
+        for batch in _batches(conversations, 1 if path == "-" else _TOGETHER)
+    )
+    for number, result in enumerate(encoded):
         has_findings |= bool(result.chat.findings)
         if html is not None or npz is not None:
             results.append(result)
@@ -141,48 +134,6 @@ def chat(
     _write_files(results, html=html, npz=npz)
     if strict and has_findings:
         raise typer.Exit(_FOUND)
-
-
-def chosen_date(date: str | None) -> datetime | None:
-    """The day of --date. Raises `ConfigError`."""
-    if date is None:
-        return None
-    try:
-        return datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC)
-    except ValueError:
-        raise ConfigError(f"--date {date!r} is no day", hint="write it as 2024-07-26") from None
-
-
-def chosen_variables(given: list[str]) -> dict[str, Any]:
-    """The variables of --var: a value that is JSON is taken as that, another one as text. Raises `ConfigError`.
-
-    >>> chosen_variables(["enable_thinking=false", "name=Ada"])
-    {'enable_thinking': False, 'name': 'Ada'}
-    """
-    import orjson
-
-    made: dict[str, Any] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
-        if not equals or not name.isidentifier():
-            raise ConfigError(f"--var {one!r} sets nothing", hint="write it as enable_thinking=false")
-        try:
-            made[name] = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            made[name] = value
-    return made
-
-
-def _tools(path: Path | None) -> tuple[Any, ...]:
-    from tokbench.chat.conversation_files import parse_tools
-    from tokbench.files.untrusted import read_named
-
-    if path is None:
-        return ()
-    try:
-        return tuple(parse_tools(read_named(path, limit=_MOST_TOOL_BYTES), name=str(path)))
-    except OSError as error:
-        raise CorpusError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def _conversations(path: str) -> Iterator[ReadConversation]:
@@ -200,26 +151,21 @@ def _conversations(path: str) -> Iterator[ReadConversation]:
         ) from None
 
 
-def _completed(each: ReadConversation, tools: tuple[Any, ...], variables: dict[str, Any]) -> Any:
-    from dataclasses import replace
-
-    conversation = each.conversation
-    return replace(
-        conversation,
-        tools=conversation.tools or tools,
-        variables={**conversation.variables, **variables},
-    )
-
-
-@contextmanager
-def _naming(each: ReadConversation) -> Iterator[None]:
-    """Say in an error of a conversation which one it is about."""
-    from tokbench.errors import TemplateError, TextError
-
+def _batches(conversations: Iterator[ReadConversation], size: int) -> Iterator[list[ReadConversation]]:
+    """So many at a time; where one cannot be read, those before it come first."""
+    batch: list[ReadConversation] = []
     try:
-        yield
-    except (TemplateError, TextError) as error:
-        raise type(error)(f"{each.place}: {error.message}", hint=error.hint) from None
+        for each in conversations:
+            batch.append(each)
+            if len(batch) == size:
+                yield batch
+                batch = []
+    except TokbenchError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
 
 
 def _write_files(results: list[ChatResult], *, html: Path | None, npz: Path | None) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
+from tokbench.cli.chat_options import TemplateInputs
 from tokbench.cli.corpus_options import (
     MAX_DOCUMENT,
     DocumentsOption,
@@ -33,8 +34,6 @@ from tokbench.shards.layout import DtypeChoice, ShardFormat
 from tokbench.shards.results import ShardsResult
 
 if TYPE_CHECKING:
-    from tokbench.chat.shards import ConversationShards
-    from tokbench.core.interfaces import Tokenizer
     from tokbench.corpus import Corpus
     from tokbench.shards.reading import Shards
 
@@ -60,8 +59,8 @@ def write(
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="Read conversations, one a line as JSON, and write a loss mask beside the ids: the chat template, "
-            "auto for the tokenizer's own.",
+            help="Read conversations, JSON lines or one JSON list, and write a loss mask beside the ids: the chat "
+            "template, auto for the tokenizer's own.",
         ),
     ] = None,
     train_on: Annotated[
@@ -78,6 +77,7 @@ def write(
             help="With --chat: put conversations into rows of N ids, whole unless longer, the rest filled.",
         ),
     ] = None,
+    inputs: TemplateInputs,
     documents: DocumentsOption = "file",
     text_field: TextFieldOption = None,
     errors: ErrorsOption = "strict",
@@ -129,9 +129,19 @@ def write(
     from tokbench.shards.writing import write_shards
 
     end = _end_of_documents(append_eos=append_eos, eos=eos)
-    _check_chat(chat, train_on=train_on, pack=pack, end=end, special_policy=special_policy)
+    _check_chat(chat, train_on=train_on, pack=pack, inputs=inputs, end=end, special_policy=special_policy)
+    tools, variables, day = inputs.tool_schemas(), inputs.variables(), inputs.day()
     opened = opening.open(tokenizer, progress=progress)
-    encoder = None if chat is None else _conversations(opened, chat, train_on=train_on, pack=pack)
+    encoder = None
+    if chat is not None:
+        from tokbench.chat.shards import ConversationShards
+        from tokbench.chat.template import ChatTemplate
+
+        template = ChatTemplate.of(opened, chat, date=day)
+        roles = train_on or ["assistant"]
+        encoder = ConversationShards(
+            opened, template, train_on=roles, pack=pack, variables=variables, tools=tools
+        )
     started = time.perf_counter()
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
@@ -178,12 +188,14 @@ def _check_chat(
     *,
     train_on: list[str] | None,
     pack: int | None,
+    inputs: TemplateInputs,
     end: str | bool | None,
     special_policy: SpecialPolicy,
 ) -> None:
     """Refuse options that have no meaning together. Raises `ConfigError`."""
-    if chat is None and (train_on or pack is not None):
-        option = "--train-on" if train_on else "--pack"
+    given = {"--train-on": train_on, "--pack": pack, inputs.first_given: inputs.first_given}
+    option = next((name for name, value in given.items() if value not in (None, [])), None)
+    if chat is None and option:
         raise ConfigError(f"{option} needs --chat", hint="add --chat auto, or leave it out")
     if chat is not None and end:
         raise ConfigError("--append-eos has no meaning with --chat", hint="the template ends the turns")
@@ -191,16 +203,6 @@ def _check_chat(
         raise ConfigError(
             "--special-policy has no meaning with --chat", hint="control tokens are the template's"
         )
-
-
-def _conversations(
-    tokenizer: Tokenizer, chat: str, *, train_on: list[str] | None, pack: int | None
-) -> ConversationShards:
-    from tokbench.chat.shards import ConversationShards
-    from tokbench.chat.template import ChatTemplate
-
-    template = ChatTemplate.of(tokenizer, chat)
-    return ConversationShards(tokenizer, template, train_on=train_on or ["assistant"], pack=pack)
 
 
 def _as_conversations(corpus: Corpus) -> Corpus:
@@ -237,6 +239,13 @@ def verify(
         ),
     ] = None,
     opening: OpeningChoices,
+    chat: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="The chat template of conversations, if it is neither built in nor the tokenizer's own.",
+        ),
+    ] = None,
     sample: Annotated[
         int | None,
         typer.Option(metavar="N", help="Compare N evenly spaced documents instead of all."),
@@ -255,11 +264,25 @@ def verify(
     from tokbench.shards.verification import corpus_as_read, verify_shards
 
     opened = None if tokenizer is None else opening.open(tokenizer, progress=progress)
+    index = read_index(folder)
+    options = index.options.chat
+    if chat is not None and (options is None or not paths or opened is None):
+        missing = "conversations" if options is None else "their files and -t"
+        raise ConfigError(f"--chat needs {missing}", hint="leave it out, or name them")
+    encoder = None
+    if options is not None and paths and opened is not None:
+        from tokbench.chat.shards import ConversationShards
+
+        encoder = ConversationShards.recorded(opened, options, template=chat)
     with showing_progress(progress) as report:
+        corpus = corpus_as_read(index, *paths) if paths else None
+        if corpus is not None and encoder is not None:
+            corpus = _as_conversations(corpus)
         result = verify_shards(
             folder,
             tokenizer=opened,
-            corpus=corpus_as_read(read_index(folder), *paths) if paths else None,
+            corpus=corpus,
+            chat=encoder,
             sample=sample,
             threads=threads,
             progress=report,

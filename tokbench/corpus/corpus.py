@@ -170,6 +170,10 @@ class Corpus:
         if texts:
             yield texts
 
+    def numbered_texts(self, file: CorpusFile, problems: Problems) -> Iterator[tuple[int, str]]:
+        """The texts of one of its files in order, each with the line or row that it begins on."""
+        return ((number, text) for number, text, _ in self._read(file, problems))
+
     def byte_sources(self) -> Iterator[ByteSource]:
         """The same documents in the same order as UTF-8, for backends that read bytes.
 

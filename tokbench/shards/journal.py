@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
-from tokbench.core.json_fields import Fields
+from tokbench.core.json_fields import Fields, shortened
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
 from tokbench.files.untrusted import load_json
 from tokbench.shards.layout import (
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 JOURNAL_NAME = "journal.jsonl"
 _SCHEMA = "tokbench.shards.journal/2"
 _CHECKSUM = "crc32"
+_CHAT_OPTIONS = {"template": "--chat", "variables": "--var"}
 _IDENTITY = ("bytes", "sample", "modified")
 _ANEW = "--force starts again; --out names another folder"
 _ANEW_ELSEWHERE = "name another folder with --out"
@@ -169,8 +170,33 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
         yield f"what ends documents was {one.get('text', 'nothing')}, and is {other.get('text', 'nothing')}"
     one, other = _part(before, "options"), _part(now, "options")
     for name, value in other.items():
-        if one.get(name) != value:
+        if name != "chat" and one.get(name) != value:
             yield f"--{name.replace('_', '-')} was {one.get(name)}, and is {value}"
+    yield from _chat_changes(one.get("chat"), other.get("chat"))
+
+
+def _chat_changes(before: Any, now: Any) -> Iterator[str]:
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        if before != now:
+            yield (
+                "they were texts, and are conversations" if now else "they were conversations, and are texts"
+            )
+        return
+    for name in ("template", "train_on", "pack", "date", "variables", "tools"):
+        if before.get(name, now[name]) != now[name]:
+            option = _CHAT_OPTIONS.get(name, f"--{name.replace('_', '-')}")
+            yield f"{option} was {_in_few(before[name])}, and is {_in_few(now[name])}"
+    if before.get("template") == now["template"] and before.get("source") != now["source"]:
+        yield "the text of the chat template was another one"
+
+
+def _in_few(value: Any) -> str:
+    """A value of an option, cut short."""
+    if isinstance(value, list | dict):
+        import orjson
+
+        value = orjson.dumps(value).decode()
+    return shortened(str(value))
 
 
 def _part(plan: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -18,7 +18,8 @@ shards. Nothing in the index is a time or a machine: the same corpus gives the s
     options     how the corpus was read (documents, text_field, errors; max_document_bytes where longer ones
                 were left out, else null), special_policy, shard_tokens; of conversations also chat
     chat        template and source: its name, and sha256 of its text, null for a built-in one; train_on: the
-                roles that are learned; pack: ids in a row, and pad: the id that fills one, null without rows
+                roles that are learned; pack: ids in a row, and pad: the id that fills one, null without rows;
+                date: what the template took for today, null for none; variables and tools: what it was given
     files       of the corpus, in the order in which they were read: name (the path below what was named),
                 bytes on disk, sample: sha256 of some blocks of it, null where tokbench did not write it yet;
                 and what they held: documents, replaced_bytes, skipped_documents
@@ -31,7 +32,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -41,6 +42,7 @@ from tokbench.corpus import DocumentUnit, ErrorPolicy
 from tokbench.files.untrusted import load_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 ShardFormat = Literal["npy", "bin"]
@@ -100,6 +102,9 @@ class ChatOptions:
         train_on: the roles that are learned.
         pack: ids in a row; None where documents stand one behind another.
         pad: the id that fills a row.
+        date: what the template took for today, as 2024-07-26; None for none.
+        variables: what the template was given by name.
+        tools: what conversations without tools were given.
     """
 
     template: str
@@ -107,6 +112,14 @@ class ChatOptions:
     train_on: tuple[str, ...]
     pack: int | None
     pad: int | None
+    date: str | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    tools: tuple[Mapping[str, Any], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As the index and the journal hold it."""
+        fields = dataclasses.asdict(self)
+        return {**fields, "train_on": list(self.train_on), "tools": list(fields["tools"])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +206,9 @@ class ShardIndex:
     def to_json(self) -> dict[str, Any]:
         """As `index.json` holds it."""
         fields = dataclasses.asdict(self)
-        if self.options.chat is None:  # what is not there for texts is not told of them
+        if self.options.chat is not None:
+            fields["options"]["chat"] = self.options.chat.to_json()
+        else:  # what is not there for texts is not told of them
             del fields["options"]["chat"]
             for shard in fields["shards"]:
                 del shard["mask"]
@@ -359,6 +374,9 @@ def _chat(fields: Fields) -> ChatOptions:
         train_on=tuple(fields.texts("train_on")),
         pack=pack,
         pad=pad,
+        date=fields.optional("date", fields.text),
+        variables=fields.optional("variables", fields.json_object) or {},
+        tools=tuple(dict(tool.values) for tool in fields.optional("tools", fields.items) or ()),
     )
 
 

@@ -84,7 +84,7 @@ class Plan:
         document = dataclasses.asdict(self)
         document["files"] = [dataclasses.asdict(file) for file in self.files]
         if self.options.chat is not None:
-            document["options"]["chat"]["train_on"] = list(self.options.chat.train_on)
+            document["options"]["chat"] = self.options.chat.to_json()
         return document
 
 

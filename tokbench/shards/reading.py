@@ -87,6 +87,7 @@ class Shards:
         self.folder = folder
         self.index = index
         self._mapped: dict[int, tuple[NDArray[Any], NDArray[np.int64]]] = {}
+        self._masks: dict[int, NDArray[Any]] = {}
 
     def __repr__(self) -> str:
         """Short: where they are, and how much."""
@@ -110,6 +111,21 @@ class Shards:
 
     def __getitem__(self, document: int) -> NDArray[Any]:
         """The ids of a document, with what ends it: a view of the file. Raises `ModelFormatError`."""
+        shard, own = self._place_of(document)
+        return self.ids(shard)[own]
+
+    def mask_of(self, document: int) -> NDArray[Any]:
+        """uint8, 1 for each id of a conversation that is learned: a view of the file.
+
+        Raises:
+            ConfigError: the shards are those of texts.
+            ModelFormatError: the files are not what the index says.
+        """
+        shard, own = self._place_of(document)
+        return self.mask(shard)[own]
+
+    def _place_of(self, document: int) -> tuple[int, slice]:
+        """The shard of a document, and where it is in it."""
         if not -len(self) <= document < len(self):
             raise IndexError(f"document {document} of {len(self)}")
         document %= len(self)
@@ -120,7 +136,7 @@ class Shards:
         if not 0 <= start <= stop <= len(ids):
             path = self.folder / self.index.shards[number].offsets_file
             raise ModelFormatError(path, "offsets that ascend", f"{start} before {stop}", hint=_INCOMPLETE)
-        return ids[start:stop]
+        return number, slice(start, stop)
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         return (self[document] for document in range(len(self)))
@@ -149,9 +165,11 @@ class Shards:
                 f"{self.folder} holds texts, all of which are learned",
                 hint="--chat writes masks of conversations",
             )
-        entry = self.index.shards[shard]
-        self.check_sizes(entry)
-        return self._map(entry.mask_file, "uint8", entry.tokens, NPY_HEADER_BYTES)
+        if shard not in self._masks:
+            entry = self.index.shards[shard]
+            self.check_sizes(entry)
+            self._masks[shard] = self._map(entry.mask_file, "uint8", entry.tokens, NPY_HEADER_BYTES)
+        return self._masks[shard]
 
     def rows(self, shard: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """The rows of packed conversations of a shard: ids and masks, each with as many columns as `--pack` says.

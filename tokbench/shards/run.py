@@ -16,6 +16,7 @@ from tokbench.shards.plan import planned_files
 from tokbench.shards.shard_file import ShardFile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -31,17 +32,44 @@ _BATCH_CHARACTERS = 4 << 20
 """Encoded at once: enough for threads to share; what is larger leaves the caches and is slower."""
 
 
+class SizedConversation(Protocol):
+    """A conversation of a file."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Of it in its file."""
+
+
 class ConversationEncoder(Protocol):
-    """Makes ids of documents that are conversations, and tells which of them are learned."""
+    """Reads conversations, makes ids of them, and tells which of these are learned."""
 
     @property
     def options(self) -> ChatOptions:
         """What the index tells of it."""
 
+    def read(self, corpus: Corpus, file: CorpusFile, problems: Problems) -> Iterator[SizedConversation]:
+        """The conversations of a file of a corpus. Raises `CorpusError`."""
+
     def encode(
-        self, texts: list[str], *, first: int, threads: int | None
+        self, conversations: Sequence[Any], *, threads: int | None
     ) -> tuple[Encoded, NDArray[np.uint8]]:
-        """The ids of conversations, of which so many came before in their file, and 1 for each that is learned."""
+        """The ids of conversations that were read, and 1 for each that is learned. Raises `CorpusError`."""
+
+
+def batches_of(
+    conversations: Iterable[SizedConversation], *, num_bytes: int
+) -> Iterator[list[SizedConversation]]:
+    """Conversations in order, so many at a time that they have about so many bytes."""
+    batch: list[SizedConversation] = []
+    size = 0
+    for each in conversations:
+        batch.append(each)
+        size += each.num_bytes
+        if size >= num_bytes:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 class Run:
@@ -115,11 +143,11 @@ class Run:
         total, before = sum(file.size for file, _ in files), 0
         for file, planned in files:
             problems, documents = Problems(), 0
-            for texts in self._corpus.texts_of(file, problems, batch=_BATCH_CHARACTERS):
-                known = min(max(passed - documents, 0), len(texts))
-                documents += len(texts)
-                if known < len(texts):
-                    jobs.do(self._encode, texts[known:] if known else texts)
+            for batch in self._batches(file, problems):
+                known = min(max(passed - documents, 0), len(batch))
+                documents += len(batch)
+                if known < len(batch):
+                    jobs.do(self._encode, batch[known:] if known else batch)
                 done = before + min(self._corpus.position, file.size) if is_known else self._text_bytes
                 self._progress("encoding", done, total if is_known else None, "bytes")
             before += file.size
@@ -136,13 +164,22 @@ class Run:
             jobs.do(self._end_file, entry)
             passed = 0
 
+    def _batches(self, file: CorpusFile, problems: Problems) -> Iterator[list[Any]]:
+        """The documents of a file: conversations, or texts."""
+        if self._chat is None:
+            return self._corpus.texts_of(file, problems, batch=_BATCH_CHARACTERS)
+        return batches_of(self._chat.read(self._corpus, file, problems), num_bytes=_BATCH_CHARACTERS)
+
     # --- in the thread that encodes -----------------------------------------------------------
 
-    def _encode(self, texts: list[str]) -> None:
+    def _encode(self, documents: list[Any]) -> None:
         """Some documents into this shard, and into further ones as each is full."""
-        if self._chat is not None:
-            self._encode_conversations(texts, self._chat)
-            return
+        if self._chat is None:
+            self._encode_texts(documents)
+        else:
+            self._encode_conversations(documents, self._chat)
+
+    def _encode_texts(self, texts: list[str]) -> None:
         encoded = self._tokenizer.encode_batch(texts, special=self._special, threads=self._threads)
         ids, ends = self._with_eos(encoded)
         start = 0
@@ -163,9 +200,11 @@ class Run:
             if start < len(texts):
                 self._end_shard()
 
-    def _encode_conversations(self, texts: list[str], chat: ConversationEncoder) -> None:
-        """The same of conversations; in rows, one that does not fit into the rest of a row begins the next one."""
-        encoded, mask = chat.encode(texts, first=self._documents, threads=self._threads)
+    def _encode_conversations(
+        self, conversations: list[SizedConversation], chat: ConversationEncoder
+    ) -> None:
+        """In rows, a conversation that does not fit into the rest of a row begins the next one."""
+        encoded, mask = chat.encode(conversations, threads=self._threads)
         ids, length = encoded.ids.astype(self._plan.dtype), chat.options.pack
         most = self._plan.options.shard_tokens
         for number, (start, stop) in enumerate(pairwise(encoded.offsets.tolist())):
@@ -177,7 +216,7 @@ class Run:
             if shard.tokens and wanted + (-wanted % length if length else 0) > most:
                 self._end_shard()
                 shard = self._open_shard()
-            num_bytes = len(texts[number].encode())
+            num_bytes = conversations[number].num_bytes
             shard.add(ids[start:stop], np.array([size], np.int64), num_bytes, mask=mask[start:stop])
             self._text_bytes += num_bytes
             self._documents += 1

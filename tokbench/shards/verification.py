@@ -16,6 +16,7 @@ from tokbench.shards.layout import INDEX_NAME, OWN_FILE, ShardEntry
 from tokbench.shards.plan import identity_of
 from tokbench.shards.reading import Shards, folder_of, read_index
 from tokbench.shards.results import VerifyResult
+from tokbench.shards.run import batches_of
 from tokbench.shards.shard_file import sha256_of
 
 if TYPE_CHECKING:
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus, DocumentUnit, ErrorPolicy
+    from tokbench.corpus.files import CorpusFile
     from tokbench.shards.layout import ShardIndex
+    from tokbench.shards.run import ConversationEncoder
 
 _CHUNK = 1 << 22
 """Ids looked at together."""
@@ -53,6 +57,7 @@ def verify_shards(
     *,
     tokenizer: Tokenizer | None = None,
     corpus: Corpus | str | Path | None = None,
+    chat: ConversationEncoder | None = None,
     sample: int | None = None,
     threads: int | None = None,
     progress: Progress = no_progress,
@@ -66,6 +71,7 @@ def verify_shards(
         folder: the folder.
         tokenizer: must be the one that made them.
         corpus: is encoded anew and compared; or its path, which is read as the index says that it was.
+        chat: encodes the corpus where the shards hold conversations: `tokbench.chat.shards` makes it of the index.
         sample: so many documents of the corpus, evenly spread, instead of all.
         threads: for encoding; None takes every processor.
         progress: told how far it is.
@@ -87,10 +93,11 @@ def verify_shards(
         )
     folder = folder_of(folder)
     shards = Shards(folder, read_index(folder))
-    if corpus is not None and shards.has_masks:
+    if corpus is not None and shards.has_masks != (chat is not None):
+        held = "conversations" if shards.has_masks else "texts"
         raise ConfigError(
-            f"{folder} holds conversations, which are not compared with their files",
-            hint="leave out the files",
+            f"{folder} holds {held}, and the corpus is not compared as such",
+            hint="chat= is for shards of conversations, and needed there",
         )
     if isinstance(corpus, str | Path):
         corpus = corpus_as_read(shards.index, corpus)
@@ -105,7 +112,7 @@ def verify_shards(
         problems += _tokenizer_problems(shards, tokenizer)
     compared = 0
     if corpus is not None and tokenizer is not None and not problems:
-        comparison = _Comparison(shards, tokenizer, corpus, sample=sample, threads=threads)
+        comparison = _Comparison(shards, tokenizer, corpus, chat=chat, sample=sample, threads=threads)
         problems += comparison.problems(progress)
         compared = comparison.compared
     index = shards.index
@@ -214,11 +221,19 @@ class _Comparison:
     """The corpus encoded anew, document by document, beside the shards."""
 
     def __init__(
-        self, shards: Shards, tokenizer: Tokenizer, corpus: Corpus, *, sample: int | None, threads: int | None
+        self,
+        shards: Shards,
+        tokenizer: Tokenizer,
+        corpus: Corpus,
+        *,
+        chat: ConversationEncoder | None,
+        sample: int | None,
+        threads: int | None,
     ) -> None:
         self._shards = shards
         self._tokenizer = tokenizer
         self._corpus = corpus
+        self._chat = chat
         self._threads = threads
         # Evenly spread, the first and the last among them.
         wanted = len(shards) if sample is None else min(sample, len(shards))
@@ -230,9 +245,9 @@ class _Comparison:
         found: list[str] = []
         document = 0
         for file in self._corpus.files:
-            for texts in self._corpus.texts_of(file, Problems(), batch=_BATCH_CHARACTERS):
-                found += self._differences(document, texts)
-                document += len(texts)
+            for batch in self._batches(file):
+                found += self._differences(document, batch)
+                document += len(batch)
                 progress("comparing", min(document, len(self._shards)), len(self._shards), "documents")
                 if len(found) >= _MOST_PROBLEMS:
                     return [*found[:_MOST_PROBLEMS], "and perhaps more: the comparison ended here"]
@@ -240,13 +255,23 @@ class _Comparison:
             found.append(f"the corpus has {document:,} documents, and the shards have {len(self._shards):,}")
         return found
 
-    def _differences(self, first: int, texts: list[str]) -> Iterator[str]:
-        low, high = np.searchsorted(self._chosen, [first, first + len(texts)]).tolist()
+    def _batches(self, file: CorpusFile) -> Iterator[list[Any]]:
+        if self._chat is None:
+            return self._corpus.texts_of(file, Problems(), batch=_BATCH_CHARACTERS)
+        return batches_of(self._chat.read(self._corpus, file, Problems()), num_bytes=_BATCH_CHARACTERS)
+
+    def _differences(self, first: int, batch: list[Any]) -> Iterator[str]:
+        low, high = np.searchsorted(self._chosen, [first, first + len(batch)]).tolist()
         chosen = self._chosen[low:high].tolist()
         if not chosen:
             return
+        documents = [batch[document - first] for document in chosen]
+        if self._chat is not None:
+            encoded, mask = self._chat.encode(documents, threads=self._threads)
+            yield from self._chat_differences(chosen, encoded, mask, pad=self._chat.options.pad)
+            return
         encoded = self._tokenizer.encode_batch(
-            [texts[document - first] for document in chosen],
+            documents,
             special=SpecialPolicy(self._shards.index.options.special_policy),
             threads=self._threads,
         )
@@ -254,6 +279,20 @@ class _Comparison:
             self.compared += 1
             if not np.array_equal(self._without_eos(self._shards[document]), encoded[place]):
                 yield f"document {document} has other ids than the corpus gives"
+
+    def _chat_differences(
+        self, chosen: list[int], encoded: Encoded, mask: NDArray[np.uint8], *, pad: int | None
+    ) -> Iterator[str]:
+        """The same of conversations and their masks; what fills a row behind one is not its own."""
+        for place, document in enumerate(chosen):
+            self.compared += 1
+            start, stop = encoded.offsets[place : place + 2].tolist()
+            size = stop - start
+            ids, learned = self._shards[document], self._shards.mask_of(document)
+            if not np.array_equal(ids[:size], encoded.ids[start:stop]) or (ids[size:] != pad).any():
+                yield f"conversation {document} has other ids than the corpus gives"
+            elif not np.array_equal(learned[:size], mask[start:stop]) or learned[size:].any():
+                yield f"conversation {document} has another mask than the corpus gives"
 
     def _without_eos(self, ids: NDArray[Any]) -> NDArray[Any]:
         return ids if self._shards.index.eos is None else ids[:-1]

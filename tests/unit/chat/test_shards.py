@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from support.texts import bundled_texts
 
 import tokbench
 from tokbench.chat.shards import ConversationShards, conversation_corpus
-from tokbench.errors import ConfigError, CorpusError
+from tokbench.errors import ConfigError, CorpusError, StoreError, TemplateError
 from tokbench.shards.shard_file import ShardFile
 from tokbench.shards.verification import verify_shards
 from tokbench.shards.writing import write_shards
@@ -43,9 +45,11 @@ def talk(size: int) -> list[dict[str, str]]:
 def written(folder: Path, talks: list[Any], **options: Any) -> Shards:
     path = folder / "talks.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in talks), encoding="utf-8")
-    encoder = ConversationShards(tokenizer(), tokbench.ChatTemplate("chatml"), pack=options.pop("pack", None))
+    how = {name: options.pop(name) for name in ("pack", "variables", "tools") if name in options}
+    template = options.pop("template", None) or tokbench.ChatTemplate("chatml")
+    encoder = ConversationShards(tokenizer(), template, **how)
     corpus = conversation_corpus(tokbench.open_corpus(path))
-    return write_shards(tokenizer(), corpus, folder / "out", chat=encoder, overwrite=True, **options)
+    return write_shards(tokenizer(), corpus, folder / "out", chat=encoder, **{"overwrite": True, **options})
 
 
 @pytest.mark.parametrize("shard_tokens", [100_000, 60])
@@ -136,11 +140,11 @@ def test_a_changed_mask_is_told(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"conversation 1 of its file, from 0, messages\[0\].role"):
+    with pytest.raises(CorpusError, match=r"talks.jsonl, line 2, messages\[0\].role"):
         written(tmp_path, [talk(1), [{"content": "x"}]])
     with pytest.raises(ConfigError, match="rows of 0 ids cannot be"):
         written(tmp_path, [talk(1)], pack=0)
-    plain = tokbench.train(["a b"], vocab_size=258)
+    plain = _plain()
     with pytest.raises(ConfigError, match="no token to fill rows with"):
         ConversationShards(plain, tokbench.ChatTemplate("chatml"), pack=8)
     shards = write_shards(plain, _text_corpus(tmp_path), tmp_path / "texts")
@@ -150,6 +154,109 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         verify_shards(
             written(tmp_path, [talk(1)]).folder, tokenizer=tokenizer(), corpus=_text_corpus(tmp_path)
         )
+
+
+def compared(folder: Path, talks: list[Any], *, sample: int | None = None) -> Any:
+    """Shards in a folder beside what these conversations give."""
+    path = folder / "others.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in talks), encoding="utf-8")
+    shards = tokbench.open_shards(folder / "out")
+    assert shards.index.options.chat is not None
+    return verify_shards(
+        shards.folder,
+        tokenizer=tokenizer(),
+        corpus=conversation_corpus(tokbench.open_corpus(path)),
+        chat=ConversationShards.recorded(tokenizer(), shards.index.options.chat),
+        sample=sample,
+    )
+
+
+@pytest.mark.parametrize("pack", [None, 32])
+def test_shards_are_compared_with_their_conversations(tmp_path: Path, pack: int | None) -> None:
+    talks = [talk(n) for n in range(9)]
+    written(tmp_path, talks, pack=pack, shard_tokens=90)
+    found = compared(tmp_path, talks)
+    assert (found.passed, found.compared) == (True, 9)
+    assert compared(tmp_path, talks, sample=3).compared == 3
+    others = [*talks[:4], talk(30), *talks[5:]]
+    assert compared(tmp_path, others).problems == ("conversation 4 has other ids than the corpus gives",)
+    assert "has 8 documents" in compared(tmp_path, talks[:8]).problems[-1]
+    spoken = [*talks[:8], [*talk(8)[:1], {**talk(8)[1], "role": "user"}]]
+    assert not compared(tmp_path, spoken).passed
+
+
+def test_another_mask_is_told(tmp_path: Path) -> None:
+    shards = written(tmp_path, [talk(1), talk(2)])
+    assert (
+        shards.mask_of(1).tolist()
+        == tokbench.ChatTemplate("chatml").encode(tokenizer(), talk(2)).loss_mask.tolist()
+    )
+    index = json.loads((shards.folder / "index.json").read_text())
+    index["options"]["chat"]["train_on"] = ["user"]
+    (shards.folder / "index.json").write_text(json.dumps(index))
+    assert compared(tmp_path, [talk(1), talk(2)]).problems[0] == (
+        "conversation 0 has another mask than the corpus gives"
+    )
+
+
+def test_what_a_template_gets_is_recorded(tmp_path: Path) -> None:
+    given = "{{ name }}{{ (tools or [])|length }}{{ strftime_now('%d %b') }}"
+    source = given + "{% for m in messages %}{{ m.content }}{% endfor %}"
+    with pytest.raises(CorpusError, match=r"talks.jsonl, line 1: the template writes today's date"):
+        written(tmp_path, [talk(1)] * 2, template=tokbench.ChatTemplate.from_text(source))
+    day = datetime(2024, 7, 26, tzinfo=UTC)
+    dated = tokbench.ChatTemplate.from_text(source, date=day)
+    tool = {"type": "function", "function": {"name": "f"}}
+    shards = written(tmp_path, [talk(1)], template=dated, variables={"name": "Ada"}, tools=[tool])
+    assert shards.text(0, tokenizer()) == "Ada126 Julx" + "Yes é"
+    chat = shards.index.options.chat
+    assert chat is not None
+    assert (chat.date, chat.variables, chat.tools) == ("2024-07-26", {"name": "Ada"}, (tool,))
+    with pytest.raises(TemplateError, match="no chat template"):
+        ConversationShards.recorded(_plain(), chat)
+    with pytest.raises(ConfigError, match="is not the one that made the shards"):
+        ConversationShards.recorded(tokenizer(), chat)
+    (tmp_path / "mine.jinja").write_text(source)
+    again = ConversationShards.recorded(tokenizer(), chat, template=str(tmp_path / "mine.jinja"))
+    assert dataclasses.replace(again.options, template=chat.template) == chat
+
+
+def test_a_finished_run_is_resumed_by_nothing(tmp_path: Path) -> None:
+    first = written(tmp_path, [talk(1)], variables={"a": 1})
+    assert (
+        written(tmp_path, [talk(1)], variables={"a": 1}, resume=True, overwrite=False).tokens == first.tokens
+    )
+    with pytest.raises(StoreError, match=r'--var was {"a":1}, and is {"a":2}'):
+        written(tmp_path, [talk(1)], variables={"a": 2}, resume=True, overwrite=False)
+
+
+@pytest.mark.parametrize("layout", ["indented", "list", "lines", "blank lines"])
+def test_conversations_are_read_from_json_of_any_layout(tmp_path: Path, layout: str) -> None:
+    talks = [{"messages": talk(n)} for n in range(3)]
+    text = {
+        "indented": json.dumps(talks, indent=1),
+        "list": json.dumps(talks),
+        "lines": "\n".join(map(json.dumps, talks)),
+        "blank lines": "\r\n\r\n".join(map(json.dumps, talks)),
+    }[layout]
+    (tmp_path / "talks.json").write_text(text, encoding="utf-8", newline="")
+    corpus = conversation_corpus(tokbench.open_corpus(tmp_path / "talks.json"))
+    encoder = ConversationShards(tokenizer(), tokbench.ChatTemplate("chatml"))
+    shards = write_shards(tokenizer(), corpus, tmp_path / "out", chat=encoder)
+    expected = written(tmp_path, talks)
+    assert [ids.tolist() for ids in shards] == [ids.tolist() for ids in expected]
+
+
+def test_json_that_is_no_line_is_bounded(tmp_path: Path) -> None:
+    (tmp_path / "talks.json").write_text(json.dumps([talk(100)] * 20, indent=1), encoding="utf-8")
+    corpus = conversation_corpus(tokbench.open_corpus(tmp_path / "talks.json", max_document_bytes=1000))
+    encoder = ConversationShards(tokenizer(), tokbench.ChatTemplate("chatml"))
+    with pytest.raises(CorpusError, match=r"or at most 1,000 bytes"):
+        write_shards(tokenizer(), corpus, tmp_path / "out", chat=encoder)
+
+
+def _plain() -> Any:
+    return tokbench.train(["a b"], vocab_size=258)
 
 
 def _text_corpus(folder: Path) -> Any:
