@@ -18,7 +18,7 @@ from support.huggingface import added, document, dump
 from support.kernels import KERNEL_NAMES, chosen, kernel_named
 from support.texts import bundled_texts, texts
 
-from tokbench.backends.wordpiece.agreement import CharacterAgreement
+from tokbench.backends.wordpiece.agreement import BertAgreement
 from tokbench.backends.wordpiece.document import wordpiece_description
 from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
 from tokbench.backends.wordpiece.kernel import Kernel, current_kernel
@@ -271,13 +271,13 @@ def test_another_version_of_the_library_is_asked_about_each_character() -> None:
     kernel = kernel_of("native")
     rules = wordpiece_description(json.loads(wordpiece(BERT))).rules
     text = "".join(bundled_texts().values())
-    asked = CharacterAgreement(replace(kernel, tables="tokenizers 0.0"), rules)
-    settled = CharacterAgreement(kernel, rules)
+    asked = BertAgreement(replace(kernel, tables="tokenizers 0.0"), rules)
+    settled = BertAgreement(kernel, rules)
     assert not all(asked._agreed[ord(one)] for one in text)
     for one in (text, "a\u302eb", "字\U0001e000"):
         assert asked.covers(one) == settled.covers(one)
     wrong = replace(kernel, tables="", normal_words=lambda text, **_: ["é" in text])
-    assert not CharacterAgreement(wrong, rules).covers("aé")
+    assert not BertAgreement(wrong, rules).covers("aé")
 
 
 def test_threads_change_nothing_and_long_texts_are_cut_where_that_is_safe() -> None:

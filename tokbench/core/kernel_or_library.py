@@ -4,8 +4,9 @@ To put a family of tokenizers on the kernel, derive from `KernelOrLibrary` and f
 in this order, and hand over
 
 - by `_kernel_use`, which texts the kernel may run, and the encoder that runs them: one of `native/encoding` as its
-  binding has it, or `NormalizedTexts` around it. What is not provably the same is not covered; `_kernel_use` gives
-  None where the library runs everything, as for a model that does what the kernel does not;
+  binding has it, or `NormalizedTexts` around it. What is not provably the same is not covered (of characters that two
+  Unicode tables may see differently `core/character_agreement.py` keeps account). It gives None where the library runs
+  everything, as for a model that does what the kernel does not;
 - by `_kernel_spans`, if the kernel knows where tokens are, how it tells; without it the library does;
 - by `_library`, if the class derives from our tokenizer rather than the library's, what runs the other texts.
 

@@ -1,9 +1,6 @@
-"""The characters on which a library and our kernel agree; others are left to the library.
+"""The characters that a library and our kernel put into the same class, so that split patterns match alike.
 
-Split patterns ask for letters, marks, digits and white space, and each library answers from the
-Unicode tables of the year it was built in; NFC has tables too. The library is asked about a character
-when it first comes up, and the answer remembered. A text with a character on which they disagree is
-left to the library.
+Split patterns ask for letters, marks, digits and white space; NFC has tables of its own.
 
 Most are not asked about: an assigned character that Unicode 3.2 of 2002 and the kernel's tables put into
 the same class has been in no other one in between, and every library is from in between. (Python has the
@@ -15,6 +12,8 @@ from __future__ import annotations
 import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
+
+from tokbench.core.character_agreement import CharacterAgreement, only_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +31,8 @@ _CLASS_OF_CATEGORY = {
 }
 """White space is more than the last three: a control character that is counts as unsettled."""
 
-_NUM_CODE_POINTS = 0x110000
 
-
-class UnicodeAgreement:
+class UnicodeAgreement(CharacterAgreement):
     """Decides whether a library and the kernel agree on every character of a text.
 
     Args:
@@ -57,39 +54,13 @@ class UnicodeAgreement:
         self._kernel = kernel
         self._nfc = nfc
         self._further = further
-        # A byte a code point, so that the kernel can go through a text by marks alone.
-        self._agreed = bytearray(_NUM_CODE_POINTS)
-        self._agreed[:128] = b"\1" * 128  # there the tables have never changed
-        self._disputed = set() if further is None else further(set(map(chr, range(128))))
-        for character in self._disputed:
-            self._agreed[ord(character)] = 0
-        self._all_of_ascii = not self._disputed
+        settled = only_ascii()
+        for character in set() if further is None else further(set(map(chr, range(128)))):
+            settled[ord(character)] = 0
+        super().__init__(settled, all_marked=_all_marked if kernel == "native" else _never_marked)
 
-    def covers(self, text: str) -> bool:
-        """Whether no character of a text is disputed. Raises `UnicodeEncodeError` for lone surrogates."""
-        if (self._all_of_ascii and text.isascii()) or self._all_agreed(text):
-            return True
-        text.encode()  # raises for lone surrogates
-        characters = set(text)
-        if characters & self._disputed:
-            return False
-        unknown = {character for character in characters if not self._agreed[ord(character)]}
-        disputed = self._disputed_among(unknown)
-        self._disputed |= disputed
-        for character in unknown - disputed:
-            self._agreed[ord(character)] = 1
-        return not disputed
-
-    def _all_agreed(self, text: str) -> bool:
-        """Whether that is known of a text without looking closer."""
-        if self._kernel != "native":
-            return False
-        from tokbench.native import _bpe
-
-        return _bpe.all_marked(text, self._agreed)
-
-    def _disputed_among(self, characters: set[str]) -> set[str]:
-        """Those of some characters that the library and the kernel put into different classes."""
+    def disputed_among(self, characters: set[str]) -> set[str]:
+        """Those of some characters that the two put into different classes, or that are disputed for another reason."""
         classes = classes_here(characters, kernel=self._kernel)
         asked = "".join(sorted(one for one, number in classes.items() if not is_settled(one, number)))
         disputed: set[str] = set()
@@ -99,6 +70,17 @@ class UnicodeAgreement:
         if self._nfc:
             disputed |= {character for character in characters if not _is_settled_in_nfc(character)}
         return disputed | (self._further(characters) if self._further is not None else set())
+
+
+def _all_marked(text: str, marks: bytearray) -> bool:
+    from tokbench.native import _bpe
+
+    return _bpe.all_marked(text, marks)
+
+
+def _never_marked(text: str, marks: bytearray) -> bool:
+    del text, marks
+    return False
 
 
 def classes_here(characters: set[str], *, kernel: str) -> dict[str, int]:

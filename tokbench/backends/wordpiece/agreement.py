@@ -1,9 +1,9 @@
-"""The characters of which the library makes what our kernel makes of them; texts with others are left to it.
+"""The characters of which BERT's normaliser and words are the same in the library and in our kernel.
 
-BERT's normaliser and pre-tokenizer look characters up in Unicode tables of several years. The kernel has those of one
-version of `tokenizers`; where another one is installed, that is asked about a character when it first comes up, and the
-answer is remembered. Each character is normalised by itself, so that agreeing on each of them is agreeing on all
-texts, but for marks that strip_accents keeps and puts into their canonical order: texts with those go to the library.
+Both look characters up in Unicode tables of several years. The kernel has those of one version of `tokenizers`; where
+another one is installed, that is asked. Each character is normalised by itself, so that agreeing on each of them is
+agreeing on all texts, but for marks that strip_accents keeps and puts into their canonical order: texts with those go
+to the library.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tokbench.backends.wordpiece.library_characters import is_movable, library_words
+from tokbench.core.character_agreement import CharacterAgreement, only_ascii
 
 if TYPE_CHECKING:
     from tokbench.backends.wordpiece.document import BertRules
     from tokbench.backends.wordpiece.kernel import Kernel
 
-_NUM_CODE_POINTS = 0x110000
 
-
-class CharacterAgreement:
+class BertAgreement(CharacterAgreement):
     """Decides whether the library and the kernel make the same of every character of a text.
 
     Args:
@@ -31,27 +30,14 @@ class CharacterAgreement:
     def __init__(self, kernel: Kernel, rules: BertRules) -> None:
         self._kernel = kernel
         self._rules = asdict(rules)
-        # A byte a code point, so that the kernel can go through a text by marks alone.
-        self._agreed = bytearray(_NUM_CODE_POINTS)
+        settled = only_ascii()
         if kernel.tables == f"tokenizers {_installed_version()}":
-            self._agreed = bytearray(kernel.settled_marks(rules.strip_accents))
-        self._agreed[:128] = b"\1" * 128  # there no table has ever changed
-        self._disputed: set[str] = set()
+            settled[128:] = kernel.settled_marks(rules.strip_accents)[128:]
+        super().__init__(settled, all_marked=kernel.all_marked)
 
-    def covers(self, text: str) -> bool:
-        """Whether no character of a text is disputed. Raises `UnicodeEncodeError` for lone surrogates."""
-        if text.isascii() or self._kernel.all_marked(text, self._agreed):
-            return True
-        text.encode()  # raises for lone surrogates
-        characters = set(text)
-        if characters & self._disputed:
-            return False
-        unknown = {character for character in characters if not self._agreed[ord(character)]}
-        disputed = {character for character in unknown if not self._agrees(character)}
-        self._disputed |= disputed
-        for character in unknown - disputed:
-            self._agreed[ord(character)] = 1
-        return not disputed
+    def disputed_among(self, characters: set[str]) -> set[str]:
+        """Those of some characters of which the two make something else."""
+        return {character for character in characters if not self._agrees(character)}
 
     def _agrees(self, character: str) -> bool:
         text = f"a{character}b"

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokbench.backends.wordpiece.agreement import CharacterAgreement
+from tokbench.backends.wordpiece.agreement import BertAgreement
 from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
 from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.core.encoded import Encoded
@@ -63,7 +63,7 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
         except (LeftToLibraryError, ValueError) as error:
             self.left_because = str(error)
             return
-        self._agreement = CharacterAgreement(kernel, self._described.rules)
+        self._agreement = BertAgreement(kernel, self._described.rules)
         self.info = replace(self.info, kernel=kernel.name)
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
