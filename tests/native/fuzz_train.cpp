@@ -1,7 +1,7 @@
 // The trainer learns what the textbook learns, whatever the seed of its tables and the width of its symbols.
+#include "bpe/trainer.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
-#include "training/trainer.hpp"
 
 using namespace tokbench;
 using fuzz::Input;

@@ -8,7 +8,8 @@ and runs on one thread: each merge depends on the one before.
 What is lazy:
 
 - Documents are iterated once, and only here: an iterable may be larger than memory.
-- The heap of pairs: counts in it may be too high, and are corrected when they come up (`native/training/trainer.hpp`).
+- The heap of pairs: counts in it may be too high, and are corrected when they come up
+  (`native/training/frequency_trainer.hpp`).
 - The encoder: large tables are made once it has encoded some text (`native/encoding/encoder.hpp`).
 - The identity of the text (`identify_text`): asked for when the tokenizer is saved or compared. It is known then where
   the documents noted it on the way (`corpus/identified.py`); else they are read once more.

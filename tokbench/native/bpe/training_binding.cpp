@@ -1,8 +1,8 @@
 // Counting and training for Python.
 #include "binding.hpp"
 #include "pretoken_counter.hpp"
+#include "trainer.hpp"
 #include "training/python_counter.hpp"
-#include "training/trainer.hpp"
 
 namespace tokbench {
 

@@ -4,11 +4,10 @@
 // the pre-token is. Most texts have none of these.
 #pragma once
 
-#include <limits>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
-#include "common/utf8.hpp"
 #include "neighbours.hpp"
 
 namespace tokbench {
@@ -16,13 +15,14 @@ namespace tokbench {
 template <class Symbol>
 class LongWords {
  public:
-  void add(Bytes text, std::int64_t count) {
-    if (nodes_.size() + text.size() >= kNowhere) throw std::length_error("too many long pre-tokens");
+  template <class Unit>
+  void add(std::span<const Unit> symbols, std::int64_t count) {
+    if (nodes_.size() + symbols.size() >= kNowhere) throw std::length_error("too many long pre-tokens");
     const auto word = static_cast<std::uint32_t>(counts_.size());
     const Position start = static_cast<Position>(nodes_.size());
-    for (const Byte byte : text) {
+    for (const Unit symbol : symbols) {
       const Position here = static_cast<Position>(nodes_.size());
-      nodes_.push_back({byte, false, word, here == start ? kNowhere : here - 1, here + 1});
+      nodes_.push_back({symbol, false, word, here == start ? kNowhere : here - 1, here + 1});
     }
     nodes_.back().next = kNowhere;
     counts_.push_back(count);

@@ -74,6 +74,7 @@ class PairCounts {
   }
 
   Entry& operator[](std::uint32_t entry) { return entries_[entry]; }
+  const Entry& operator[](std::uint32_t entry) const { return entries_[entry]; }
 
   void clear() {
     entries_.clear();

@@ -1,4 +1,4 @@
-// Distinct pre-tokens of up to 255 bytes while they are merged: count, length and symbols side by side.
+// Distinct pre-tokens of up to 255 symbols while they are merged: count, length and symbols side by side.
 //
 // A record is its count (32 bits, or where to find a larger one), its room and its length, and then
 // its symbols, which are merged in place. A posting is where a record begins: to merge a pair there,
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "common/big_pages.hpp"
-#include "common/utf8.hpp"
 #include "neighbours.hpp"
 
 namespace tokbench {
@@ -20,20 +19,21 @@ namespace tokbench {
 template <class Symbol>
 class ShortWords {
  public:
-  static constexpr std::size_t kMostBytes = 255;
+  static constexpr std::size_t kMostSymbols = 255;
   static constexpr Posting kPostingsEnd = 0x80000000u;  // no record begins here or behind
 
-  void reserve(std::size_t words, std::size_t bytes) { units_.reserve(words * kHeaderUnits + bytes + kSlack); }
+  void reserve(std::size_t words, std::size_t symbols) { units_.reserve(words * kHeaderUnits + symbols + kSlack); }
 
-  // A pre-token of 2 to kMostBytes bytes.
-  void add(Bytes text, std::int64_t count) {
-    if (units_.size() + kHeaderUnits + text.size() >= kPostingsEnd) throw std::length_error("too many distinct pre-tokens");
+  // A pre-token of 2 to kMostSymbols symbols, or of as many bytes, each a symbol.
+  template <class Unit>
+  void add(std::span<const Unit> word, std::int64_t count) {
+    if (units_.size() + kHeaderUnits + word.size() >= kPostingsEnd) throw std::length_error("too many distinct pre-tokens");
     const std::size_t start = units_.size();
-    units_.resize(start + kHeaderUnits + text.size());
+    units_.resize(start + kHeaderUnits + word.size());
     set_count(start, count);
-    set_sizes(start, text.size(), text.size());
+    set_sizes(start, word.size(), word.size());
     Symbol* const symbols = &units_[start + kHeaderUnits];
-    for (std::size_t i = 0; i < text.size(); ++i) symbols[i] = text[i];
+    for (std::size_t i = 0; i < word.size(); ++i) symbols[i] = word[i];
   }
 
   // Calls sink(symbols, count, posting) for each word that is not one symbol yet.

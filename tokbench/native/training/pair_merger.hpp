@@ -1,0 +1,204 @@
+// Words as symbols, in which pairs of neighbours are merged; of the pairs that are followed, how often and where they occur.
+//
+// Every occurrence of a pair comes into being in the one merge that makes its younger symbol, so the pair's postings are
+// written once, at exact size. From then on its count can only fall. That holds as long as each merge makes a symbol that did
+// not occur before; behind one that does not, all pairs are to be posted anew.
+//
+// A Follower is told of the pairs, and has
+//
+//   bool wants(Id left, Id right) const;   // whether the pair may ever be merged
+//   void follow(std::uint32_t entry);      // the pair is known from now on
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "long_words.hpp"
+#include "short_words.hpp"
+
+namespace tokbench {
+
+// Symbol holds every id that is made.
+template <class Symbol>
+class PairMerger {
+ public:
+  // The words hold symbols below `num_first`.
+  PairMerger(std::size_t num_first, std::uint64_t seed) : num_symbols_(num_first), pairs_(seed) {}
+
+  // source(sink) calls sink(symbols, count) for each word: a span of symbols, or of bytes that are symbols. It is called twice.
+  template <class Source>
+  void lay_out(const Source& source) {
+    std::size_t num_words = 0, num_symbols = 0;
+    source([&](const auto& word, std::int64_t) {
+      if (word.size() < 2 || word.size() > kLongestShortWord) return;
+      num_words += 1;
+      num_symbols += word.size();
+    });
+    short_words_.reserve(num_words, num_symbols);
+    source([&](const auto& word, std::int64_t count) {
+      num_tokens_ += count * static_cast<std::int64_t>(word.size());
+      if (word.size() > kLongestShortWord) {
+        long_words_.add(word, count);
+      } else if (word.size() > 1) {
+        short_words_.add(word, count);
+      }
+    });
+  }
+
+  // Finds all pairs that occur as often as the threshold demands, and where.
+  template <class Follower>
+  void post_pairs(std::int64_t threshold, Follower& follower) {
+    pairs_.clear();
+    postings_.clear();
+    short_words_.compact();
+    if (num_symbols_ <= kMostInTable) {
+      post_by_table(threshold, follower);
+    } else {
+      post_by_left_symbol(threshold, follower);
+    }
+  }
+
+  // Merges a pair wherever it occurs, and follows the pairs that this makes where they occur as often as the threshold
+  // demands. Returns how often it occurred.
+  template <class Follower>
+  std::int64_t merge(std::uint32_t entry, Symbol made, std::int64_t threshold, Follower& follower) {
+    const PairCounts::Entry pair = pairs_[entry];
+    const auto left = static_cast<Symbol>(pair.left), right = static_cast<Symbol>(pair.right);
+    num_symbols_ = std::max(num_symbols_, made + std::size_t{1});
+    left_side_.reset(num_symbols_);
+    right_side_.reset(num_symbols_);
+
+    const auto first_long = std::find_if(pair.postings.rbegin(), pair.postings.rend(),
+                                         [](Posting posting) { return posting < kLongMark; }).base();
+    const auto num_short = static_cast<std::size_t>(first_long - pair.postings.begin());
+    const std::int64_t merged =
+        short_words_.merge(left, right, made, pair.postings.first(num_short), left_side_, right_side_) +
+        long_words_.merge(left, right, made, pair.postings.subspan(num_short), kLongMark, left_side_, right_side_);
+    num_tokens_ -= merged;
+
+    left_side_.for_each([&](Symbol before, Change& change) {
+      // Two that were merged side by side were joined by (right, left).
+      lower(before == made ? right : before, left, change.count);
+      add_pair(before, made, change, threshold, follower);
+    });
+    right_side_.for_each([&](Symbol after, Change& change) {
+      lower(right, after, change.count);
+      add_pair(made, after, change, threshold, follower);
+    });
+    left_side_.write_postings();
+    right_side_.write_postings();
+    pairs_[entry].count = 0;
+    return merged;
+  }
+
+  const PairCounts::Entry& operator[](std::uint32_t entry) const { return pairs_[entry]; }
+
+  // Symbols that all words have together, each as often as its word occurs.
+  std::int64_t num_tokens() const { return num_tokens_; }
+
+ private:
+  static constexpr Posting kLongMark = ShortWords<Symbol>::kPostingsEnd;  // on postings of long words
+  static constexpr std::size_t kLongestShortWord = 100;
+  static constexpr std::size_t kMostInTable = 256;  // symbols, of which a table has all pairs
+
+  using Change = typename Neighbours<Symbol>::Change;
+
+  // Calls sink(left, right, count, posting) for each pair of neighbours; words in order, a word's pairs in order.
+  template <class Sink>
+  void for_each_neighbours(Sink sink) const {
+    short_words_.for_each([&](std::span<const Symbol> symbols, std::int64_t count, Posting posting) {
+      for (std::size_t i = 0; i + 1 < symbols.size(); ++i) sink(symbols[i], symbols[i + 1], count, posting);
+    });
+    long_words_.for_each_pair([&](Symbol left, Symbol right, std::int64_t count, Posting posting) {
+      sink(left, right, count, kLongMark + posting);
+    });
+  }
+
+  template <class Follower>
+  void post_by_table(std::int64_t threshold, Follower& follower) {
+    std::vector<Change> changes(kMostInTable * kMostInTable);
+    for_each_neighbours([&](Symbol left, Symbol right, std::int64_t count, Posting) {
+      Change& change = changes[left * kMostInTable + right];
+      change.count += count;
+      change.postings += 1;
+    });
+    for (Id left = 0; left < num_symbols_; ++left) {
+      for (Id right = 0; right < num_symbols_; ++right) {
+        add_pair(left, right, changes[left * kMostInTable + right], threshold, follower);
+      }
+    }
+    for_each_neighbours([&](Symbol left, Symbol right, std::int64_t, Posting posting) {
+      Posting*& next = changes[left * kMostInTable + right].next;
+      if (next != nullptr) *next++ = posting;
+    });
+  }
+
+  // There are too many pairs of symbols for a table of all: they are sorted by their left one first.
+  template <class Follower>
+  void post_by_left_symbol(std::int64_t threshold, Follower& follower) {
+    struct Right {
+      Symbol symbol;
+      Posting posting;
+    };
+    std::vector<std::int64_t> as_left(num_symbols_), as_right(num_symbols_);
+    std::vector<std::size_t> sizes(num_symbols_);
+    for_each_neighbours([&](Symbol left, Symbol right, std::int64_t count, Posting) {
+      as_left[left] += count;
+      as_right[right] += count;
+      sizes[left] += 1;
+    });
+    std::vector<std::size_t> ends(num_symbols_);
+    std::size_t total = 0;
+    for (std::size_t left = 0; left < num_symbols_; ++left) {
+      ends[left] = total;
+      if (as_left[left] >= threshold) total += sizes[left];
+    }
+    std::vector<Right, BigPages<Right>> rights(total);
+    for_each_neighbours([&](Symbol left, Symbol right, std::int64_t, Posting posting) {
+      if (as_left[left] >= threshold && as_right[right] >= threshold) rights[ends[left]++] = {right, posting};
+    });
+    right_side_.reset(num_symbols_);
+    std::size_t start = 0;
+    for (std::size_t left = 0; left < num_symbols_; ++left) {
+      if (as_left[left] < threshold) continue;
+      for (std::size_t i = start; i < ends[left]; ++i) {
+        right_side_.note(rights[i].symbol, count_of(rights[i].posting), rights[i].posting);
+      }
+      right_side_.for_each(
+          [&](Symbol right, Change& change) { add_pair(static_cast<Id>(left), right, change, threshold, follower); });
+      right_side_.write_postings();
+      right_side_.reset(num_symbols_);
+      start += sizes[left];
+    }
+  }
+
+  std::int64_t count_of(Posting posting) const {
+    return posting < kLongMark ? short_words_.count_of(posting) : long_words_.count_of(posting - kLongMark);
+  }
+
+  template <class Follower>
+  void add_pair(Id left, Id right, Change& change, std::int64_t threshold, Follower& follower) {
+    if (change.count < threshold || !follower.wants(left, right)) return;
+    const std::span<Posting> postings = postings_.allocate(change.postings);
+    change.next = postings.data();
+    follower.follow(pairs_.insert({left, right, change.count, postings}));
+  }
+
+  void lower(Id left, Id right, std::int64_t lost) {
+    const std::uint32_t entry = pairs_.find(left, right);
+    if (entry != PairCounts::kAbsent) pairs_[entry].count -= lost;
+  }
+
+  std::size_t num_symbols_;  // none in the words is larger
+  ShortWords<Symbol> short_words_;
+  LongWords<Symbol> long_words_;
+  std::int64_t num_tokens_ = 0;
+
+  PairCounts pairs_;
+  PostingArena postings_;
+
+  Neighbours<Symbol> left_side_;
+  Neighbours<Symbol> right_side_;
+};
+
+}  // namespace tokbench
