@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from support import model_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,3 +59,11 @@ def test_a_character_that_fits_nowhere_is_told(run: Callable[..., Done], trained
     assert done.code == 1
     assert "has" in done.stderr
     assert "hint:" in done.stderr
+
+
+def test_the_template_counts(run: Callable[..., Done], tmp_path: Path) -> None:
+    model_folders.bert(tmp_path / "bert")
+    options = ("chunk", "-t", "bert", "--text", "the cat sat on the mat", "--max-tokens", "4")
+    bare, counted = (run(*options, *more).good().documents for more in ((), ("--template",)))
+    assert len(counted) > len(bare)
+    assert all(each["num_tokens"] <= 4 for each in counted)

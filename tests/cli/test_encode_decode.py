@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -324,3 +325,21 @@ def test_a_damaged_file_that_is_passed_over_is_told(run, tmp_path):
     done = run("encode", "-t", "folder", "--pattern", "gpt4", "hi").good()
     assert done.stderr.startswith("note: damaged and skipped: ")
     assert "tokenizer.json" in done.stderr
+
+
+def test_a_text_ends_before_what_ends_a_turn(run, trained, special_ids):
+    tokenizer = tokbench.load(trained)
+    pad, end = special_ids["<|pad|>"], special_ids["<|endoftext|>"]
+    ids = [*tokenizer.encode("one"), pad, *tokenizer.encode(" twö"), end, *tokenizer.encode("three")]
+    text = " ".join(map(str, ids))
+    assert run("decode", text, "-t", trained).good().stdout == "one<|pad|> twö<|endoftext|>three"
+    for given in ((text,), ("-",)):
+        decode = partial(run, "decode", *given, "-t", trained, stdin=text.encode())
+        assert decode("--stop", str(end)).good().stdout == "one<|pad|> twö"
+        assert decode("--stop", str(end), "--skip-special").good().stdout == "one twö"
+        assert decode("--skip-special").good().stdout == "one twöthree"
+        decode("--stop", "ends").refused(2, "there is no role 'ends'", "turn_end")
+        decode("--stop", "cls").refused(2, "no token with the role cls")
+    told = run("decode", text, "-t", trained, "--stop", str(end), "--stop", str(pad), "--json").json
+    assert (told["text"], told["stop_id"], told["tokens"]) == ("one", pad, len(tokenizer.encode("one")))
+    assert run("decode", text, "-t", trained, "--json").json["stop_id"] is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,7 +11,8 @@ from support import huggingface, model_folders
 
 import tokbench
 from tokbench.corpus.inputs import TextBlocks
-from tokbench.workbench.limit import beginnings
+from tokbench.workbench import limit
+from tokbench.workbench.limit import beginnings, endings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -117,17 +118,45 @@ def test_the_first_tokens_are_read_and_no_more() -> None:
     assert [text for _, _, text in found] == [made.truncate(text, 1) for text in texts for _ in range(2)]
 
 
+def test_of_a_long_text_its_end_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = 0
+    shorten = limit.ending_of
+
+    def watched(tokenizer: Any, text: str, tokens: int, **options: Any) -> str:
+        nonlocal longest
+        longest = max(longest, len(text))
+        return shorten(tokenizer, text, tokens, **options)
+
+    monkeypatch.setattr(limit, "ending_of", watched)
+    blocks = [f"{number} wörds of a stream 日本 " for number in range(4000)]
+    whole = "".join(blocks)
+    for name in ("default", "word"):
+        made = tokbench.load("default") if name == "default" else tokbench.train([whole], backend="wordpiece")
+        given = TextBlocks("long", iter(blocks), is_joined=True)
+        [(_, _, text)] = endings([made], [given], max_tokens=50)
+        assert text == made.truncate(whole, 50, side="left")
+        assert 0 < longest < len(whole) // 2
+    texts = ["one two three", "four"]
+    found = endings([made, made], [TextBlocks("rows", iter(texts), is_joined=False)], max_tokens=1)
+    assert [text for _, _, text in found] == [
+        made.truncate(text, 1, side="left") for text in texts for _ in range(2)
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (("--pad-to", "9"), ("none has the role pad", "--role 'pad=<|pad|>'")),
         (("--pad-to", "x"), ("is no length", "multiple-of:8")),
+        (("--truncate-side", "right"), ("--truncate-side needs --truncate",)),
+        (("--strategy", "only_first", "--truncate", "3"), ("--strategy needs --pair",)),
+        (("--strategy", "only_first", "--pair"), ("--strategy needs --truncate",)),
+        (("--pad-side", "right"), ("--pad-side needs --pad-to",)),
         (("--pad-to", "99999999999", *PAD), ("at most",)),
         (("--pad-to", "1", *PAD), ("more than the 1 to pad to", "--truncate 1")),
         (("--overflow",), ("--truncate N",)),
         (("--truncate", "5", "--stride", "2"), ("--overflow makes them",)),
         (("--truncate", "2", "--overflow", "--stride", "2"), ("the largest stride is 1",)),
-        (("--truncate", "1", "--strategy", "only_second"), ("the second text",)),
         (("--pair",), ("has no second text",)),
         (("--as-text",), ("add --truncate N",)),
         (("--as-text", "--truncate", "2", "--template"), ("no meaning with --as-text",)),

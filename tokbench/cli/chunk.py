@@ -37,6 +37,13 @@ def chunk(
             "default words."
         ),
     ] = None,
+    template: Annotated[
+        bool,
+        typer.Option(
+            "--template",
+            help="Count the special tokens that the tokenizer's files put around a text, as [CLS] … [SEP].",
+        ),
+    ] = False,
     special_policy: SpecialPolicyOption = SpecialPolicy.TEXT,
     opening: OpeningChoices,
     reading: TextChoices,
@@ -55,6 +62,7 @@ def chunk(
             overlap=overlap,
             respect=respect,
             special=special_policy,
+            template=template,
         )
         for record in records:
             print_json(record.to_json())

@@ -12,6 +12,7 @@ from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import JsonFlag, ProgressOption
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
+from tokbench.core.streaming import StreamingDecoder
 from tokbench.render.console import print_json
 from tokbench.workbench.decode import decode_ids
 
@@ -26,6 +27,14 @@ def decode(
     tokenizer: TokenizerOption = DEFAULT,
     opening: OpeningChoices,
     errors: DecodeErrorsOption = "replace",
+    stop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE|ID",
+            help="End before this id, or a token with this role, as turn_end; repeatable.",
+        ),
+    ] = None,
+    skip_special: Annotated[bool, typer.Option("--skip-special", help="Leave special tokens out.")] = False,
     json: JsonFlag = False,
     progress: ProgressOption = "bar",
 ) -> None:
@@ -34,10 +43,12 @@ def decode(
     Ids from stdin are decoded line by line as they arrive.
     """
     opened = opening.open(tokenizer, progress=progress)
+    ends = [int(each) if each.isascii() and each.isdigit() else each for each in stop or []]
     if "-" in ids and not json:
-        write_as_it_comes(opened, ids, errors=errors)
+        decoder = StreamingDecoder(opened, errors=errors, stop=ends, skip_special=skip_special)
+        write_as_it_comes(decoder, ids)
         return
-    result = decode_ids(opened, read_ids(ids), errors=errors)
+    result = decode_ids(opened, read_ids(ids), errors=errors, stop=ends, skip_special=skip_special)
     if json:
         print_json(result.to_json())
         return

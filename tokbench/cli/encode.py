@@ -22,18 +22,17 @@ from tokbench.cli.tokenizer_options import (
     chosen_sampling,
 )
 from tokbench.core.result_json import tokenizer_fields
-from tokbench.core.text_ends import truncated_text
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.files.atomic_file import write_file
 from tokbench.render.console import print_json
 from tokbench.render.progress import ProgressChoice, showing_progress
 from tokbench.workbench.encode import encode_ids, encode_texts
-from tokbench.workbench.limit import beginnings
+from tokbench.workbench.limit import beginnings, endings
 from tokbench.workbench.model_inputs import input_records, npz_of, padded_ids, paired
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.sampling import Sampling
@@ -80,14 +79,13 @@ def encode(
     length = shape.length_of_text() if shape.as_text else None
     opened = opening.open_all(tokenizer, roles=roles.roles(), progress=progress)
     with showing_progress(_beside_output(progress)) as report:
-        if length is not None and shape.truncate_side == "right":
+        if length is not None:
             texts = reading.read_blocks(inputs)
-            _print_ends(beginnings(opened, texts, max_tokens=length, special=special_policy), json=json)
+            kept = endings if shape.truncate_side == "left" else beginnings
+            _print_ends(kept(opened, texts, max_tokens=length, special=special_policy), json=json)
             return
         items = reading.read(inputs, progress=report)
-        if length is not None:
-            _print_ends(_last_tokens(opened, items, length, special=special_policy), json=json)
-        elif out is not None:
+        if out is not None:
             _write(out, opened[0], paired(items, by_two=shape.pair), plan)
         elif shaped:
             pairs = paired(items, by_two=shape.pair)
@@ -121,14 +119,6 @@ def _write(out: Path, tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPl
             orjson.dumps(record.to_json(), option=orjson.OPT_APPEND_NEWLINE) for record in records
         )
     write_file(out, data)
-
-
-def _last_tokens(
-    opened: list[Tokenizer], items: Iterable[TextInput], length: int, *, special: SpecialPolicy
-) -> Iterator[tuple[str, Tokenizer, str]]:
-    for item in items:
-        for one in opened:
-            yield item.source, one, truncated_text(one, item.text, length, side="left", special=special)
 
 
 def _print_ends(texts: Iterable[tuple[str, Tokenizer, str]], *, json: bool) -> None:

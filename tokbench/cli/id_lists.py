@@ -13,7 +13,7 @@ from tokbench.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.streaming import StreamingDecoder
 
 _NO_SEPARATORS = str.maketrans(",[]", "   ")
 _NUMBER = re.compile(r"-?[0-9]{1,100}")
@@ -36,17 +36,16 @@ def read_ids(arguments: Iterable[str]) -> list[int]:
     return ids
 
 
-def write_as_it_comes(tokenizer: Tokenizer, arguments: Iterable[str], *, errors: str) -> None:
+def write_as_it_comes(decoder: StreamingDecoder, arguments: Iterable[str]) -> None:
     """Write the text of ids to stdout; that of each line of standard input as soon as it is there.
+
+    Nothing is read behind the line that ends the text.
 
     Raises:
         CorpusError: something that is no id.
         UnknownIdError: an id that the vocabulary does not have.
         DecodeError: bytes that are no whole characters, under "strict".
     """
-    from tokbench.core.streaming import StreamingDecoder
-
-    decoder = StreamingDecoder(tokenizer, errors=errors)
     out, position, text = sys.stdout.buffer, 0, ""
     for part in chain.from_iterable(_lines() if text == "-" else [text] for text in arguments):
         ids = parse_ids(part, position=position)
@@ -55,6 +54,8 @@ def write_as_it_comes(tokenizer: Tokenizer, arguments: Iterable[str], *, errors:
             out.write(shown.encode())
             out.flush()
             text = shown
+        if decoder.finished:
+            break
     shown = decoder.finish()
     if sys.stdout.isatty() and not (shown or text).endswith("\n"):
         shown += "\n"

@@ -53,12 +53,13 @@ class ModelInputChoices:
             help="Cut each text to N tokens, those of the template included.",
         ),
     ] = None
-    truncate_side: Annotated[Side, typer.Option(rich_help_panel=_PANEL, help="The end that is cut.")] = (
-        "right"
-    )
-    strategy: Annotated[Strategy, typer.Option(rich_help_panel=_PANEL, help="Which of two texts is cut.")] = (
-        "longest_first"
-    )
+    truncate_side: Annotated[
+        Side | None, typer.Option(rich_help_panel=_PANEL, help="The end that is cut, by default right.")
+    ] = None
+    strategy: Annotated[
+        Strategy | None,
+        typer.Option(rich_help_panel=_PANEL, help="Which of two texts is cut, by default longest_first."),
+    ] = None
     overflow: Annotated[
         bool,
         typer.Option(
@@ -81,7 +82,9 @@ class ModelInputChoices:
             help="Fill each text up to N tokens, to the longest, or to the longest rounded up to a multiple of N.",
         ),
     ] = None
-    pad_side: Annotated[Side, typer.Option(rich_help_panel=_PANEL, help="The end that is filled.")] = "right"
+    pad_side: Annotated[
+        Side | None, typer.Option(rich_help_panel=_PANEL, help="The end that is filled, by default right.")
+    ] = None
     as_text: Annotated[
         bool,
         typer.Option(
@@ -111,10 +114,11 @@ class ModelInputChoices:
             )
         if self.stride and not self.overflow:
             raise ConfigError("--stride is for windows, and there are none", hint="--overflow makes them")
+        self._check_needs()
         truncation = TruncationPlan(
             max_length=self.truncate,
-            strategy=self.strategy,
-            side=self.truncate_side,
+            strategy=self.strategy or "longest_first",
+            side=self.truncate_side or "right",
             stride=self.stride,
             overflow=self.overflow,
         )
@@ -124,6 +128,19 @@ class ModelInputChoices:
             truncation=truncation,
             padding=self._padding(),
         )
+
+    def _check_needs(self) -> None:
+        """Refuse what changes another option that is not given. Raises `ConfigError`."""
+        if self.truncate_side is not None and self.truncate is None:
+            raise ConfigError("--truncate-side needs --truncate", hint="add --truncate N, or leave it out")
+        if self.pad_side is not None and self.pad_to is None:
+            raise ConfigError("--pad-side needs --pad-to", hint="add --pad-to longest, or leave it out")
+        if self.strategy is not None and not (self.pair and self.truncate is not None):
+            missing = "--truncate" if self.truncate is None else "--pair"
+            raise ConfigError(
+                f"--strategy needs {missing}",
+                hint="it says which of two texts is cut: add it, or leave it out",
+            )
 
     def length_of_text(self) -> int:
         """How many tokens of text --as-text prints. Raises `ConfigError` where it has no meaning."""
@@ -146,8 +163,9 @@ class ModelInputChoices:
     def _padding(self) -> PaddingPlan | None:
         if self.pad_to is None:
             return None
+        side = self.pad_side or "right"
         if self.pad_to == "longest":
-            return PaddingPlan(side=self.pad_side)
+            return PaddingPlan(side=side)
         multiple = _MULTIPLE.fullmatch(self.pad_to)
         try:
             number = num_tokens(multiple[1] if multiple else self.pad_to)
@@ -156,5 +174,5 @@ class ModelInputChoices:
                 f"--pad-to {self.pad_to!r:.40} is no length", hint="write 512, longest or multiple-of:8"
             ) from None
         if multiple:
-            return PaddingPlan(multiple_of=number, side=self.pad_side)
-        return PaddingPlan(length=number, side=self.pad_side)
+            return PaddingPlan(multiple_of=number, side=side)
+        return PaddingPlan(length=number, side=side)

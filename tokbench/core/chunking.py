@@ -6,9 +6,11 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.batches import post_processing_of
 from tokbench.core.graphemes import clusters
 from tokbench.core.near_names import meant
 from tokbench.core.plurals import counted
+from tokbench.core.post_processing import template_size
 from tokbench.core.text_ends import token_places
 from tokbench.core.text_units import UNITS, unit_ends
 from tokbench.core.tokens import SpecialPolicy
@@ -34,7 +36,7 @@ class Chunk:
 
     Attributes:
         text: the part, the overlap with the chunk before it included.
-        num_tokens: its tokens when it is encoded by itself.
+        num_tokens: its tokens when it is encoded by itself, with those of the template if that was asked for.
         start: where it begins in the text, a UTF-8 byte offset.
         stop: where it ends.
         overlap: how many of its first bytes the chunk before it has, too.
@@ -55,6 +57,7 @@ def chunks_of(
     overlap: int = 0,
     respect: str | None = None,
     special: SpecialPolicy = SpecialPolicy.TEXT,
+    template: bool = False,
 ) -> Iterator[Chunk]:
     """Cut a text into chunks; without what they have in common, they join to the text, byte for byte.
 
@@ -69,9 +72,10 @@ def chunks_of(
         overlap: how many tokens of the chunk before a chunk begins with, about and at most.
         respect: "paragraphs", "lines" or "sentences"; None for words.
         special: what the text of a special token becomes.
+        template: whether the special tokens count that the tokenizer's files put around a text, as [CLS] and [SEP].
 
     Raises:
-        ConfigError: numbers or units that cannot be.
+        ConfigError: numbers or units that cannot be; a template that is not known.
         TextError: a character that has more than `max_tokens` tokens; a lone surrogate.
 
     >>> from tokbench.backends.baseline import ByteBackend
@@ -81,10 +85,17 @@ def chunks_of(
     """
     check_number("max_tokens", max_tokens, smallest=1)
     check_number("overlap", overlap, smallest=0)
-    if overlap >= max_tokens:
+    added = template_size(post_processing_of(tokenizer).template, pair=False) if template else 0
+    if added >= max_tokens:
         raise ConfigError(
-            f"an overlap of {overlap} leaves no room in chunks of {counted(max_tokens, 'token')}",
-            hint=f"the largest overlap is {max_tokens - 1}",
+            f"the template has {counted(added, 'token')} and leaves no room in chunks of {max_tokens}",
+            hint=f"the smallest chunk has {added + 1}",
+        )
+    if overlap >= max_tokens - added:
+        around = f", {added} of them of the template" if added else ""
+        raise ConfigError(
+            f"an overlap of {overlap} leaves no room in chunks of {counted(max_tokens, 'token')}{around}",
+            hint=f"the largest overlap is {max_tokens - added - 1}",
         )
     if respect is not None and respect not in RESPECTED:
         raise ConfigError(
@@ -92,17 +103,21 @@ def chunks_of(
             hint=meant(str(respect), RESPECTED, otherwise="choose one of {}"),
         )
     starts, _ = token_places(tokenizer, text, special=special)
-    plan = _Plan(max_tokens, UNITS[UNITS.index(respect or "words") :], special)
+    plan = _Plan(max_tokens - added, UNITS[UNITS.index(respect or "words") :], special, added)
     return _Cutter(tokenizer, text, starts, plan).chunks(overlap)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a text is cut: the most tokens of a chunk, and what it may end behind, the first that fits."""
+    """How a text is cut: the most tokens of its own in a chunk, and what it may end behind, the first that fits.
+
+    `added` are those of the template, which count besides.
+    """
 
     max_tokens: int
     units: tuple[str, ...]
     special: SpecialPolicy
+    added: int
 
 
 class _Cutter:
@@ -142,7 +157,7 @@ class _Cutter:
             text = self._data[start:stop].decode()
             num_tokens = len(self._tokenizer.encode(text, special=self._plan.special))
             if num_tokens <= self._plan.max_tokens:
-                return Chunk(text, num_tokens, start, stop, position - start)
+                return Chunk(text, num_tokens + self._plan.added, start, stop, position - start)
             # Cut by itself, it has other tokens at its ends: take as many fewer, and at least one end before.
             room = min(
                 room - (num_tokens - self._plan.max_tokens), bisect_left(self._starts, stop) - first - 1
@@ -151,7 +166,7 @@ class _Cutter:
         text = self._data[start:stop].decode()
         num_tokens = len(self._tokenizer.encode(text, special=self._plan.special))
         return (
-            Chunk(text, num_tokens, start, stop, position - start)
+            Chunk(text, num_tokens + self._plan.added, start, stop, position - start)
             if num_tokens <= self._plan.max_tokens
             else None
         )
@@ -223,6 +238,6 @@ class _Cutter:
         num_tokens = len(self._tokenizer.encode(character, special=self._plan.special))
         return TextError(
             f"the character {character!r} at byte {position:,} has {counted(num_tokens, 'token')}, and a chunk at most "
-            f"{self._plan.max_tokens}",
-            hint=f"chunks of {num_tokens} tokens and more hold it",
+            f"{self._plan.max_tokens}" + (" besides the template's" if self._plan.added else ""),
+            hint=f"chunks of {num_tokens + self._plan.added} tokens and more hold it",
         )

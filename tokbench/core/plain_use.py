@@ -203,6 +203,7 @@ class PlainUse(ChecksArguments):
         overlap: int = 0,
         respect: Literal["paragraphs", "lines", "sentences"] | None = None,
         special: SpecialPolicy = SpecialPolicy.TEXT,
+        template: bool = False,
     ) -> list[Chunk]:
         """A text in chunks of at most so many tokens, for retrieval; arguments and errors are those of `chunks_of`.
 
@@ -213,9 +214,16 @@ class PlainUse(ChecksArguments):
         """
         from tokbench.core.chunking import chunks_of
 
-        return list(
-            chunks_of(self, text, max_tokens=max_tokens, overlap=overlap, respect=respect, special=special)
+        chunks = chunks_of(
+            self,
+            text,
+            max_tokens=max_tokens,
+            overlap=overlap,
+            respect=respect,
+            special=special,
+            template=template,
         )
+        return list(chunks)
 
 
 def _padding(to: int | Literal["longest"], *, multiple_of: int | None, side: str) -> PaddingPlan:

@@ -61,6 +61,22 @@ def truncated_text(
     return ""
 
 
+def ending_of(
+    tokenizer: Tokenizer, text: str, tokens: int, *, special: SpecialPolicy = SpecialPolicy.TEXT
+) -> str:
+    """The text from where so many of its tokens are left on, or all of it; a character is not cut.
+
+    >>> from tokbench.backends.baseline import ByteBackend
+    >>> ending_of(ByteBackend().train([], ByteBackend.config_type()), "naïve", 3)
+    'ïve'
+    """
+    starts, _ = token_places(tokenizer, text, special=special)
+    if len(starts) <= tokens:
+        return text
+    data = text.encode()
+    return data[_boundary(data, int(starts[len(starts) - tokens])) :].decode()
+
+
 def token_places(
     tokenizer: Tokenizer, text: str, *, special: SpecialPolicy
 ) -> tuple[Sequence[int] | NDArray[np.int64], Sequence[int] | NDArray[np.int64]]:

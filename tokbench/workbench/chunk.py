@@ -56,12 +56,19 @@ def chunk_texts(
     overlap: int = 0,
     respect: str | None = None,
     special: SpecialPolicy = SpecialPolicy.TEXT,
+    template: bool = False,
 ) -> Iterator[ChunkRecord]:
     """The chunks of each text as they are cut; arguments and errors are those of `tokbench.core.chunking.chunks_of`."""
     for document, item in enumerate(inputs):
         with naming_place(item):
             chunks = chunks_of(
-                tokenizer, item.text, max_tokens=max_tokens, overlap=overlap, respect=respect, special=special
+                tokenizer,
+                item.text,
+                max_tokens=max_tokens,
+                overlap=overlap,
+                respect=respect,
+                special=special,
+                template=template,
             )
             for number, chunk in enumerate(chunks):
                 yield ChunkRecord(item.source, document, number, chunk)

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import tokenizer_fields
-from tokbench.core.text_ends import truncated_text
+from tokbench.core.text_ends import ending_of, truncated_text
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _MARGIN = 1024
 """Tokens over the limit at which reading ends: what follows changes few tokens before it, and only the last ones."""
+
+_PIECE = 1 << 20
+"""Characters of a block that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,53 @@ def beginnings(
             for tokenizer in tokenizers:
                 begun, _, _ = _beginning(tokenizer, parts, max_tokens + _MARGIN, special)
                 yield text.source, tokenizer, truncated_text(tokenizer, begun, max_tokens, special=special)
+
+
+def endings(
+    tokenizers: Sequence[Tokenizer],
+    texts: Iterable[TextBlocks],
+    *,
+    max_tokens: int,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+) -> Iterator[tuple[str, Tokenizer, str]]:
+    """The text of the last tokens of each text, by each tokenizer; arguments and results are those of `beginnings`.
+
+    Each text is read to its end, and no more of it is held than twice what has enough tokens.
+    """
+    for text in texts:
+        for blocks in [text.blocks] if text.is_joined else map(_alone, text.blocks):
+            tails = [_Tail(tokenizer, max_tokens + _MARGIN, special) for tokenizer in tokenizers]
+            for block in blocks:
+                for tail in tails:
+                    tail.add(block)
+            for tokenizer, tail in zip(tokenizers, tails, strict=True):
+                kept = truncated_text(tokenizer, tail.text(), max_tokens, side="left", special=special)
+                yield text.source, tokenizer, kept
+
+
+class _Tail:
+    """The end of a text that grows: at least so many tokens of it, cut where a token begins."""
+
+    def __init__(self, tokenizer: Tokenizer, tokens: int, special: SpecialPolicy) -> None:
+        self._tokenizer = tokenizer
+        self._tokens = tokens
+        self._special = special
+        self._parts: list[str] = []
+        self._size = 0
+        self._most = 0
+
+    def add(self, block: str) -> None:
+        """Go on with a block; what is held is shortened each time that it has doubled, so that time is linear."""
+        for piece in _slices(block, _PIECE):
+            self._parts.append(piece)
+            self._size += len(piece)
+            if self._size >= max(self._most, 2 * self._tokens):
+                text = ending_of(self._tokenizer, self.text(), self._tokens, special=self._special)
+                self._parts, self._size, self._most = [text], len(text), 2 * len(text)
+
+    def text(self) -> str:
+        """What is held."""
+        return "".join(self._parts)
 
 
 def _alone(text: str) -> Iterator[str]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import model_folders
 from support.texts import texts
 
 import tokbench
 from tokbench.core.graphemes import clusters
 from tokbench.core.text_units import UNITS, unit_ends
 from tokbench.errors import ConfigError, TextError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BACKENDS = ["bpe", "sentencepiece", "wordpiece", "byte"]
 WORDS = ["The lower widest newest! é ü 東京。 house of houses.\n\nNext line.\n"] * 40
@@ -173,3 +177,18 @@ def test_time_is_linear() -> None:
         calls = 0
         made.chunk(text, max_tokens=100, overlap=20, respect="sentences")
         assert calls < 2 * len(text) + 1000
+
+
+def test_the_template_counts_where_that_is_asked_for(tmp_path: Path) -> None:
+    made = tokbench.load(model_folders.bert(tmp_path / "bert"))
+    text = "the cat sat on the mat. " * 9
+    chunks = made.chunk(text, max_tokens=12, template=True)
+    assert b"".join(chunk.text.encode()[chunk.overlap :] for chunk in chunks).decode() == text
+    for chunk in chunks:
+        [row] = made.batch([chunk.text]).ids.tolist()
+        assert chunk.num_tokens == len(row) == len(made.encode(chunk.text)) + 2 <= 12
+    assert [chunk.text for chunk in chunks] == [chunk.text for chunk in made.chunk(text, max_tokens=10)]
+    with pytest.raises(ConfigError, match="the template has 2 tokens and leaves no room in chunks of 2"):
+        made.chunk(text, max_tokens=2, template=True)
+    with pytest.raises(ConfigError, match="leaves no room in chunks of 9 tokens, 2 of them of the template"):
+        made.chunk(text, max_tokens=9, overlap=7, template=True)
