@@ -207,7 +207,7 @@ def test_shards_of_files_tell_how_much_there_is(run, trained, tmp_path, name):
 def test_counting_and_encoding_tell_how_far_files_are_read(run, trained, tmp_path, monkeypatch, asked):
     command, name = asked.split()
     monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0)
-    monkeypatch.setattr("tokbench.corpus.read_progress._SECONDS_BETWEEN_REPORTS", 0)
+    monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0)
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 1 << 12)
     records(tmp_path / name, [f"line {number} of some text" for number in range(2_000)])
     done = run(command, name, "-t", trained, "--progress", "json").good()
@@ -226,7 +226,7 @@ def test_counting_and_encoding_tell_how_far_files_are_read(run, trained, tmp_pat
 def test_reading_one_long_text_tells_how_far_it_is(run, trained, tmp_path, monkeypatch, asked):
     """A file is one document here: what has been read is told before there is any."""
     monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0)
-    monkeypatch.setattr("tokbench.corpus.read_progress._SECONDS_BETWEEN_REPORTS", 0)
+    monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0)
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 1 << 8)
     (tmp_path / "a.txt").write_text("some text\n" * 200)
     done = run(*asked.split(), "a.txt", "-t", trained, "--progress", "json").good()
@@ -239,7 +239,7 @@ def test_reading_one_long_text_tells_how_far_it_is(run, trained, tmp_path, monke
 
 def test_a_mix_tells_how_far_the_corpus_is_read(run, trained, tmp_path, monkeypatch):
     monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LINES", 0)
-    monkeypatch.setattr("tokbench.corpus.read_progress._SECONDS_BETWEEN_REPORTS", 0)
+    monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0)
     lines = "".join(f"line {number} of some text\n" for number in range(2_000))
     (tmp_path / "a.txt").write_text(lines)
     asked = ["compare", "a.txt", "--documents", "lines", "--group-by", "extension", "--no-times"]

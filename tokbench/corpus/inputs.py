@@ -96,7 +96,7 @@ def read_inputs(
             yield TextInput(source, text, file=source, is_argument=True)
         else:
             corpus = _open(argument, kind=kind, text_field=text_field, errors=errors, **bound)
-            from tokbench.corpus.read_progress import watched
+            from tokbench.core.progress import watched
 
             phase = f"reading {_shortened(argument)}"
             yield from watched(_read(corpus), corpus, phase=phase, progress=progress)

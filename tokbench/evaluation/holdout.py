@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.progress import no_progress
+from tokbench.core.progress import no_progress, watched
 from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
-from tokbench.corpus.read_progress import watched
 from tokbench.errors import CorpusError
 from tokbench.evaluation.alignment import Alignment, align, lines_of
 from tokbench.evaluation.drawn_units import record_unit

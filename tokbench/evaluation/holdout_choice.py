@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.progress import no_progress
-from tokbench.corpus.read_progress import watched
+from tokbench.core.progress import no_progress, watched
 from tokbench.evaluation.alignment import lines_of
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.progress import no_progress
+from tokbench.core.progress import no_progress, watched
 from tokbench.corpus.groups import folder_groups
 from tokbench.corpus.opening import corpus_of
-from tokbench.corpus.read_progress import watched
 from tokbench.errors import ConfigError
 from tokbench.evaluation.aggregation import AGGREGATIONS
 from tokbench.evaluation.alignment import align, lines_of

@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.progress import no_progress
-from tokbench.corpus.read_progress import watched
+from tokbench.core.progress import no_progress, watched
 from tokbench.lint.findings import Severity
 from tokbench.lint.text_checks import REMEDIES, TextChecks
 from tokbench.workbench.open import find_and_open

@@ -7,7 +7,7 @@ from time import process_time
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tokbench.core.substrings import contained_texts
+from tokbench.core.special_tokens import contained_texts
 
 
 @given(texts=st.lists(st.text("ab🙂", min_size=1, max_size=6), max_size=8))
