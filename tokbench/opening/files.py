@@ -1,32 +1,35 @@
-"""Reading what somebody else wrote: sizes are checked first, and JSON says each key once."""
+"""Reading what somebody else wrote: bounded, unpacked where it is compressed, refused where it is a placeholder."""
 
 from __future__ import annotations
 
+import re
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import ModelFormatError, StoreError
-from tokbench.files.untrusted import decode_text, first_repeated, load_strict_json, open_regular, read_regular
-from tokbench.opening.compressed import compression_in, unpacked, unpacked_head
-from tokbench.opening.placeholders import refuse_placeholder
+from tokbench.errors import CorpusError, ModelFormatError, StoreError
+from tokbench.files.compression import compression_of
+from tokbench.files.untrusted import load_strict_json, open_regular, read_regular
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
-__all__ = [
-    "MAX_FILE_BYTES",
-    "decode_text",
-    "first_repeated",
-    "is_packed",
-    "parse_json",
-    "read_file",
-    "read_head",
-]
+    from tokbench.files.compression import Compression
 
 MAX_FILE_BYTES = 128 * 2**20
 """The largest vocabularies in use are a quarter of this."""
 
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+"""How compressed files are called."""
+
 _MAGIC_BYTES = 16
 _HEAD_BYTES = 4096
+
+_BZ2_BLOCK = b"1AY&SY"
+"""What stands behind "BZh" and a digit: those alone could begin a word list."""
+
+_LFS = b"version https://git-lfs.github.com/spec/"
+_PAGE = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html|<\?xml|<head)[\s>]")
 
 
 def read_file(path: Path, *, limit: int = MAX_FILE_BYTES) -> bytes:
@@ -38,9 +41,9 @@ def read_file(path: Path, *, limit: int = MAX_FILE_BYTES) -> bytes:
         StoreError: it cannot be read.
     """
     data = _read_file(path, limit=limit)
-    compression = compression_in(data[:_MAGIC_BYTES])
-    data = data if compression is None else unpacked(path, compression, limit=limit)
-    refuse_placeholder(path, data[:_HEAD_BYTES])
+    compression = _compression_in(data[:_MAGIC_BYTES])
+    data = data if compression is None else _unpacked(path, compression, limit=limit)
+    _refuse_placeholder(path, data[:_HEAD_BYTES])
     return data
 
 
@@ -59,15 +62,15 @@ def read_head(path: Path, size: int = _HEAD_BYTES) -> bytes:
         StoreError: it cannot be read.
     """
     head = _read_head(path, size)
-    compression = compression_in(head)
-    head = head if compression is None else unpacked_head(path, compression, size=size)
-    refuse_placeholder(path, head)
+    compression = _compression_in(head)
+    head = head if compression is None else _unpacked_head(path, compression, size=size)
+    _refuse_placeholder(path, head)
     return head
 
 
 def is_packed(path: Path) -> bool:
     """Whether a file is compressed. Raises as `read_head`."""
-    return compression_in(_read_head(path, _MAGIC_BYTES)) is not None
+    return _compression_in(_read_head(path, _MAGIC_BYTES)) is not None
 
 
 def _read_head(path: Path, size: int) -> bytes:
@@ -76,6 +79,16 @@ def _read_head(path: Path, size: int) -> bytes:
             return stream.read(size)
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def plain_name(path: Path) -> Path:
+    """A path without its compression suffix.
+
+    >>> from pathlib import PurePosixPath
+    >>> plain_name(PurePosixPath("a/vocab.txt.gz"))
+    PurePosixPath('a/vocab.txt')
+    """
+    return path.with_suffix("") if path.suffix in SUFFIXES else path
 
 
 def parse_json(data: bytes, *, path: Path | str) -> dict[str, Any]:
@@ -101,3 +114,71 @@ _JSON_NAMES = {
     bool: "literal",
     type(None): "null",
 }
+
+
+def _compression_in(head: bytes) -> Compression | None:
+    r"""The compression of a file, recognised by its first bytes, or None.
+
+    >>> _compression_in(b"\x1f\x8b\x08\x00"), _compression_in(b"BZhang\n")
+    ('gz', None)
+    """
+    found = compression_of(head)
+    return None if found == "bz2" and head[4:10] != _BZ2_BLOCK else found
+
+
+def _unpacked(path: Path, compression: Compression, *, limit: int) -> bytes:
+    """What is in a compressed file.
+
+    Raises:
+        ModelFormatError: it is more than `limit` bytes, or damaged.
+        BackendUnavailableError: a `.zst` file where zstandard is not installed.
+    """
+    data = bytearray()
+    with closing(_blocks(path, compression)) as blocks:
+        for block in blocks:
+            data += block
+            if len(data) > limit:
+                raise ModelFormatError(path, f"at most {limit:,} bytes of vocabulary", "more after unpacking")
+    return bytes(data)
+
+
+def _unpacked_head(path: Path, compression: Compression, *, size: int) -> bytes:
+    """The first bytes of what is in a compressed file. Raises as `_unpacked`."""
+    with closing(_blocks(path, compression)) as blocks:
+        return next(blocks, b"")[:size]
+
+
+def _blocks(path: Path, compression: Compression) -> Generator[bytes, None, None]:
+    from tokbench.corpus.bytes import read_blocks
+    from tokbench.corpus.files import CorpusFile
+
+    file = CorpusFile(
+        path=path, name=str(path), size=0, kind="text", compression=compression, below=(path.name,)
+    )
+    try:
+        yield from read_blocks(file)
+    except CorpusError as error:
+        found = error.message.removeprefix(f"{path}: ")
+        raise ModelFormatError(path, "a compressed vocabulary", found, hint="get it again") from None
+
+
+def _refuse_placeholder(path: Path, head: bytes) -> None:
+    """Refuse a placeholder for another file, recognised by its first bytes.
+
+    Raises:
+        ModelFormatError: it is a pointer of Git LFS, or a page that a server sent instead of the file.
+    """
+    if head.startswith(_LFS):
+        raise ModelFormatError(
+            path,
+            "the file itself",
+            "a Git LFS pointer to it: it was not downloaded",
+            hint="`git lfs pull` in the clone that it is from fetches it",
+        )
+    if _PAGE.match(head):
+        raise ModelFormatError(
+            path,
+            "the file itself",
+            "a page of HTML or XML, as servers send instead of a missing file",
+            hint="download the file again, signed in where that is needed",
+        )

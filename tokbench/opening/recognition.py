@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from tokbench import store
 from tokbench.errors import ModelFormatError, StoreError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
-from tokbench.opening.compressed import SUFFIXES, plain_name
-from tokbench.opening.files import is_packed, read_file, read_head
+from tokbench.opening.files import SUFFIXES, is_packed, plain_name, read_file, read_head
 from tokbench.opening.hub_cache import cached_folder, cached_model_name
 
 if TYPE_CHECKING:

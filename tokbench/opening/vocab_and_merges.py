@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.plurals import counted
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.opening.files import decode_text, parse_json, read_file
+from tokbench.files.untrusted import decode_text
+from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.known_ranks import likely_pattern
 from tokbench.opening.merges_txt import (
     END_OF_WORD,

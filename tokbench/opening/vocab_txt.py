@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError
-from tokbench.opening.files import decode_text, parse_json, read_file
+from tokbench.files.untrusted import decode_text
+from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_json import open_tokenizer_json
 

@@ -16,7 +16,7 @@ from support.sentencepiece_models import variant
 import tokbench
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.opening import files
-from tokbench.opening.compressed import SUFFIXES
+from tokbench.opening.files import SUFFIXES
 from tokbench.opening.open import open_found
 from tokbench.opening.recognition import Format, recognise
 from tokbench.opening.request import OpenRequest
