@@ -230,7 +230,17 @@ def test_json_that_a_program_has_laid_out(run):
 
 def test_decode_as_json(run, trained):
     data = run("decode", "-t", trained, "--json", "72", "105", "195").good().json
-    assert list(data) == ["schema", "name", "backend", "vocab_size", "kernel", "tokens", "bytes", "text"]
+    assert list(data) == [
+        "schema",
+        "name",
+        "backend",
+        "vocab_size",
+        "kernel",
+        "tokens",
+        "bytes",
+        "text",
+        "stop_id",
+    ]
     assert (data["schema"], data["tokens"], data["bytes"]) == ("tokbench.decode/1", 3, 3)
     assert data["text"] == "Hi\ufffd"
 
