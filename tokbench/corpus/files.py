@@ -7,6 +7,7 @@ import os
 import stat
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -125,7 +126,10 @@ class _Finder:
         self._special: set[str] = set()
         self._unlisted: set[str] = set()
         self._about: set[str] = set()
-        self._listings = manifest.Listings()
+
+    @cached_property
+    def _listings(self) -> manifest.Listings:
+        return manifest.Listings()
 
     def found(self) -> tuple[tuple[CorpusFile, ...], LeftOut]:
         return tuple(sorted(self._files.values(), key=lambda file: file.name)), self._left_out()

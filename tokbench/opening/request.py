@@ -46,8 +46,8 @@ class OpenRequest:
             raise ConfigError(
                 f"there is no engine {self.engine!r}", hint=f"the engines are {', '.join(ENGINES)}"
             )
-
-        check_given_roles(self.roles)
+        if self.roles != {}:
+            check_given_roles(self.roles)
         if self.special_preset is not None:
             special_preset(self.special_preset)
 

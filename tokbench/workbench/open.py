@@ -122,10 +122,11 @@ def open_tokenizer(
 
 def find_and_open(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
     """What a name of `-t` stands for, opened; raises as `open_tokenizer`."""
-    from tokbench.formats.tokenizer_config.roles import with_roles
-
     opened = _opened(name, request, progress=progress)
-    with_roles(opened.tokenizer, roles=request.all_roles)
+    if request.all_roles:
+        from tokbench.formats.tokenizer_config.roles import with_roles
+
+        with_roles(opened.tokenizer, roles=request.all_roles)
     return opened
 
 
