@@ -109,6 +109,22 @@ def test_no_text_contradicts_a_verdict_on_any_named_pattern(
     check(target_of_bpe(described(pairs, pattern, whole_tokens_first=ranked)), PROSE)
 
 
+LETTERS = "éèоЀ1"
+IN_CHARACTERS = ["".join(text) for size in range(1, 4) for text in product(LETTERS, repeat=size)]
+_CUTS = {
+    text.encode()[start:stop] for text in IN_CHARACTERS for start, stop in ((0, 1), (1, 2), (0, 3), (1, 4))
+}
+INCOMPLETE = st.sampled_from(sorted(_CUTS - {b""}))
+
+
+@given(
+    st.lists(st.tuples(INCOMPLETE, INCOMPLETE), min_size=1, max_size=10),
+    st.sampled_from(["none", "gpt2", "gpt4o"]),
+)
+def test_so_they_do_for_tokens_inside_characters(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
+    check(target_of_bpe(described(pairs, pattern)), IN_CHARACTERS)
+
+
 SCORES = st.dictionaries(
     st.sampled_from([text for text in TEXTS if len(text) <= 3 and " " not in text]),
     st.integers(-60, -1).map(lambda tenths: tenths / 10),
@@ -222,6 +238,43 @@ def test_incomplete_tokens_have_witnesses_that_are_texts(tmp_path: Path) -> None
         assert ids[piece] in target.tokenizer.encode(found.witnesses[ids[piece]])
     assert cause_of(target, b"\xffa")[0] is Cause.NOT_TEXT
     assert ids[b"\xff"] in found.by_design
+
+
+def test_the_piece_of_unknown_characters_is_there_by_design(tmp_path: Path) -> None:
+    target = target_of(huggingface.byte_fallback(), tmp_path)
+    verdict = analyse(target).verdict(0)
+    assert (verdict["verdict"], verdict["reason"]) == (
+        "by design",
+        "it stands for characters that no piece covers",
+    )
+    assert findings_of("unreachable-token", target) == ()
+
+
+@pytest.mark.parametrize("leaving_out", [None, 0x80, 0xBF])
+def test_neighbours_decide_what_ends_inside_a_character(tmp_path: Path, leaving_out: int | None) -> None:
+    ends = [bytes([end]) for end in range(0x80, 0xC0) if end != leaving_out]
+    target = target_of(byte_level(*((b"\xc3", end) for end in ends), ("a", b"\xc3")), tmp_path)
+    found = analyse(target)
+    [id] = [id for id, token in target.ordinary.items() if token == b"a\xc3"]
+    assert (id in found.unreachable) == (leaving_out is None)
+    assert (id in found.witnesses) == (leaving_out is not None)
+    assert not found.undecided
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [(r"\p{L}+|\s|1", "unreachable"), (r"\p{L}+|\s", "reachable"), (r"\p{L}+|1(?!1)|\s", "reachable")],
+)
+def test_what_stands_between_two_matches_is_a_pretoken_too(
+    tmp_path: Path, pattern: str, expected: str
+) -> None:
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    sequence = {"type": "Sequence", "pretokenizers": [split, NO_SPLIT]}
+    added = [huggingface.added("<tool>", 257, special=False)]
+    document = byte_level(("1", "1"), pre_tokenizer=sequence, added_tokens=added)
+    target = target_of(document, tmp_path)
+    assert target.bpe is None
+    assert analyse(target).verdict(256)["verdict"] == expected
 
 
 def test_encoding_each_token_alone_mislabels_what_needs_surroundings(tmp_path: Path) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import unicodedata
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from tokbench.core.quoting import quoted
-from tokbench.lint.reachability.models import model_of
+from tokbench.lint.reachability.models import BpeModel, model_of
+from tokbench.lint.reachability.neighbours import Neighbours
 from tokbench.lint.reachability.pattern_automaton import automaton_of, pretokens
 from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.reachability.verdicts import Cause, Reachability, Unreachable
 from tokbench.lint.reachability.witnesses import WitnessSearch, completions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from tokbench.lint.reachability.models import Model
     from tokbench.lint.target import LintTarget
@@ -23,6 +24,10 @@ _INSIDE = "##"
 """What begins a piece that stands inside a word: only where a vocabulary spells its pieces."""
 _FEW, _MANY = 12, 4096
 """Completions tried of each end of an incomplete token, at first and at last."""
+_NEIGHBOURS = 256
+"""Ways in which an incomplete token may stand that are tried."""
+_MOST_PROVED = 1 << 10
+"""Incomplete tokens whose neighbours are looked for: each may take a second."""
 _BEFORE = (*"aqA1.(~-", "", " ", "\n", "\t", "é", "中", "я", "\u00a0", "  ", "x ", "€", "🧿")
 _BEHIND = (*"aqA1.)~-", "", " ", "\n", "\t", "é", "中", "я", "\u00a0", "  ", " x", "€", "🧿")
 _RARE = "".join(
@@ -44,6 +49,10 @@ class _Analysis:
         self.model: Model = model_of(target)
         self.search = WitnessSearch(target.tokenizer, threads=target.threads)
         self.steps = None if target.document is None else DocumentSteps(target.document)
+        pattern = self.steps.pattern if self.steps is not None and target.bpe is None else None
+        if target.bpe is not None:
+            pattern = target.bpe.pattern
+        self.automaton = None if pattern is None else automaton_of(pattern)
         self.unreachable: dict[int, Unreachable] = {}
         self.ids = [id for id in target.ordinary if id in self.model.spellings]
 
@@ -57,6 +66,7 @@ class _Analysis:
         self._try_surroundings()
         self._try_patterns()
         self._try_incomplete(_MANY)
+        self._try_neighbours()
         witnesses = {id: self.search.witnesses[id] for id in self.ids if self.search.has(id)}
         designed = {id: reason for id in self.ids if (reason := self._designed(id)) is not None}
         settled = witnesses.keys() | designed.keys()
@@ -128,15 +138,16 @@ class _Analysis:
 
     def _try_patterns(self) -> None:
         """Tokens that the split pattern cuts alone, with what can stand around them in one match."""
-        bpe = self.target.bpe
-        automaton = None if bpe is None or bpe.pattern is None else automaton_of(bpe.pattern)
-        if bpe is None or bpe.pattern is None or automaton is None:
+        bpe, automaton = self.target.bpe, self.automaton
+        if automaton is None:
             return
         for id in self._open():
             text = self._text(id)
             if text is None:
                 continue
             if not automaton.holds(text):
+                if bpe is None or bpe.pattern is None:
+                    continue
                 shown = " + ".join(quoted(part) for part in pretokens(bpe.pattern, text))
                 self.unreachable[id] = Unreachable(
                     id, Cause.PATTERN, f"the split pattern never has it in one pre-token: alone it is {shown}"
@@ -148,6 +159,53 @@ class _Analysis:
                 for before, behind in around
                 for after in ("", "a", " ", "\n", ".")
             )
+
+    def _try_neighbours(self) -> None:
+        """Incomplete tokens with the tokens that merging leaves beside them; without any, they never occur."""
+        left = [id for id in self._open() if self._text(id) is None][:_MOST_PROVED]
+        neighbours = self._neighbours() if left else None
+        for id in left if neighbours is not None else ():
+            assert neighbours is not None
+            found = list(islice(neighbours.surroundings(self.target.ordinary[id]), _NEIGHBOURS))
+            if not found:
+                self.unreachable[id] = Unreachable(
+                    id,
+                    Cause.MERGE_ORDER,
+                    "whatever character it is a part of, an earlier merge takes a part of it, "
+                    "or the pre-tokenizer cuts there",
+                )
+                continue
+            self.search.try_texts(
+                before + text + behind
+                for text in filter(None, map(_decoded, found))
+                for before in ("", " ", "a", "1", ".")
+                for behind in ("", " ", "a", "1", ".")
+            )
+
+    def _neighbours(self) -> Neighbours | None:
+        model = self.model
+        rules = (model.byte_rules or model.text_rules) if isinstance(model, BpeModel) else None
+        is_of_bytes = isinstance(model, BpeModel) and (model.byte_rules is not None or model.is_byte_level)
+        if rules is None or not is_of_bytes:
+            return None
+        tokens = {self.target.ordinary[id]: model.spellings[id] for id in self.ids}
+        return Neighbours(rules, tokens, kinds=self._kinds, fits=self._fits)
+
+    def _kinds(self, characters: str) -> list[str]:
+        """Characters that normalised texts have, in groups that the pattern does not tell apart."""
+        lost: Collection[str] = ()
+        if self.target.bpe is not None and self.target.bpe.normalization == "nfc":
+            lost = {each for each in characters if unicodedata.normalize("NFC", each) != each}
+        elif self.steps is not None:
+            lost = self.steps.lost_characters(characters)
+        kept = "".join(each for each in characters if each not in lost) if lost else characters
+        return list(kept) if self.automaton is None else list(self.automaton.like(kept).values())
+
+    def _fits(self, text: str) -> bool:
+        """Whether a text may stand inside one pre-token."""
+        if self.target.bpe is not None:
+            return self.automaton is None or self.automaton.holds(text)
+        return self.steps is None or self.steps.cut_inside(text) is None
 
     # --- proofs -------------------------------------------------------------------------------
 
@@ -221,6 +279,13 @@ def _changed(id: int, text: str) -> Unreachable:
     return Unreachable(
         id, Cause.NORMALIZER, f"normalised to NFC it is {quoted(unicodedata.normalize('NFC', text))}"
     )
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _in_parts(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -51,6 +51,7 @@ class BpeModel:
         whole_tokens_first: whether a pre-token that is a token is taken as it is.
         byte_fallback: ids of tokens that stand for single bytes of what has no piece.
         is_byte_level: whether the characters of pieces stand for bytes.
+        unknown: the piece for what no other covers; None without one.
     """
 
     spellings: Mapping[int, str | bytes]
@@ -59,6 +60,7 @@ class BpeModel:
     whole_tokens_first: bool = False
     byte_fallback: frozenset[int] = frozenset()
     is_byte_level: bool = False
+    unknown: str | None = None
 
     def disproof(self, id: int) -> Unreachable | None:
         """Why merging never gives a token; None where it may."""
@@ -70,9 +72,11 @@ class BpeModel:
         return None if self.text_rules is None else _blamed(id, blame(self.text_rules, token))
 
     def designed(self, id: int) -> str | None:
-        """Byte tokens are there for texts that may come."""
+        """Byte tokens, and the one of unknown characters, are there for texts that may come."""
         if id in self.byte_fallback:
             return "a byte of characters that all have a piece"
+        if self.unknown is not None and self.spellings.get(id) == self.unknown:
+            return "it stands for characters that no piece covers"
         return "one of the bytes from which all others are merged" if self._is_base_byte(id) else None
 
     def _is_base_byte(self, id: int) -> bool:
@@ -289,6 +293,7 @@ def _bpe_of_document(model: Mapping[str, Any], spellings: Mapping[int, str], *, 
         whole_tokens_first=bool(model.get("ignore_merges")),
         byte_fallback=frozenset(fallback),
         is_byte_level=is_byte_level,
+        unknown=model.get("unk_token"),
     )
 
 

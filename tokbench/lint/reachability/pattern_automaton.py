@@ -39,14 +39,35 @@ class PatternAutomaton:
     """
 
     def __init__(self, pattern: str) -> None:
+        tree = parse_pattern(pattern)
+        self._certain = tuple(_certain_ways(tree))
         self._moves: list[list[tuple[CharacterClass, int]]] = [[]]
         self._silent: list[set[int]] = [set()]
-        self._end = self._add(parse_pattern(pattern), 0)
+        self._end = self._add(tree, 0)
         self._closures = [self._closure(state) for state in range(len(self._moves))]
 
     def holds(self, text: str) -> bool:
         """Whether a text stands inside some text of the automaton."""
         return bool(self._after(text, frozenset(range(len(self._moves)))))
+
+    def matches_certainly(self, character: str) -> bool:
+        """Whether a character is in a match wherever it stands, so that it is in no text between two matches."""
+        return any(
+            _matches(leaf, character) and not any(_matches(before, character) for before in skipped)
+            for skipped, leaf in self._certain
+        )
+
+    def like(self, characters: str) -> dict[frozenset[CharacterClass], str]:
+        """Characters in groups: those of a group are in the same classes of the pattern, and `holds` them alike."""
+        leaves = {leaf for moves in self._moves for leaf, _ in moves}
+        groups: dict[str, set[CharacterClass]] = {character: set() for character in characters}
+        for leaf in leaves:
+            for found in _compiled(leaf).findall(characters):
+                groups[found].add(leaf)
+        made: dict[frozenset[CharacterClass], list[str]] = {}
+        for character, classes in groups.items():
+            made.setdefault(frozenset(classes), []).append(character)
+        return {classes: "".join(several) for classes, several in made.items()}
 
     def surroundings(self, text: str, *, most: int = 8) -> Iterator[tuple[str, str]]:
         """What can stand before and behind a text in one match, the shortest first.
@@ -172,6 +193,28 @@ class PatternAutomaton:
             if not found:
                 return ways
             ways |= found
+
+
+def _certain_ways(tree: Node) -> Iterator[tuple[tuple[CharacterClass, ...], CharacterClass]]:
+    """Alternatives that match any text beginning with one character of a class: what they may skip first, the class.
+
+    Classes in a row of which one alone must be there; nothing that looks around, and no groups.
+    """
+    for option in tree.options if isinstance(tree, Choice) else (tree,):
+        parts = option.parts if isinstance(option, Sequence) else (option,)
+        skipped: list[CharacterClass] = []
+        needed: CharacterClass | None = None
+        for part in parts:
+            leaf, least = (part.part, part.least) if isinstance(part, Repetition) else (part, 1)
+            if not isinstance(leaf, CharacterClass) or least > 1 or (least and needed is not None):
+                break
+            if least:
+                needed = leaf
+            elif needed is None:
+                skipped.append(leaf)
+        else:
+            if needed is not None:
+                yield tuple(skipped), needed
 
 
 @lru_cache(maxsize=256)

@@ -56,8 +56,8 @@ class DocumentSteps:
             character
             for character in dict.fromkeys(text)
             if character not in (_SPACE, *written)
-            and character not in self._image
             and character not in self._library.normalizer.normalize_str(character)
+            and character not in self._image
         )
 
     def cut_inside(self, text: str) -> list[str] | None:
@@ -93,18 +93,38 @@ class DocumentSteps:
         return None if parts == [text] else parts
 
     def _cut_by_split(self, step: Mapping[str, Any], text: str) -> list[str] | None:
-        pattern = (step.get("pattern") or {}).get("Regex")
-        if not isinstance(pattern, str) or (step.get("behavior"), step.get("invert")) != ("Removed", True):
+        pattern, behavior = (step.get("pattern") or {}).get("Regex"), step.get("behavior")
+        if not isinstance(pattern, str):
             return None
-        return self._cut_by_pattern(pattern, text)
+        if behavior == "Isolated":
+            return self._cut_by_pattern(pattern, text, keeps_others=True)
+        return (
+            self._cut_by_pattern(pattern, text)
+            if (behavior, step.get("invert")) == ("Removed", True)
+            else None
+        )
 
-    def _cut_by_pattern(self, pattern: str, text: str) -> list[str] | None:
+    def _cut_by_pattern(self, pattern: str, text: str, *, keeps_others: bool = False) -> list[str] | None:
+        """By a pattern whose matches are pre-tokens, and, on request, what stands between two of them."""
         from tokbench.lint.reachability.pattern_automaton import automaton_of, pretokens
 
         automaton = automaton_of(pattern)
         if automaton is None or automaton.holds(text):
             return None
+        if keeps_others and not any(map(automaton.matches_certainly, text)):
+            return None
         return pretokens(pattern, text)
+
+    @cached_property
+    def pattern(self) -> str | None:
+        """The one pattern that makes its pre-tokens; None for other ways, and for several."""
+        steps = [step for step in self.pre_tokenizers if step.get("use_regex", True)]
+        if len(steps) != 1:
+            return None
+        if steps[0].get("type") == "ByteLevel":
+            return _GPT2
+        found = (steps[0].get("pattern") or {}).get("Regex") if steps[0].get("type") == "Split" else None
+        return found if isinstance(found, str) else None
 
     @cached_property
     def _library(self) -> Any:

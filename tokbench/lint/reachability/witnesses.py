@@ -68,22 +68,33 @@ def completions(piece: bytes, *, most: int) -> Iterator[str]:
     >>> next(completions(b"a\xc3", most=1)), list(completions(b"\xff", most=9))
     ('aÀ', [])
     """
+    parts = parted(piece)
+    if parts is None:
+        return
+    first, middle, last = parts
+    if len(first) == len(piece):
+        yield from _around(piece, most=most * most)
+        return
+    tails = _tails(last, most=most)
+    for head in _heads(first, most=most):
+        for tail in tails:
+            yield head + middle + tail
+
+
+def parted(piece: bytes) -> tuple[bytes, str, bytes] | None:
+    r"""The end of a character with which bytes begin, whole ones, and the beginning with which they end.
+
+    None where the bytes can be no part of a text.
+
+    >>> parted(b"\xa9e\xc3"), parted(b"\xff")
+    ((b'\xa9', 'e', b'\xc3'), None)
+    """
     inside = 0
     while inside < len(piece) and 0x80 <= piece[inside] < 0xC0:
         inside += 1
-    if inside == len(piece):
-        yield from _around(piece, most=most * most)
-        return
-    heads = _heads(piece[:inside], most=most)
     body = piece[inside:]
     cut = _whole_until(body)
-    if cut is None:
-        return
-    tails = _tails(body[cut:], most=most)
-    middle = body[:cut].decode()
-    for head in heads:
-        for tail in tails:
-            yield head + middle + tail
+    return None if inside > 3 or cut is None else (piece[:inside], body[:cut].decode(), body[cut:])
 
 
 def _whole_until(body: bytes) -> int | None:
@@ -132,8 +143,11 @@ def _spread(items: Sequence[T], most: int) -> Sequence[T]:
     return items if len(items) <= most else [items[number * len(items) // most] for number in range(most)]
 
 
-@lru_cache(maxsize=1 << 13)
-def _heads(part: bytes, *, most: int) -> Sequence[str]:
+EVERY = 0x110000
+"""As many as there are characters."""
+
+
+def characters_ending(part: bytes, *, most: int = EVERY) -> list[str]:
     """Characters that end with some bytes; the empty text for none."""
     if not part:
         return [""]
@@ -143,18 +157,21 @@ def _heads(part: bytes, *, most: int) -> Sequence[str]:
     ]
 
 
-@lru_cache(maxsize=1 << 13)
-def _tails(part: bytes, *, most: int) -> Sequence[str]:
+def characters_beginning(part: bytes, *, most: int = EVERY) -> list[str]:
     """Characters that begin with some bytes; the empty text for none."""
     if not part:
         return [""]
     return _characters(part, offset=0, size=2 if part[0] < 0xE0 else 3 if part[0] < 0xF0 else 4, most=most)
 
 
-@lru_cache(maxsize=1 << 10)
-def _around(part: bytes, *, most: int) -> Sequence[str]:
+def characters_around(part: bytes, *, most: int = EVERY) -> list[str]:
     """Characters that have some bytes after their first one."""
     places = ((size, offset) for size in range(len(part) + 1, 5) for offset in range(1, size - len(part) + 1))
     return [
         each for size, offset in places for each in _characters(part, offset=offset, size=size, most=most)
     ]
+
+
+_heads = lru_cache(maxsize=1 << 13)(characters_ending)
+_tails = lru_cache(maxsize=1 << 13)(characters_beginning)
+_around = lru_cache(maxsize=1 << 10)(characters_around)
