@@ -334,6 +334,7 @@ class ChatTemplate:
             [self._dated(each) for each in conversations],
             rendered,
             special_tokens=tokenizer.info.special_tokens,
+            bos=roles_of(tokenizer).get("bos"),
         )
         roles = [[str(message["role"]) for message in each.messages] for each in conversations]
         return encode_chats(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tokbench.chat.conversation import Conversation
     from tokbench.chat.renderer import Renderer
@@ -40,6 +40,7 @@ def with_turns(
     rendered: Sequence[Rendered],
     *,
     special_tokens: Collection[str] = (),
+    bos: str | None = None,
 ) -> list[Rendered]:
     """The same texts with the turns in them, also of a renderer that does not tell.
 
@@ -48,6 +49,7 @@ def with_turns(
         conversations: what it was given.
         rendered: what it made of each.
         special_tokens: of the tokenizer; a turn ends with one.
+        bos: the one that begins a text, which is of no message.
 
     Raises:
         TemplateError: as `Renderer.render`.
@@ -69,21 +71,21 @@ def with_turns(
         place: _Prefixes(_text(prompt), _text(turn), _text(plain))
         for place, prompt, turn, plain in zip(spoken, prompts, turns, plains, strict=True)
     }
-    find_end = _end_finder(special_tokens)
+    specials = _SpecialTokens(special_tokens)
     made = list(rendered)
     for number in asked:
         roles = [str(message.get("role")) for message in conversations[number].messages]
         own = {message: prefixes[n, message] for n, message in prefixes if n == number}
-        found = _turns(rendered[number], roles, own, find_end)
-        made[number] = _with_owners(replace(rendered[number], turns=found))
+        found = _turns(rendered[number], roles, own, specials)
+        made[number] = _with_owners(replace(rendered[number], turns=found), specials, bos=bos)
     return made
 
 
-def _with_owners(rendered: Rendered) -> Rendered:
+def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | None = None) -> Rendered:
     """The same text where what the template writes between two messages belongs to one of them.
 
-    White space behind a message is of that one, what follows is the header of the next. What stands before the first
-    message, and behind the last, belongs to none.
+    White space behind a message is of that one, what follows is the header of the next. Before the first message what
+    begins the text, and what the template says by itself, belong to none; behind the last, everything.
     """
     extents: dict[int, tuple[int, int]] = {}
     known = [
@@ -93,16 +95,47 @@ def _with_owners(rendered: Rendered) -> Rendered:
         first, last = extents.get(message, (start, stop))
         extents[message] = min(first, start), max(last, stop)
     edges: list[tuple[int, int | None]] = [(0, None)]
-    for message, (start, stop) in sorted(extents.items(), key=lambda item: item[1]):
-        behind = edges[-1][0] if len(edges) > 1 else start
-        if start < behind:
+    behind: int | None = None
+    for message, (first, stop) in sorted(extents.items(), key=lambda item: item[1]):
+        start = _header_start(rendered, first, specials, bos=bos) if behind is None else behind
+        if first < start:
             return rendered  # messages are not written one after another
-        edges[-1] = (edges[-1][0], message if len(edges) > 1 else None)
-        end = stop
-        while end < len(rendered.text) and rendered.text[end].isspace():
-            end += 1
-        edges += [(start, message), (end, None)]
+        if behind is None:
+            edges.append((start, message))
+        else:
+            edges[-1] = start, message
+        behind = stop
+        while behind < len(rendered.text) and rendered.text[behind].isspace():
+            behind += 1
+        edges.append((behind, None))
     return replace(rendered, runs=tuple(_owned(rendered, edges)))
+
+
+def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, bos: str | None) -> int:
+    """Where the header of the first message begins: behind the token that begins the text, or a turn of the template.
+
+    Args:
+        rendered: the text, with turns.
+        first: where the message itself begins.
+        specials: those of the tokenizer.
+        bos: the token that begins a text; where it is written again, it begins messages.
+    """
+    text = rendered.text
+    start = _stretch_before(rendered, first)
+    if start == 0 and bos and text.startswith(bos) and text.count(bos) == 1:
+        start = len(bos)
+    ends = {end for turn in rendered.turns if (end := specials.at_end(text[turn.start : turn.stop]))}
+    behind = max(
+        (place + len(end) for end in ends if (place := text.rfind(end, start, first)) >= 0), default=0
+    )
+    if not behind and _stretch_before(
+        rendered, first
+    ):  # a token closes what stands before, as a list of tools
+        behind = start + (specials.first_end(text[start:first]) or 0)
+    start = max(start, behind)
+    while start < first and text[start].isspace():
+        start += 1
+    return start
 
 
 def _owned(rendered: Rendered, edges: Sequence[tuple[int, int | None]]) -> Iterator[Run]:
@@ -124,12 +157,12 @@ def _turns(
     rendered: Rendered,
     roles: Sequence[str],
     prefixes: dict[int, _Prefixes],
-    find_end: Callable[[str], int | None],
+    specials: _SpecialTokens,
 ) -> tuple[Turn, ...]:
     found: list[Turn] = []
     for message in range(len(roles)):
         known = _by_prefix(rendered, prefixes[message]) if message in prefixes else None
-        place = known or _by_origin(rendered, message, prefixes.get(message), find_end)
+        place = known or _by_origin(rendered, message, prefixes.get(message), specials)
         if place is not None:
             start = max(place[0], found[-1].stop if found else 0)
             if start < place[1]:
@@ -156,7 +189,7 @@ def _without_white_space(rendered: Rendered, start: int, stop: int) -> int:
 
 
 def _by_origin(
-    rendered: Rendered, message: int, prefixes: _Prefixes | None, find_end: Callable[[str], int | None]
+    rendered: Rendered, message: int, prefixes: _Prefixes | None, specials: _SpecialTokens
 ) -> tuple[int, int] | None:
     own = [run for run in rendered.runs if run.origin.message == message and run.origin.field is not None]
     if not own:
@@ -174,7 +207,7 @@ def _by_origin(
         (run.start for run in rendered.runs if run.start >= last and run.origin.field is not None), None
     )
     limit = len(rendered.text) if following is None else following
-    end = find_end(rendered.text[last:limit])
+    end = specials.first_end(rendered.text[last:limit])
     return start, last if end is None else last + end
 
 
@@ -185,15 +218,23 @@ def _stretch_before(rendered: Rendered, position: int) -> int:
     )
 
 
-def _end_finder(special_tokens: Collection[str]) -> Callable[[str], int | None]:
-    longest_first = sorted((token for token in special_tokens if token), key=len, reverse=True)
-    pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+class _SpecialTokens:
+    """The texts of the special tokens of a tokenizer, to be found in what a template writes."""
 
-    def find(text: str) -> int | None:
-        match = pattern.search(text)
+    def __init__(self, texts: Collection[str]) -> None:
+        self._texts = frozenset(text for text in texts if text)
+        self._lengths = sorted({len(text) for text in self._texts}, reverse=True)
+        longest_first = sorted(self._texts, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+    def first_end(self, text: str) -> int | None:
+        """Where the first in a text ends; None where there is none."""
+        match = self._pattern.search(text)
         return None if match is None else match.end()
 
-    return find
+    def at_end(self, text: str) -> str | None:
+        """The longest that a text ends with."""
+        return next((text[-size:] for size in self._lengths if text[-size:] in self._texts), None)
 
 
 def _text(rendered: Rendered | TemplateError) -> str | None:
