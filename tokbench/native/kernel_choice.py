@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _PACKAGE = Path(__file__).parents[1]
-_SOURCES = ("bpe", "common", "encoding", "metrics", "normalization", "training", "word_cache", "wordpiece")
+_SOURCES = (
+    "bpe",
+    "common",
+    "encoding",
+    "metrics",
+    "normalization",
+    "training",
+    "unigram",
+    "word_cache",
+    "wordpiece",
+)
 """The folders of C++, in the order in which CMake digests them."""
 
 

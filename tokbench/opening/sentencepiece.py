@@ -11,7 +11,7 @@ from tokbench.formats.llama2c.model import model_of_llama2c
 from tokbench.formats.llama2c.vocabulary import DOMAIN
 from tokbench.formats.protobuf import fields
 from tokbench.formats.sentencepiece.model import parse_model, special_tokens_of
-from tokbench.libraries.sentencepiece.models import open_model
+from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
@@ -60,10 +60,9 @@ def open_pieces(
             our kernel was demanded.
     """
     request.takes_nothing("a SentencePiece model")
-    reason = "SentencePiece models run on their own library"
-    request.refuses("native", reason)
-    tokenizer = open_model(proto, name=source.name, path=source.files[0])
+    tokenizer = open_model(proto, name=source.name, path=source.files[0], engine=request.engine)
     _check_whole(proto, source.files[0])
+    engine, reason = _engine(tokenizer, request)
     pieces = tokenizer.model.pieces
     texts = {piece.text for piece in pieces}
     config = with_extra_ids(source.config, folder=source.files[0].parent, pieces=texts)
@@ -79,7 +78,9 @@ def open_pieces(
     else:
         around = NOTHING
     if whole is not proto or around != NOTHING:
-        tokenizer = open_model(whole, name=source.name, path=source.files[0], post_processing=around)
+        tokenizer = open_model(
+            whole, name=source.name, path=source.files[0], post_processing=around, engine=request.engine
+        )
     normalizer, trainer = tokenizer.model.normalizer, tokenizer.model.trainer
     steps = [normalizer["name"] or ("a table" if normalizer["precompiled_charsmap"] else "identity")]
     steps += [
@@ -95,7 +96,7 @@ def open_pieces(
         tokenizer=tokenizer,
         source=source,
         model=f"SentencePiece {tokenizer.model.model_type.name.lower()}{fallback}",
-        engine="library",
+        engine=engine,
         reason=reason,
         parts={"normalizer": ", ".join(steps)},
         find_warnings=lambda: (
@@ -103,6 +104,17 @@ def open_pieces(
             *contradictions,
             *_contradicted(source, add_dummy_prefix=normalizer["add_dummy_prefix"]),
         ),
+    )
+
+
+def _engine(tokenizer: KernelModel, request: OpenRequest) -> tuple[str, str]:
+    """What runs a model, and why. Raises `ConfigError` where our kernel was demanded that cannot."""
+    if tokenizer.left_because:
+        request.refuses("native", tokenizer.left_because)
+        return "library", tokenizer.left_because
+    return (
+        "native",
+        "its scores are added up as sentencepiece rounds them, so that every text has the same ids",
     )
 
 

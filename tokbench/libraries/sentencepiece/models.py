@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.base import utf8
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse
 from tokbench.core.post_processing import NOTHING
-from tokbench.core.tokens import Segmentation
+from tokbench.core.tokens import Segmentation, SpecialPolicy
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.libraries.sentencepiece.bytes import found_segmentations
+from tokbench.libraries.sentencepiece.kernel import LateEncoder, kernel_or_reason
 from tokbench.libraries.sentencepiece.sampling import bpe_dropout, sampled_index, unigram_sample
 from tokbench.libraries.sentencepiece.tokenizer import MODEL_NAME, SentencePieceTokenizer
 
@@ -46,7 +48,8 @@ def open_model(
     training: TrainingRecord | None = None,
     identify_text: Callable[[], TextIdentity] | None = None,
     post_processing: PostProcessing = NOTHING,
-) -> SentencePieceTokenizer:
+    engine: str = "auto",
+) -> KernelModel:
     """The tokenizer of a serialised model, with the capabilities of its algorithm.
 
     Args:
@@ -58,13 +61,14 @@ def open_model(
         training: the record of its training.
         identify_text: tells which text it was trained on.
         post_processing: what is done to the ids of a text before a model gets them; no part of the file.
+        engine: "auto", or "library" for the library alone.
 
     Raises:
         ModelFormatError: the bytes are no model, or one that the library refuses.
     """
     model = parse_model(proto, path=path)
     made_by = {ModelType.UNIGRAM: UnigramTokenizer, ModelType.BPE: SentencePieceBpeTokenizer}
-    made = made_by.get(model.model_type, SentencePieceTokenizer)
+    made = made_by.get(model.model_type, KernelModel)
     return made(
         proto=proto,
         model=model,
@@ -75,10 +79,35 @@ def open_model(
         training=training,
         identify_text=identify_text,
         post_processing=post_processing,
+        engine=engine,
     )
 
 
-class SentencePieceBpeTokenizer(SentencePieceTokenizer):
+class KernelModel(KernelOrLibrary, SentencePieceTokenizer):
+    """A model that our kernel encodes with, where it gives the library's ids for every text.
+
+    Args:
+        engine: "auto", or "library" for the library alone.
+        arguments: those of `SentencePieceTokenizer`.
+
+    Attributes:
+        left_because: why the library runs all texts; "" where the kernel runs.
+    """
+
+    def __init__(self, *, engine: str = "auto", **arguments: Any) -> None:
+        super().__init__(**arguments)
+        kernel, self.left_because = kernel_or_reason(self.model) if engine != "library" else ("", "asked for")
+        if kernel:
+            self.info = replace(self.info, kernel=kernel)
+            self._late_encoder = LateEncoder(self.model)
+
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        if self.left_because or special is not SpecialPolicy.TEXT:
+            return None
+        return KernelUse(self._late_encoder.covers, self._late_encoder)
+
+
+class SentencePieceBpeTokenizer(KernelModel):
     """A model of BPE on characters: it can leave out merges at random."""
 
     def sample(
@@ -108,7 +137,7 @@ class SentencePieceBpeTokenizer(SentencePieceTokenizer):
         return self._lexicon.ids(pieces)
 
 
-class UnigramTokenizer(SentencePieceTokenizer):
+class UnigramTokenizer(KernelModel):
     """A Unigram model: it knows every segmentation of a text, and how probable each is."""
 
     def n_best(self, text: str, *, n: int) -> list[ScoredSegmentation]:

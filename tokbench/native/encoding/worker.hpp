@@ -65,6 +65,9 @@ class Worker {
   // The ids of one word, written to `out`, which has room for one a byte; their number.
   std::size_t encode_unseen(Bytes word, std::uint64_t hash, Id* out) { return solver_.solve(word, hash, out); }
 
+  // What the words of this thread are solved with.
+  typename F::Solver& solver() { return solver_; }
+
   // Writes ids behind one another. Words are given to a copy, which the compiler keeps in registers.
   struct WritingIds {
     Ids* ids;

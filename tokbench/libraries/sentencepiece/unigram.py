@@ -1,0 +1,87 @@
+"""A Unigram model on our kernel: the pieces, scores and options that it is made of."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.formats.sentencepiece.model import PieceType, iter_user_defined
+from tokbench.native.kernel_choice import chosen_module
+
+if TYPE_CHECKING:
+    from tokbench.core.kernel_or_library import KernelEncoder
+    from tokbench.formats.sentencepiece.model import ModelPiece, SentencePieceFile
+
+COMPILED = "tokbench.native._unigram"
+FALLBACK = "tokbench.libraries.sentencepiece.unigram_fallback"
+
+_FOUND_IN_TEXT = (PieceType.NORMAL, PieceType.USER_DEFINED)
+_UNKNOWN_PENALTY = np.float32(10)
+_RESET = 100_000.0
+_SYMBOL_BONUS = 0.1
+"""Of a user-defined symbol, for each byte but one."""
+_LARGEST_SCORE = 1e6
+_MOST_PIECES = 1 << 23
+_DEFINED_BY = (0, 2, 3)
+
+
+def left_because(model: SentencePieceFile) -> str:
+    """Why a Unigram model runs on its library; "" where the kernel gives the same ids for every text."""
+    types = {piece.type for piece in model.pieces}
+    if PieceType.NORMAL not in types or PieceType.UNKNOWN not in types:
+        return "it has no normal pieces, or no unknown one"
+    if len(model.pieces) > _MOST_PIECES:
+        return f"it has more than {_MOST_PIECES:,} pieces"
+    if max(abs(piece.score) for piece in model.pieces) > _LARGEST_SCORE:
+        return f"scores of more than {_LARGEST_SCORE:,.0f}"
+    if model.trainer["byte_fallback"] and len(_ids_of_bytes(model)) != len(range(256)):
+        return "byte fallback without a piece for each byte"
+    installed = version("sentencepiece")
+    if tuple(int(part) for part in installed.split(".")[:3] if part.isdigit()) < _DEFINED_BY:
+        return f"sentencepiece {installed} adds up scores in another way than 0.2.3"
+    return ""
+
+
+def new_encoder(model: SentencePieceFile) -> KernelEncoder:
+    """The encoder of a model for which there is no reason to leave it to its library.
+
+    Raises:
+        ValueError: its normalisation table is damaged, or a piece occurs twice.
+        BackendUnavailableError: the compiled module is demanded and not installed.
+    """
+    _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
+    pieces = {id: piece for id, piece in enumerate(model.pieces) if piece.type in _FOUND_IN_TEXT}
+    lowest = min(piece.score for piece in model.pieces if piece.type is PieceType.NORMAL)
+    bytes_ = _ids_of_bytes(model)
+    names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
+    encoder: KernelEncoder = module.Encoder(
+        [piece.text.encode() for piece in pieces.values()],
+        np.fromiter(pieces, np.uint32, len(pieces)),
+        np.fromiter(map(_score, pieces.values()), np.float32, len(pieces)),
+        unknown=next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN),
+        unknown_score=float(np.float32(lowest) - _UNKNOWN_PENALTY),
+        bytes=np.array([bytes_[byte] for byte in range(256)], np.uint32)
+        if model.trainer["byte_fallback"]
+        else None,
+        reset=_RESET,
+        charsmap=model.normalizer["precompiled_charsmap"],
+        symbols=[symbol.encode() for symbol in iter_user_defined(model)],
+        **{name: model.normalizer[name] for name in names},
+        treat_whitespace_as_suffix=model.trainer["treat_whitespace_as_suffix"],
+    )
+    return encoder
+
+
+def _score(piece: ModelPiece) -> float:
+    if piece.type is PieceType.NORMAL:
+        return piece.score
+    return _SYMBOL_BONUS * (len(piece.text.encode()) - 1)
+
+
+def _ids_of_bytes(model: SentencePieceFile) -> dict[int, int]:
+    """Byte → id of the piece that stands for it, as `<0x0A>`."""
+    return {
+        int(piece.text[3:-1], 16): id for id, piece in enumerate(model.pieces) if piece.type is PieceType.BYTE
+    }

@@ -1,0 +1,167 @@
+"""Unigram as the SentencePiece library computes it, in Python: the definition, and what runs where it is asked for.
+
+The best way to cut a text is found from left to right: of the pieces that end at a place, the one with the highest sum
+of scores up to there. Sums are 32-bit floating-point numbers that run through the whole text, so that they round; the
+longer of two pieces with the same sum stays. Beyond an amount, sums begin again at 0.
+
+Source: unigram_model.cc of SentencePiece 0.2.3.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tokbench.libraries.sentencepiece.normalization import Normalizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_LENGTHS = bytes([1] * 192 + [2] * 32 + [3] * 16 + [4] * 16)
+
+
+class Cut(NamedTuple):
+    """A piece of a text, in bytes, and its id."""
+
+    start: int
+    stop: int
+    id: int
+
+
+class ScoredPieces(NamedTuple):
+    """What a text is cut into.
+
+    Attributes:
+        pieces: the bytes of each → its id and its score.
+        unknown: the id of a character that is no piece.
+        unknown_score: its score.
+        reset: the amount beyond which sums begin again at 0.
+    """
+
+    pieces: Mapping[bytes, tuple[int, np.float32]]
+    unknown: int
+    unknown_score: np.float32
+    reset: float = float("inf")
+
+
+def best_cuts(text: bytes, vocabulary: ScoredPieces) -> list[Cut]:
+    """The pieces of a normalised text.
+
+    >>> scores = {b"a": (1, np.float32(-1)), b"b": (2, np.float32(-1)), b"ab": (3, np.float32(-1.5))}
+    >>> [cut.id for cut in best_cuts(b"aabx", ScoredPieces(scores, 0, np.float32(-11)))]
+    [1, 3, 0]
+    """
+    longest = max(map(len, vocabulary.pieces), default=0)
+    sums = [np.float32(0)] * (len(text) + 1)
+    best: list[Cut | None] = [None] * (len(text) + 1)
+    start = frontier = 0
+    while start < len(text):
+        if abs(sums[start]) > vocabulary.reset:
+            offset = sums[start]
+            for place in range(start, frontier + 1):
+                if place == start or best[place] is not None:
+                    sums[place] -= offset
+        length = min(_LENGTHS[text[start]], len(text) - start)
+        found = [
+            (stop, *vocabulary.pieces[text[start:stop]])
+            for stop in range(start + 1, min(start + longest, len(text)) + 1)
+            if text[start:stop] in vocabulary.pieces
+        ]
+        if all(stop != start + length for stop, _, _ in found):
+            found.append((start + length, vocabulary.unknown, vocabulary.unknown_score))
+        for stop, id, score in found:
+            frontier = max(frontier, stop)
+            behind = sums[start] + score
+            if best[stop] is None or behind > sums[stop]:
+                sums[stop], best[stop] = behind, Cut(start, stop, id)
+        start += length
+    cuts: list[Cut] = []
+    stop = len(text)
+    while stop > 0:
+        cut = best[stop]
+        assert cut is not None
+        cuts.append(cut)
+        stop = cut.start
+    return cuts[::-1]
+
+
+class Encoder:
+    """The definition; see `tokbench.core.kernel_or_library.KernelEncoder`.
+
+    Args:
+        pieces: all that are found in text.
+        ids: uint32[len(pieces)].
+        scores: float32[len(pieces)].
+        unknown: the id of what is no piece.
+        unknown_score: the score of a character that is none.
+        bytes: the ids of the 256 bytes, where characters that are no piece become bytes.
+        reset: the amount beyond which sums of scores begin again at 0.
+        charsmap: as the normaliser takes it, like all that follow.
+        symbols: the user-defined symbols.
+        options: the options of `Normalizer`.
+
+    Raises:
+        ValueError: these do not make a model.
+    """
+
+    cut = "nowhere"
+    """Each text is one word to it."""
+    words = doubtful_words = 0
+
+    def __init__(
+        self,
+        pieces: Sequence[bytes],
+        ids: NDArray[np.uint32],
+        scores: NDArray[np.float32],
+        *,
+        unknown: int,
+        unknown_score: float,
+        bytes: NDArray[np.uint32] | None,
+        reset: float,
+        charsmap: bytes,
+        symbols: list[bytes],
+        **options: bool,
+    ) -> None:
+        if b"" in pieces or len(set(pieces)) != len(pieces):
+            raise ValueError("a piece is empty, or occurs twice")
+        self._vocabulary = ScoredPieces(
+            dict(zip(pieces, zip(ids.tolist(), scores, strict=True), strict=True)),
+            unknown,
+            np.float32(unknown_score),
+            reset,
+        )
+        self._bytes = None if bytes is None else bytes.tolist()
+        self._normalizer = Normalizer(charsmap, symbols, **options)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        normal = self._normalizer.normalize(text.encode())
+        return [id for ids in self._parts(normal) for id in ids]
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        del threads
+        encoded = [self.encode(text) for text in texts]
+        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(texts) + 1)
+        return np.array([id for ids in encoded for id in ids], dtype=np.uint32), offsets
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """How many ids each text has."""
+        del threads
+        return np.fromiter((len(self.encode(text)) for text in texts), np.int64, len(texts))
+
+    def _parts(self, normal: bytes) -> Iterator[list[int]]:
+        """The ids of pieces, of the bytes of unknown characters, or of all unknown ones side by side."""
+        unknown = self._vocabulary.unknown
+        cuts = best_cuts(normal, self._vocabulary)
+        for is_unknown, run in groupby(cuts, lambda cut: cut.id == unknown):
+            if not is_unknown:
+                yield [cut.id for cut in run]
+            elif self._bytes is not None:
+                yield [self._bytes[byte] for cut in run for byte in normal[cut.start : cut.stop]]
+            else:
+                yield [unknown]

@@ -1,0 +1,38 @@
+"""The compiled Unigram; see `tokbench.libraries.sentencepiece.unigram`."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+SOURCES: str
+
+def split(text: bytes, cut: str, simd: str | None = None) -> NDArray[np.int64]: ...
+
+class Encoder:
+    def __init__(
+        self,
+        pieces: list[bytes],
+        ids: NDArray[np.uint32],
+        scores: NDArray[np.float32],
+        *,
+        unknown: int,
+        unknown_score: float,
+        bytes: NDArray[np.uint32] | None,
+        reset: float,
+        charsmap: bytes,
+        symbols: list[bytes],
+        add_dummy_prefix: bool,
+        remove_extra_whitespaces: bool,
+        escape_whitespaces: bool,
+        treat_whitespace_as_suffix: bool,
+    ) -> None: ...
+    @property
+    def cut(self) -> str: ...
+    @property
+    def words(self) -> int: ...
+    @property
+    def doubtful_words(self) -> int: ...
+    def encode(self, text: str) -> list[int]: ...
+    def encode_batch(
+        self, texts: list[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]: ...

@@ -1,0 +1,117 @@
+// Unigram as the Python module `_unigram`. Arguments are checked here, and only here; the interpreter's lock is released
+// around everything that takes time.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "encoding/python_encoding.hpp"
+#include "family.hpp"
+#include "word_cuts.hpp"
+
+using namespace tokbench;
+using namespace nb::literals;
+
+namespace {
+
+std::vector<std::string_view> views_of(const nb::tuple& list) {
+  std::vector<std::string_view> views;
+  views.reserve(list.size());
+  for (const nb::handle item : list) {
+    if (!nb::isinstance<nb::bytes>(item)) throw nb::type_error("a piece is not bytes");
+    const auto bytes = nb::borrow<nb::bytes>(item);
+    views.emplace_back(bytes.c_str(), bytes.size());
+  }
+  return views;
+}
+
+template <class Real>
+std::vector<typename PieceTree<Real>::Piece> pieces_of(std::span<const std::string_view> texts, std::span<const Id> ids,
+                                                       std::span<const Real> scores) {
+  if (texts.size() != ids.size() || texts.size() != scores.size()) throw std::invalid_argument("there must be an id and a score for each piece");
+  std::vector<typename PieceTree<Real>::Piece> pieces;
+  pieces.reserve(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) pieces.push_back({texts[i], ids[i], scores[i]});
+  return pieces;
+}
+
+template <class Real>
+UnigramRules<Real> rules_of(Id unknown, Real unknown_score, const std::optional<InputArray<Id>>& bytes) {
+  UnigramRules<Real> rules;
+  rules.unknown = unknown;
+  rules.unknown_score = unknown_score;
+  if (!std::isfinite(unknown_score)) throw std::invalid_argument("a score is no number");
+  if (bytes) {
+    if (bytes->size() != 256) throw std::invalid_argument("there must be an id for each byte");
+    rules.has_byte_fallback = true;
+    std::ranges::copy(view(*bytes), rules.bytes.begin());
+  }
+  return rules;
+}
+
+SentencePieceUnigramEncoder* made_encoder(const nb::list& pieces, const InputArray<Id>& ids, const InputArray<float>& scores, Id unknown,
+                                          float unknown_score, const std::optional<InputArray<Id>>& bytes, float reset,
+                                          const nb::bytes& charsmap, const nb::list& symbols, bool add_dummy_prefix,
+                                          bool remove_extra_whitespaces, bool escape_whitespaces, bool treat_whitespace_as_suffix) {
+  const nb::tuple kept(pieces), kept_symbols(symbols);  // other threads may change the lists meanwhile
+  const std::vector<std::string_view> texts = views_of(kept);
+  std::vector<std::string_view> found_first = views_of(kept_symbols);
+  UnigramRules<float> rules = rules_of(unknown, unknown_score, bytes);
+  rules.reset = reset;
+  const NormalizerOptions options{add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces, treat_whitespace_as_suffix};
+  const std::span<const Id> numbers = view(ids);
+  const std::span<const float> amounts = view(scores);
+  const Bytes table = view(charsmap);
+  const nb::gil_scoped_release unlocked;
+  Normalizer normalizer(table.empty() ? CharacterMap() : CharacterMap(table), Symbols(std::move(found_first)), options);
+  NormalForm form(std::move(normalizer), texts);
+  const SentencePieceUnigram family(form);
+  return new SentencePieceUnigramEncoder({UnigramModel<float>(pieces_of<float>(texts, numbers, amounts), rules), std::move(form)}, family);
+}
+
+WordCut cut_named(const std::string& name) {
+  if (name == "at spaces") return WordCut::AtSpaces;
+  if (name == "at white space") return WordCut::AtWhiteSpace;
+  if (name == "before spaces") return WordCut::BeforeSpaces;
+  if (name == "nowhere") return WordCut::Nowhere;
+  throw std::invalid_argument("no such cut");
+}
+
+const char* name_of(WordCut cut) {
+  constexpr const char* kNames[] = {"nowhere", "at spaces", "at white space", "before spaces"};
+  return kNames[static_cast<std::size_t>(cut)];
+}
+
+Array<std::int64_t> split(const nb::bytes& text, const std::string& cut, const std::optional<std::string>& simd) {
+  std::vector<std::int64_t> places;
+  const Bytes bytes = view(text);
+  const Byte* const end = bytes.data() + bytes.size();
+  const SplitInto<CutPlaces> split_words = word_places_of(cut_named(cut), simd ? simd_tier_named(*simd) : simd_tier());
+  const Byte* found[2 * kMostPretokens];
+  for (const Byte* p = bytes.data(); p != end;) {
+    CutPlaces words{found, found + 2 * kEnoughPretokens};
+    p = split_words(p, end, words);
+    for (const Byte** place = found; place != words.next; ++place) places.push_back(*place - bytes.data());
+  }
+  return to_array(std::move(places));
+}
+
+}  // namespace
+
+NB_MODULE(_unigram, module) {
+  module.attr("SOURCES") = TOKBENCH_SOURCES;
+  module.def("split", &split, "text"_a, "cut"_a, "simd"_a = nb::none(),
+             "Where the words that are looked up begin and end, in bytes. `simd` names a tier, as TOKBENCH_SIMD does.");
+  nb::class_<SentencePieceUnigramEncoder>(module, "Encoder")
+      .def(nb::new_(&made_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a, "unknown_score"_a,
+           "bytes"_a.noconvert().none(), "reset"_a, "charsmap"_a, "symbols"_a, "add_dummy_prefix"_a, "remove_extra_whitespaces"_a,
+           "escape_whitespaces"_a, "treat_whitespace_as_suffix"_a)
+      .def_prop_ro("cut", [](const SentencePieceUnigramEncoder& encoder) { return name_of(encoder.family().cut()); },
+                   "Where texts are cut into words that are remembered.")
+      .def_prop_ro("words", [](const SentencePieceUnigramEncoder& encoder) { return encoder.family().counts().words.load(); },
+                   "How many words were looked at.")
+      .def_prop_ro("doubtful_words", [](const SentencePieceUnigramEncoder& encoder) { return encoder.family().counts().doubtful.load(); },
+                   "How many of them were cut anew, as the sum of scores before them could decide how.")
+      .def("encode", &encode_text<SentencePieceUnigram>, "text"_a)
+      .def("encode_batch", &encode_texts<SentencePieceUnigram>, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("count_batch", &count_texts<SentencePieceUnigram>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].");
+}

@@ -1,0 +1,89 @@
+// A Unigram vocabulary, and what its library does with it beside adding up scores.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "piece_tree.hpp"
+
+namespace tokbench {
+
+// How ids are remembered with a word: what its sum of scores needs, in one number each.
+//
+//   bits    0-22    23-28                                     29-31
+//           id      unknown characters that it stands for     of the first one: up to which sum the word's tokens stay
+//                   (0: it is a piece)                        the same (see kSteadyBelow); else 0
+namespace packed {
+inline constexpr unsigned kUnknownShift = 23, kLevelShift = 29;
+inline constexpr Id kMostIds = Id{1} << kUnknownShift;
+inline constexpr Id kIdMask = kMostIds - 1;
+inline constexpr Id kMostUnknown = (Id{1} << (kLevelShift - kUnknownShift)) - 1;
+inline Id id_of(Id number) { return number & kIdMask; }
+inline Id unknown_of(Id number) { return number >> kUnknownShift & kMostUnknown; }
+inline unsigned level_of(Id number) { return number >> kLevelShift; }
+}  // namespace packed
+
+template <class Real>
+struct UnigramRules {
+  Id unknown = 0;                        // the id of what is no piece
+  Real unknown_score = 0;                // of a character that is none
+  bool has_byte_fallback = false;
+  std::array<Id, 256> bytes{};           // the ids of bytes, where it has
+  bool looks_up_unknown = false;         // unknown characters side by side are looked up together
+  Real reset = std::numeric_limits<Real>::infinity();  // sums of a larger amount begin again at 0
+};
+
+template <class Real>
+class UnigramModel {
+ public:
+  using Rules = UnigramRules<Real>;
+  using Tree = PieceTree<Real>;
+
+  UnigramModel(std::vector<typename Tree::Piece> pieces, const Rules& rules) : rules_(rules), tree_((check(pieces), pieces)) {
+    Id most = rules.unknown;
+    for (const auto& piece : pieces) most = std::max(most, piece.id);
+    if (rules.has_byte_fallback) most = std::max(most, *std::ranges::max_element(rules.bytes));
+    if (most >= packed::kMostIds) throw std::length_error("an id is too large");
+    scores_.resize(std::size_t{most} + 1);
+    largest_step_ = std::abs(rules.unknown_score);
+    for (const auto& piece : pieces) {
+      scores_[piece.id] = piece.score;
+      largest_step_ = std::max(largest_step_, std::abs(piece.score));
+      has_doubtful_unknown_ |= piece.id == rules.unknown;
+    }
+    has_doubtful_unknown_ |= rules.looks_up_unknown && rules.has_byte_fallback;
+  }
+
+  const Rules& rules() const { return rules_; }
+  const Tree& tree() const { return tree_; }
+
+  // The largest amount that a token adds to a sum.
+  Real largest_step() const { return largest_step_; }
+
+  // Whether the ids of what is unknown do not tell what it adds to the sum.
+  bool has_doubtful_unknown() const { return has_doubtful_unknown_; }
+
+  // The sum behind a token that is remembered so.
+  Real added(Real sum, Id number) const {
+    const Id unknown = packed::unknown_of(number);
+    if (unknown == 0) [[likely]] return sum + scores_[packed::id_of(number)];
+    for (Id i = 0; i < unknown; ++i) sum += rules_.unknown_score;
+    return sum;
+  }
+
+ private:
+  static void check(const std::vector<typename Tree::Piece>& pieces) {
+    for (const auto& piece : pieces) {
+      if (!std::isfinite(piece.score)) throw std::invalid_argument("a score is no number");
+    }
+  }
+
+  Rules rules_;
+  Tree tree_;
+  Real largest_step_ = 0;
+  bool has_doubtful_unknown_ = false;
+  std::vector<Real> scores_;  // of each id; 0 where the piece is found in no text
+};
+
+}  // namespace tokbench

@@ -1,0 +1,94 @@
+// What a SentencePiece model makes of text before it looks for pieces, and which words of a text can be looked at alone.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "normalization/normalizer.hpp"
+#include "word_lookup.hpp"
+
+namespace tokbench {
+
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // ▁
+
+inline std::string_view characters_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+// The normalised text is cut into words where ▁ begins a run of it: no piece is to reach across, and no character, key or
+// symbol of the text that it is made of.
+class NormalForm {
+ public:
+  // `pieces` are all that are found in text. Throws std::invalid_argument for a table that leads in circles.
+  NormalForm(Normalizer normalizer, std::span<const std::string_view> pieces) : normalizer_(std::move(normalizer)) {
+    bool has_spaces = false, has_white_space = false, makes_spaces = false, makes_marks = false;
+    normalizer_.map().for_each_key([&](Bytes key, Bytes made) {
+      for (const Byte byte : key) {
+        has_spaces |= byte == ' ';
+        has_white_space |= key.size() > 1 && is_other_white(byte);
+      }
+      makes_spaces |= std::ranges::find(made, Byte{' '}) != made.end();
+      makes_marks |= characters_of(made).find(kSpaceMark) != std::string_view::npos;
+      const auto wide = static_cast<std::size_t>(std::ranges::count(made, Byte{' '})) * (kSpaceMark.size() - 1);
+      growth_ = std::max(growth_, (made.size() + wide + key.size() - 1) / key.size());
+    });
+    bool has_mark = false, crosses = false, has_long_runs = false;
+    for (const std::string_view piece : pieces) {
+      const std::size_t behind = behind_marks(piece);
+      has_mark |= piece == kSpaceMark;
+      has_long_runs |= behind > kSpaceMark.size();
+      crosses |= piece.find(kSpaceMark, behind) != std::string_view::npos || piece.find(' ') != std::string_view::npos;
+      has_white_space |= std::ranges::any_of(piece, [](char c) { return is_other_white(static_cast<Byte>(c)); });
+    }
+    const NormalizerOptions& options = normalizer_.options();
+    if (!options.escape_whitespaces || options.treat_whitespace_as_suffix || has_spaces || makes_marks || !has_mark || crosses) return;
+    if (options.remove_extra_whitespaces) {
+      if (options.add_dummy_prefix) cut_ = !has_white_space && are_white_space_spaces() ? WordCut::AtWhiteSpace : WordCut::AtSpaces;
+    } else if (!makes_spaces || !has_long_runs) {
+      cut_ = WordCut::BeforeSpaces;
+    }
+  }
+
+  WordCut cut() const { return cut_; }
+  bool puts_space_in_front() const { return cut_ == WordCut::BeforeSpaces && normalizer_.options().add_dummy_prefix; }
+
+  // The most bytes that are made of a text, for each of its own.
+  std::size_t most_made(std::size_t size) const { return size * growth_ + kSpaceMark.size(); }
+
+  // Whether its words can be looked at alone. In a text that has ▁ itself, they are not what stands between spaces.
+  bool is_cut(Bytes text) const {
+    return cut_ != WordCut::Nowhere && characters_of(text).find(kSpaceMark) == std::string_view::npos;
+  }
+
+  template <bool kWithPlaces>
+  void normalize_text(Bytes text, NormalizedText& out) const {
+    normalizer_.normalize<kWithPlaces>(text, {true, true}, out);
+  }
+
+  template <bool kWithPlaces>
+  void normalize_word(Bytes word, NormalizedText& out) const {
+    const bool is_alone = cut_ != WordCut::BeforeSpaces;
+    normalizer_.normalize<kWithPlaces>(word, {is_alone, is_alone}, out);
+  }
+
+ private:
+  static bool is_other_white(Byte byte) { return byte == '\t' || byte == '\n' || byte == '\r'; }
+
+  static std::size_t behind_marks(std::string_view piece) {
+    std::size_t behind = 0;
+    while (piece.substr(behind).starts_with(kSpaceMark)) behind += kSpaceMark.size();
+    return behind;
+  }
+
+  bool are_white_space_spaces() const {
+    for (const Byte byte : {Byte{'\t'}, Byte{'\n'}, Byte{'\r'}}) {
+      const Normalizer::Unit unit = normalizer_.unit_at(&byte, &byte + 1);
+      if (unit.made.size() != 1 || unit.made.front() != ' ') return false;
+    }
+    return true;
+  }
+
+  Normalizer normalizer_;
+  WordCut cut_ = WordCut::Nowhere;
+  std::size_t growth_ = kSpaceMark.size();  // a space becomes ▁
+};
+
+}  // namespace tokbench
