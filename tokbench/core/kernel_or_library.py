@@ -6,7 +6,8 @@ in this order, and hand over
 - by `_kernel_use`, which texts the kernel may run, and the encoder that runs them: one of `native/encoding` as its
   binding has it, or `NormalizedTexts` around it. What is not provably the same is not covered (of characters that two
   Unicode tables may see differently `core/character_agreement.py` keeps account). It gives None where the library runs
-  everything, as for a model that does what the kernel does not;
+  everything, as for a model that does what the kernel does not. An encoder in Python, the definition or the fallback,
+  is an `EncodesOneByOne`;
 - by `_kernel_spans`, if the kernel knows where tokens are, how it tells; without it the library does;
 - by `_library`, if the class derives from our tokenizer rather than the library's, what runs the other texts.
 
@@ -26,8 +27,9 @@ Which side a text goes to is tested once for all, in `tests/unit/core/test_kerne
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from tokbench.core.base import BaseTokenizer, surrogate_error, surrogates_named, utf8
@@ -46,16 +48,40 @@ if TYPE_CHECKING:
 
 
 class KernelEncoder(Protocol):
-    """Turns texts into ids, as the encoders of `native/encoding` do."""
+    """Turns texts into ids, as the encoders of `native/encoding` do; knows no special tokens."""
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
+        """The ids of a text. Raises UnicodeEncodeError for lone surrogates, as all its methods do."""
 
     def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """The ids of many texts, and int64[len(texts) + 1] offsets."""
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """How many ids each text has, without making them."""
+
+
+class EncodesOneByOne(ABC):
+    """A `KernelEncoder` in Python, by how it encodes one text."""
+
+    @abstractmethod
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text. Raises UnicodeEncodeError for lone surrogates."""
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of many texts, and int64[len(texts) + 1] offsets."""
+        import numpy as np
+
+        del threads
+        encoded = list(map(self.encode, texts))
+        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(texts) + 1)
+        return np.array([id for ids in encoded for id in ids], dtype=np.uint32), offsets
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
         """How many ids each text has."""
+        import numpy as np
+
+        del threads
+        return np.fromiter((len(self.encode(text)) for text in texts), np.int64, len(texts))
 
 
 class KernelUse(NamedTuple):

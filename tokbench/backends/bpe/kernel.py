@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
+from tokbench.core.kernel_or_library import KernelEncoder
 from tokbench.errors import ConfigError
 from tokbench.native.kernel_choice import chosen_module, is_installed
 
@@ -80,20 +81,11 @@ class PretokenCounter(Protocol):
         """Different ones among them."""
 
 
-class Encoder(Protocol):
+class Encoder(KernelEncoder, Protocol):
     """Turns text into ids; knows no special tokens."""
 
     def complete(self) -> None:
         """Make ready for much text, as it is by itself once there has been some."""
-
-    def encode(self, text: str) -> list[int]:
-        """The ids of a text. Raises UnicodeEncodeError for lone surrogates."""
-
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
-
-    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has, without making them."""
 
     def encode_split(self, text: str, ends: list[int]) -> NDArray[np.uint32]:
         """The ids of a text that was split elsewhere; `ends` in bytes."""

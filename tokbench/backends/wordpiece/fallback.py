@@ -6,13 +6,13 @@ Characters are normalised as the installed library normalises each of them; `lon
 from __future__ import annotations
 
 import re
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tokbench.backends.wordpiece.library_characters import is_movable, library_words
 from tokbench.backends.wordpiece.longest_match import longest_match
+from tokbench.core.kernel_or_library import EncodesOneByOne
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ class _Characters(dict[str, tuple[str, ...]]):
             yield _Word(word, places)
 
 
-class Encoder:
+class Encoder(EncodesOneByOne):
     """Encodes with one vocabulary; see `tokbench.backends.wordpiece.kernel`."""
 
     def __init__(
@@ -118,16 +118,6 @@ class Encoder:
         for part in _WORDS.findall(text):
             ids += self._ids_of(part)
         return ids
-
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        del threads
-        encoded = [self.encode(text) for text in texts]
-        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(texts) + 1)
-        return np.array([id for ids in encoded for id in ids], dtype=np.uint32), offsets
-
-    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        del threads
-        return np.fromiter((len(self.encode(text)) for text in texts), np.int64, len(texts))
 
     def place_batch(
         self, texts: list[str], threads: int

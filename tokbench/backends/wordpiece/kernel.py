@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from tokbench.core.kernel_or_library import KernelEncoder
 from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:
@@ -19,17 +20,8 @@ if TYPE_CHECKING:
     from tokbench.backends.wordpiece.document import WordPieceDescription
 
 
-class Encoder(Protocol):
-    """Turns text into ids; knows no special tokens. Every method raises UnicodeEncodeError for lone surrogates."""
-
-    def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
-
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
-
-    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has, without making them."""
+class Encoder(KernelEncoder, Protocol):
+    """Turns text into ids, and tells where their characters are."""
 
     def place_batch(
         self, texts: list[str], threads: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from tokbench.backends.bpe import reference
 from tokbench.backends.bpe.fallback.splitting import named_pattern
 from tokbench.backends.bpe.split_patterns import split
+from tokbench.core.kernel_or_library import EncodesOneByOne
 from tokbench.core.merging import merge_symbols
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_SEEN = 1 << 16
 
 
-class Encoder:
+class Encoder(EncodesOneByOne):
     """Encodes and decodes with one vocabulary."""
 
     def __init__(self, merges: NDArray[np.uint32] | memoryview, pattern: str | None) -> None:
@@ -128,16 +129,6 @@ class Encoder:
         for pretoken in split(self._pattern, text):
             ids.extend(self._encode_pretoken(pretoken))
         return ids
-
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        del threads
-        encoded = [self.encode(text) for text in texts]
-        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(texts) + 1)
-        return np.array([id for ids in encoded for id in ids], dtype=np.uint32), offsets
-
-    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        del threads
-        return np.fromiter((len(self.encode(text)) for text in texts), np.int64, len(texts))
 
     def encode_split(self, text: str, ends: list[int]) -> NDArray[np.uint32]:
         data = text.encode()
