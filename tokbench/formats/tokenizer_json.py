@@ -14,13 +14,15 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.descriptions import PostProcessing, TokenFlags
+from tokbench.core.descriptions import TokenFlags
 from tokbench.errors import ConversionError
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.set_operations import set_operations, without_set_operations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from tokbench.core.descriptions import PostProcessing
 
 
 def to_byte_level(piece: bytes) -> str:
@@ -106,34 +108,73 @@ def dump_byte_level_bpe(
         if whole_tokens_first:
             _check_no_pretoken(specials)
         vocabulary |= {text: special_tokens[text] for text in specials}
-    after = dump_post_processing(post_processing or PostProcessing())
-    return _dump_json(
-        {
-            "version": "1.0",
-            "truncation": after["truncation"],
-            "padding": after["padding"],
-            "added_tokens": [
-                {"id": special_tokens[text], "content": text} | _flags(text, token_flags or {})
-                for text in specials
-            ],
-            "normalizer": _normalizer(normalization),
-            "pre_tokenizer": _pre_tokenizer(pattern),
-            "post_processor": after["post_processor"],
-            "decoder": _BYTE_LEVEL,
-            "model": {
-                "type": "BPE",
-                "dropout": None,
-                "unk_token": None,
-                "continuing_subword_prefix": None,
-                "end_of_word_suffix": None,
-                "fuse_unk": False,
-                "byte_fallback": False,
-                "ignore_merges": whole_tokens_first,
-                "vocab": dict(sorted(vocabulary.items(), key=lambda item: item[1])),
-                "merges": _merged_pieces(merges, pieces=pieces),
-            },
-        }
+    document = byte_level_document(
+        vocab=dict(sorted(vocabulary.items(), key=lambda item: item[1])),
+        merges=_merged_pieces(merges, pieces=pieces),
+        added_tokens=[
+            {"id": special_tokens[text], "content": text} | _flags(text, token_flags or {})
+            for text in specials
+        ],
+        splits=[] if pattern is None else [split_step(pattern)],
+        normalization=normalization,
+        whole_tokens_first=whole_tokens_first,
     )
+    return _dump_json(
+        document if post_processing is None else document | dump_post_processing(post_processing)
+    )
+
+
+def byte_level_document(
+    *,
+    vocab: Mapping[str, int],
+    merges: Sequence[Sequence[str]],
+    added_tokens: Sequence[Mapping[str, Any]],
+    splits: Sequence[Mapping[str, Any]],
+    normalization: str | None = None,
+    whole_tokens_first: bool = False,
+) -> dict[str, Any]:
+    """A `tokenizer.json` of a byte-level BPE, without a post-processor.
+
+    Args:
+        vocab: piece → id.
+        merges: pairs of pieces in the order of their ranks.
+        added_tokens: as the file has them.
+        splits: the steps of the pre-tokenizer before that which maps bytes; see `split_step`.
+        normalization: None or "nfc".
+        whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
+
+    Raises:
+        ConversionError: the normalization is another one.
+    """
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": list(added_tokens),
+        "normalizer": _normalizer(normalization),
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, _BYTE_LEVEL]}
+        if splits
+        else _BYTE_LEVEL,
+        "post_processor": None,
+        "decoder": _BYTE_LEVEL,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": whole_tokens_first,
+            "vocab": dict(vocab),
+            "merges": list(merges),
+        },
+    }
+
+
+def split_step(pattern: str) -> dict[str, Any]:
+    """The step of a pre-tokenizer that splits by a pattern in the dialect of Oniguruma."""
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
 _POSSESSIVE_INTERVAL = re.compile(r"(?<!\\)(\{\d+(?:,\d*)?\})\+")
@@ -253,13 +294,6 @@ def _normalizer(normalization: str | None) -> dict[str, str] | None:
             return {"type": "NFC"}
         case _:
             raise ConversionError(f"the normalization {normalization!r} is unknown")
-
-
-def _pre_tokenizer(pattern: str | None) -> dict[str, Any]:
-    if pattern is None:
-        return _BYTE_LEVEL
-    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-    return {"type": "Sequence", "pretokenizers": [split, _BYTE_LEVEL]}
 
 
 def _dump_json(document: Mapping[str, Any]) -> bytes:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import decode_text
+from tokbench.formats.tokenizer_json import byte_level_document, split_step
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_json import open_tokenizer_json
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 SPECIAL_LOOK = re.compile(r"<\|[^|>]+\|>|</?[a-z_]+>|\[[A-Z]+[0-9]*\]")
 _UNKNOWN = "[UNK]"
-_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 _NORMALIZATION = ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
 _BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -46,30 +46,15 @@ def byte_level_tokenizer_json(
         normalize_nfc: whether text is brought to NFC first.
         whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without merging.
     """
-    splits = [split for pattern in patterns for split in _split_step(pattern)]
     by_id = sorted({**specials, **{text: vocab[text] for text in others}}.items(), key=lambda item: item[1])
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [_added(text, id, special=text in specials) for text, id in by_id],
-        "normalizer": {"type": "NFC"} if normalize_nfc else None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, _BYTE_LEVEL]},
-        "post_processor": None,
-        "decoder": _BYTE_LEVEL,
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": whole_tokens_first,
-            "vocab": dict(vocab),
-            "merges": list(merges),
-        },
-    }
+    return byte_level_document(
+        vocab=vocab,
+        merges=merges,
+        added_tokens=[_added(text, id, special=text in specials) for text, id in by_id],
+        splits=[split for pattern in patterns for split in _split_step(pattern)],
+        normalization="nfc" if normalize_nfc else None,
+        whole_tokens_first=whole_tokens_first,
+    )
 
 
 def _split_step(pattern: str) -> list[Mapping[str, Any]]:
@@ -78,9 +63,7 @@ def _split_step(pattern: str) -> list[Mapping[str, Any]]:
 
     name, text = known_pattern(pattern)
     spelled = SplitPattern(name=name, regex=text).oniguruma
-    if spelled is None:
-        return []
-    return [{"type": "Split", "pattern": {"Regex": spelled}, "behavior": "Isolated", "invert": False}]
+    return [] if spelled is None else [split_step(spelled)]
 
 
 def bert_tokenizer_json(
