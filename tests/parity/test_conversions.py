@@ -392,6 +392,7 @@ def test_a_proof_by_arithmetic_says_so(converted: Any, tmp_path: Path) -> None:
 # --- real vocabularies ------------------------------------------------------------------------
 
 REAL = [("mistral", "sentencepiece")]
+"""Proved on all texts; the others on a tenth of them."""
 SLOW = [
     ("openai/r50k_base.tiktoken", "tiktoken"),
     ("openai/cl100k_base.tiktoken", "tokenizers"),
@@ -410,9 +411,13 @@ SLOW = [
 @pytest.mark.parametrize(
     ("name", "target"), [*REAL, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in SLOW)]
 )
-def test_real_vocabularies_are_the_same_there(shared: Path, tmp_path: Path, name: str, target: str) -> None:
+def test_real_vocabularies_are_the_same_there(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, target: str
+) -> None:
     source: Any = tokbench.load(shared / "vocab" / name)
     out = tmp_path / "out"
+    if (name, target) not in REAL:
+        monkeypatch.setattr(conversion, "prove", partial(prove, texts=some_generated_texts()))
     assert convert(source, to=target, out=out).proof.agrees
     encode = READERS[target](out, source)
     for text in few_texts(target):

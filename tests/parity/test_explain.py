@@ -45,7 +45,7 @@ EDGE = [
     part
     for name, text in sorted(bundled_texts().items())
     if name.startswith("edge")
-    for part in (text[:1000], *text.splitlines()[:10])
+    for part in (text[:300], *text.splitlines()[:10])
 ]
 MORE = ["", " ", "▁x ▁", "don't STOP's", "ab" * 50, "e\u0301 Å ﬁ", "<s> </s> [UNK] <|endoftext|>"]
 

@@ -297,8 +297,11 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("width", [350, 640])
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize(
+    ("sizes", "width"),
+    [*((sizes, 350) for sizes in SIZES.values()), (SIZES["close together"], 640)],
+    ids=[*SIZES, "wide"],
+)
 def test_labels_of_a_sweep_touch_neither_one_another_nor_a_line(sizes: list[int], width: int) -> None:
     half, last = len(sizes) // 2, len(sizes) - 1
     points = [(size, 5 - 4 * 0.5**place, "all text") for place, size in enumerate(sizes)]

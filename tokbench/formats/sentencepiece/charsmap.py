@@ -6,19 +6,22 @@ replacements, each ended by a NUL. At each place of a text the longest key that 
 
 from __future__ import annotations
 
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _HAS_LEAF, _LABEL, _VALUE = 1 << 8, 0xFF, 0x7FFF_FFFF
 _ROOT = 0
 _MOST_NODES, _LONGEST_KEY = 1 << 22, 128  # NFKC's has 400,000; branches that end alike are stored once
 
 
-def rules_of(charsmap: bytes) -> dict[str, str]:
+@lru_cache(maxsize=2)  # NFKC's, which most models have, takes half a second
+def rules_of(charsmap: bytes) -> Mapping[str, str]:
     """Key → replacement of a table that `parse_model` has found to be whole.
 
     Raises:
@@ -27,12 +30,13 @@ def rules_of(charsmap: bytes) -> dict[str, str]:
     size = int.from_bytes(charsmap[:4], "little")
     replacements = charsmap[4 + size :]
     try:
-        return {
+        rules = {
             key.decode(): replacements[value : replacements.index(0, value)].decode()
             for key, value in _entries(charsmap[4 : 4 + size])
         }
     except UnicodeDecodeError:
         raise ConversionError("its normalisation table replaces parts of characters") from None
+    return MappingProxyType(rules)
 
 
 def _entries(array: bytes) -> Iterator[tuple[bytes, int]]:
