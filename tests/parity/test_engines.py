@@ -48,6 +48,7 @@ NATIVE = [
     "gguf/ggml-vocab-gpt-2.gguf",
     "bert-base-uncased",
     "baai-bge-small-en",
+    "t5-base",
 ]
 
 DISTINCT = NATIVE[:4]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,8 +14,8 @@ from support.rendering import said
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import named
-from tokbench.chat.rendered import TEMPLATE, Rendered
-from tokbench.chat.turns import _with_owners, with_turns
+from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Turn
+from tokbench.chat.turns import _SpecialTokens, _with_owners, with_turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,20 +92,90 @@ def test_users_have_turns_too() -> None:
 
 @given(conversation=conversations(plain_texts), format=st.sampled_from(["chatml", "llama3", "gemma"]))
 def test_what_stands_between_messages_belongs_to_one_of_them(conversation: Conversation, format: str) -> None:
-    """As the built-in templates tell it, but for the header of the first message."""
+    """As the built-in templates tell it, also of the header of the first message."""
     [told] = named(format).render([conversation])
     if not isinstance(told, Rendered):
         return
     without = Rendered.of(
         (told.text[a:b], origin if origin.field is not None else TEMPLATE) for a, b, origin in told.runs
     )
-    found = _with_owners(replace(without, turns=told.turns))
-    first = next(run.start for run in without.runs if run.origin.field is not None)
-    owners = [
-        [run.origin.message for run in each.runs for _ in range(run.start, run.stop)][first:]
-        for each in (told, found)
-    ]
-    assert owners[1] == owners[0]
+    found = _with_owners(replace(without, turns=told.turns), specials_of(format), bos=BOS[format])
+    is_merged = format == "gemma" and conversation.messages[0]["role"] == "system"  # its header is the user's
+    first = next(run.start for run in told.runs if run.origin.field is not None) if is_merged else 0
+    assert owners(found)[first:] == owners(told)[first:]
     assert [run.origin.field for run in found.runs if run.origin.field] == [
         run.origin.field for run in told.runs if run.origin.field
     ]
+
+
+BOS = {"chatml": None, "llama3": "<|begin_of_text|>", "gemma": "<bos>"}
+
+
+def specials_of(format: str) -> _SpecialTokens:
+    return _SpecialTokens(named(format).control_tokens)
+
+
+def owners(rendered: Rendered) -> list[int | None]:
+    """The message of each character."""
+    return [run.origin.message for run in rendered.runs for _ in range(run.start, run.stop)]
+
+
+def shown(
+    parts: Sequence[tuple[str, Origin]], turns: Sequence[tuple[int, str]], bos: str | None
+) -> list[str]:
+    """The text of a template by its owners, "-" for none: what is told by hand."""
+    made = Rendered.of(parts)
+    places = [(message, made.text.index(text), len(text)) for message, text in turns]
+    made = replace(made, turns=tuple(Turn(m, start, start + size) for m, start, size in places))
+    found = _with_owners(made, specials_of("chatml"), bos=bos)
+    return [
+        f"{'-' if run.origin.message is None else run.origin.message}:{run.text}" for run in _joined(found)
+    ]
+
+
+class _Part(NamedTuple):
+    origin: Origin
+    text: str
+
+
+def _joined(rendered: Rendered) -> list[_Part]:
+    """The text of neighbouring runs of one message."""
+    return [
+        _Part(Origin(message), "".join(text for _, text in group))
+        for message, group in groupby(
+            ((run.origin.message, rendered.text[run.start : run.stop]) for run in rendered.runs),
+            key=itemgetter(0),
+        )
+    ]
+
+
+QUESTION = ("Q", Origin(0, "content"))
+
+
+def test_the_first_header_begins_behind_what_the_template_says_by_itself() -> None:
+    end = ("<|im_end|>\n", TEMPLATE)
+    turn = [(0, "Q<|im_end|>")]
+    header = ("<|im_start|>user\n", TEMPLATE)
+    assert shown([header, QUESTION, end], turn, None) == ["0:<|im_start|>user\nQ<|im_end|>\n"]
+    assert shown([("<s>", TEMPLATE), header, QUESTION, end], turn, "<s>") == [
+        "-:<s>",
+        "0:<|im_start|>user\nQ<|im_end|>\n",
+    ]
+    default = ("<|im_start|>system\nBe kind.<|im_end|>\n", TEMPLATE)
+    assert shown([default, header, QUESTION, end], turn, None) == [
+        "-:<|im_start|>system\nBe kind.<|im_end|>\n",
+        "0:<|im_start|>user\nQ<|im_end|>\n",
+    ]
+    tools = [("<|im_start|>", TEMPLATE), ("f", Origin(None, "tools[0].name")), ("]<|im_end|>", TEMPLATE)]
+    assert shown([*tools, header, QUESTION], [], None) == [
+        "-:<|im_start|>f]<|im_end|>",
+        "0:<|im_start|>user\nQ",
+    ]
+
+
+def test_a_token_that_begins_texts_and_messages_is_of_the_message() -> None:
+    header, end = ("<|im_start|>user\n", TEMPLATE), ("<|im_end|>\n", TEMPLATE)
+    second = ("R", Origin(1, "content"))
+    parts = [header, QUESTION, end, header, second, end]
+    turns = [(0, "Q<|im_end|>"), (1, "R<|im_end|>")]
+    assert shown(parts, turns, "<|im_start|>")[0] == "0:<|im_start|>user\nQ<|im_end|>\n"

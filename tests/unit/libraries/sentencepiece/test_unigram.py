@@ -1,0 +1,261 @@
+"""Unigram on the kernel, compiled and in Python, gives the ids of the library: whatever the scores and the options."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import sentencepiece
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.sentencepiece_models import scored, training_text, unknown, variant, written
+from support.texts import texts
+
+from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
+from tokbench.libraries.sentencepiece import unigram
+from tokbench.libraries.sentencepiece.unigram_fallback import ScoredPieces, best_cuts
+from tokbench.native.kernel_choice import is_installed
+
+if TYPE_CHECKING:
+    from tokbench.core.kernel_or_library import KernelEncoder
+
+KERNELS = [
+    "python",
+    pytest.param(
+        "native", marks=pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
+    ),
+]
+TRAINED = {
+    "as t5": {"normalization_rule_name": "nmt_nfkc", "vocab_size": 500},
+    "folded, with bytes": {
+        "normalization_rule_name": "nmt_nfkc_cf",
+        "vocab_size": 700,
+        "byte_fallback": True,
+    },
+    "spaces kept": {
+        "normalization_rule_name": "identity",
+        "vocab_size": 600,
+        "remove_extra_whitespaces": False,
+        "byte_fallback": True,
+        "allow_whitespace_only_pieces": True,
+    },
+    "spaces kept, no prefix": {
+        "normalization_rule_name": "nfkc",
+        "vocab_size": 500,
+        "remove_extra_whitespaces": False,
+        "add_dummy_prefix": False,
+    },
+    "symbols": {"vocab_size": 500, "user_defined_symbols": ["<sep>", "the", "ab", "▁▁"]},
+    "spaces behind": {"vocab_size": 500, "treat_whitespace_as_suffix": True},
+    "across spaces": {"vocab_size": 500, "split_by_whitespace": False, "normalization_rule_name": "identity"},
+    "no prefix": {"vocab_size": 500, "add_dummy_prefix": False},
+}
+CUTS = {
+    "as t5": "at white space",
+    "folded, with bytes": "at white space",
+    "spaces kept": "before spaces",
+    "spaces kept, no prefix": "before spaces",
+    "spaces behind": "nowhere",
+    "across spaces": "nowhere",
+    "no prefix": "nowhere",
+}
+FRAGMENTS = [
+    "the",
+    "  ",
+    "▁",
+    "▁▁",
+    "\n",
+    "\t",
+    "\u3000",
+    "\u00a0",
+    "\u200b",
+    "<sep>",
+    "ab",
+    "日本",
+    "ﷺ",
+    "é",
+    "e\u0301",
+]
+any_text = st.one_of(texts, st.lists(st.sampled_from(FRAGMENTS) | texts, max_size=8).map("".join))
+
+
+@cache
+def trained(name: str) -> bytes:
+    import io
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(training_text()),
+        model_writer=model,
+        model_type="unigram",
+        hard_vocab_limit=False,
+        minloglevel=2,
+        **TRAINED[name],
+    )
+    return model.getvalue()
+
+
+@cache
+def peer(proto: bytes) -> sentencepiece.SentencePieceProcessor:
+    return sentencepiece.SentencePieceProcessor(model_proto=proto)
+
+
+def new_encoder(proto: bytes, kernel: str) -> Any:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TOKBENCH_KERNEL", kernel)
+        return unigram.new_encoder(parse_model(proto))
+
+
+@cache
+def encoder(proto: bytes, kernel: str) -> KernelEncoder:
+    return new_encoder(proto, kernel)
+
+
+def check(proto: bytes, kernel: str, given_texts: list[str]) -> None:
+    """One text and many, on threads, remembered or not, counted."""
+    expected = peer(proto).encode(given_texts)
+    ours = encoder(proto, kernel)
+    assert [ours.encode(text) for text in given_texts] == expected
+    ids, offsets = ours.encode_batch(given_texts, 2)
+    assert np.diff(offsets).tolist() == list(map(len, expected))
+    assert ids.tolist() == [id for each in expected for id in each]
+    assert ours.count_batch(given_texts, 2).tolist() == list(map(len, expected))
+
+
+# --- by hand ----------------------------------------------------------------------------------
+
+
+def test_the_highest_sum_wins_and_the_longer_piece_where_sums_are_the_same() -> None:
+    pieces = {b"a": (1, np.float32(-1)), b"b": (2, np.float32(-2)), b"ab": (3, np.float32(-3))}
+    vocabulary = ScoredPieces(pieces, 0, np.float32(-13))
+    assert [cut.id for cut in best_cuts(b"ab", vocabulary)] == [3]
+    better = ScoredPieces({**pieces, b"b": (2, np.float32(-1.9))}, 0, np.float32(-13))
+    assert [cut.id for cut in best_cuts(b"ab", better)] == [1, 2]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_what_stands_before_a_word_can_decide_how_it_is_cut(kernel: str) -> None:
+    scores = {"▁": -20, "▁ab": -1, "▁a": -0.5, "b": -0.499, "▁x": -90.0}
+    proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
+    alone, behind = peer(proto).encode("ab"), peer(proto).encode("x " * 500 + "ab")[-1:]
+    assert (alone, behind) == ([3, 4], [2])
+    check(proto, kernel, ["ab", "x " * 500 + "ab", "ab " * 3 + "x " * 500 + "ab ab"])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_sums_begin_again_beyond_a_hundred_thousand(kernel: str) -> None:
+    scores = {"▁": -20, "▁x": -900.5, "x": -901.25, "xx": -1801.74, "▁ab": -1, "▁a": -0.5, "b": -0.499}
+    proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
+    check(proto, kernel, [" ".join(["x"] * count + ["ab", "xxx"] * 3) for count in range(105, 116)])
+    check(proto, kernel, ["x" * 300 + " ab", "q" * 120 + " ab ab"])
+
+
+@pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
+def test_the_kernel_tells_how_often_the_sum_decided() -> None:
+    scores = {"▁": -20, "▁ab": -1, "▁a": -0.5, "b": -0.48, "▁x": -90.0}
+    proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
+    ours = new_encoder(proto, "native")
+    ours.encode("ab x")
+    assert (ours.words, ours.doubtful_words) == (2, 0)
+    ours.encode("x " * 800 + "ab ab")
+    assert (ours.words, ours.doubtful_words) == (804, 2)
+
+
+def test_a_model_without_normal_pieces_is_left_to_the_library() -> None:
+    proto = written([unknown(), ModelPiece("a", 0.0, PieceType.USER_DEFINED)])
+    assert unigram.left_because(parse_model(proto)) == "it has no normal pieces, or no unknown one"
+
+
+# --- against the library ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", TRAINED)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_trained_models(name: str, kernel: str, data: st.DataObject) -> None:
+    check(trained(name), kernel, data.draw(st.lists(any_text, max_size=4)))
+
+
+@pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
+@pytest.mark.parametrize("name", CUTS)
+def test_where_texts_are_cut(name: str) -> None:
+    assert new_encoder(trained(name), "native").cut == CUTS[name]
+
+
+@pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
+@pytest.mark.parametrize("name", TRAINED)
+def test_long_texts(name: str) -> None:
+    text = "\n".join(training_text())
+    check(
+        trained(name),
+        "native",
+        [text, text * 8, text.replace(" ", ""), "a" * 20_000, "日本" * 5_000, " " * 9_000],
+    )
+
+
+EXACT = st.sampled_from([-1.0, -2.0, -3.0, -1.5, -4.0, -0.5, 0.0, -8.0])
+SCORES = st.one_of(EXACT, st.floats(-12, 0, width=32), st.floats(-2000, 50, width=32))
+TYPES = st.sampled_from([PieceType.NORMAL] * 6 + [PieceType.USER_DEFINED, PieceType.UNUSED])
+ALPHABET = "ab▁日é"
+OPTIONS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
+
+
+@st.composite
+def models(draw: st.DrawFn) -> bytes:
+    """Models of few letters, whose sums often meet."""
+    spellings = draw(st.sets(st.text(ALPHABET, min_size=1, max_size=4), max_size=14))
+    pieces = [ModelPiece(spelling, draw(SCORES), draw(TYPES)) for spelling in sorted(spellings | {"a"})]
+    assume(any(piece.type is PieceType.NORMAL for piece in pieces))
+    if draw(st.booleans()) and "▁" not in spellings:
+        pieces.append(ModelPiece("▁", draw(SCORES), PieceType.NORMAL))
+    has_bytes = draw(st.booleans())
+    if has_bytes:
+        pieces += [ModelPiece(f"<0x{byte:02X}>", 0.0, PieceType.BYTE) for byte in range(256)]
+    options = {
+        name: draw(st.booleans())
+        for name in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
+    }
+    trainer = {"byte_fallback": has_bytes, "treat_whitespace_as_suffix": draw(st.integers(0, 5)) == 0}
+    return written([unknown(), *pieces], trainer=trainer, normalizer=options)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@given(
+    proto=models(),
+    words=st.lists(st.text("ab日é", max_size=9) | st.text(ALPHABET + " \n漢", max_size=12), max_size=6),
+    repeats=st.sampled_from([1, 2, 40]),
+)
+def test_models_of_few_letters(kernel: str, proto: bytes, words: list[str], repeats: int) -> None:
+    text = " ".join(words * (repeats if kernel == "native" else 2))
+    check(proto, kernel, [text, *words])
+
+
+@pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
+@pytest.mark.parametrize("cut", ["at spaces", "at white space", "before spaces", "nowhere"])
+@given(text=st.text(" ab\t\n\r\v\0日", max_size=300).map(str.encode))
+def test_every_tier_cuts_at_the_same_places(cut: str, text: bytes) -> None:
+    from tokbench.native import _unigram
+
+    expected = _unigram.split(text, cut, "scalar").tolist()
+    for tier in ("swar", "avx2", "avx512"):
+        try:
+            assert _unigram.split(text, cut, tier).tolist() == expected
+        except ValueError as error:
+            assert "processor" in str(error)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
+@pytest.mark.parametrize("name", ["unigram", "unigram as t5"])
+def test_every_code_point_between_letters(name: str) -> None:
+    proto = variant(name).proto
+    all_of_them = [chr(one) for one in range(0x110000) if not 0xD800 <= one < 0xE000]
+    step = 4096
+    given_texts = [
+        " ".join(f"a{each}b" for each in all_of_them[start : start + step])
+        for start in range(0, len(all_of_them), step)
+    ]
+    check(proto, "native", given_texts)
