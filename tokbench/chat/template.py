@@ -176,11 +176,6 @@ class ChatTemplate:
         """What it takes for today; None is the time of the call."""
         return self._date
 
-    @property
-    def is_built_in(self) -> bool:
-        """Whether it is one of ours, and not in Jinja."""
-        return self._format is not None
-
     def behind(self, text: str) -> ChatTemplate:
         """The same template in Jinja behind other text; a built-in one has none to stand behind, and is itself."""
         if self._format is not None:

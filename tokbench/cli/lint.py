@@ -141,7 +141,7 @@ def lint(
     """
     import orjson
 
-    from tokbench.lint.findings import Severity
+    from tokbench.lint.findings import Severity, reached
     from tokbench.render.lint import render_lint
     from tokbench.workbench.lint import lint_tokenizer, read_word_counts
 
@@ -220,7 +220,7 @@ def lint(
         render_lint(result, console=make_console(color=color), shown=None)
     else:
         render_lint(result, console=make_console(color=color))
-    if fail_on is not FailOn.never and result.reaches(Severity(fail_on.value)):
+    if fail_on is not FailOn.never and reached(result.findings, Severity(fail_on.value)):
         raise typer.Exit(_FAILED)
 
 
@@ -248,7 +248,7 @@ def _fix(
     color: ColorChoice,
 ) -> None:
     """A repaired copy."""
-    from tokbench.lint.findings import Severity
+    from tokbench.lint.findings import Severity, reached
     from tokbench.render.lint_fix import render_fix
     from tokbench.workbench.lint_fix import fix_tokenizer
 
@@ -257,7 +257,7 @@ def _fix(
         print_json(result.to_json())
     else:
         render_fix(result, console=make_console(color=color))
-    if fail_on is not FailOn.never and result.reaches(Severity(fail_on.value)):
+    if fail_on is not FailOn.never and reached(result.left, Severity(fail_on.value)):
         raise typer.Exit(_FAILED)
 
 
@@ -274,7 +274,7 @@ def _lint_text(
     progress: ProgressChoice,
 ) -> None:
     """What in a text is dangerous."""
-    from tokbench.lint.findings import Severity
+    from tokbench.lint.findings import Severity, reached
     from tokbench.render.lint_text import render_text_lint
     from tokbench.workbench.lint_text import lint_text
 
@@ -289,7 +289,7 @@ def _lint_text(
         render_text_lint(result, console=console, shown=None)
     else:
         render_text_lint(result, console=console)
-    if fail_on is not FailOn.never and result.reaches(Severity(fail_on.value)):
+    if fail_on is not FailOn.never and reached(result.findings, Severity(fail_on.value)):
         raise typer.Exit(_FAILED)
 
 

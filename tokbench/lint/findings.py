@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tokbench.lint.rules import Rule
 
@@ -30,6 +30,25 @@ class Severity(StrEnum):
         """Whether it is as grave as another one."""
         grades = list(Severity)
         return grades.index(self) >= grades.index(other)
+
+
+class HasSeverity(Protocol):
+    """A finding, of whatever kind."""
+
+    @property
+    def severity(self) -> Severity:
+        """How grave it is."""
+
+
+def counted_by_severity(findings: Iterable[HasSeverity]) -> dict[Severity, int]:
+    """How many findings there are of each severity, the gravest first."""
+    severities = [finding.severity for finding in findings]
+    return {severity: severities.count(severity) for severity in reversed(Severity)}
+
+
+def reached(findings: Iterable[HasSeverity], severity: Severity) -> bool:
+    """Whether a finding is as grave as that, or graver."""
+    return any(finding.severity.reaches(severity) for finding in findings)
 
 
 @dataclass(frozen=True, slots=True)

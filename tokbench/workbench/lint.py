@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
 from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named
-from tokbench.lint.findings import Severity
+from tokbench.lint.findings import Severity, counted_by_severity
 from tokbench.lint.reachability.analysis import analyse
 from tokbench.lint.run import run_rules
 from tokbench.lint.sarif import sarif_document
@@ -160,12 +160,7 @@ class LintResult:
     @property
     def by_severity(self) -> dict[Severity, int]:
         """How many findings there are of each severity, the gravest first."""
-        severities = [finding.severity for finding in self.findings]
-        return {severity: severities.count(severity) for severity in reversed(Severity)}
-
-    def reaches(self, severity: Severity) -> bool:
-        """Whether a finding is as grave as that."""
-        return any(finding.severity.reaches(severity) for finding in self.findings)
+        return counted_by_severity(self.findings)
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.core.progress import Progress
-    from tokbench.lint.findings import Finding, Severity
+    from tokbench.lint.findings import Finding
     from tokbench.lint.fixing import Repair
     from tokbench.opening.request import OpenRequest
 
@@ -57,10 +57,6 @@ class FixResult:
         for finding in self.left:
             reasons.setdefault(why_left(finding), []).append(finding)
         return reasons
-
-    def reaches(self, severity: Severity) -> bool:
-        """Whether a finding that is left is as grave as that."""
-        return any(finding.severity.reaches(severity) for finding in self.left)
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress, watched
-from tokbench.lint.findings import Severity
+from tokbench.lint.findings import Severity, counted_by_severity
 from tokbench.lint.text_checks import REMEDIES, TextChecks
 from tokbench.workbench.open import find_and_open
 
@@ -112,12 +112,7 @@ class TextLint:
     @property
     def by_severity(self) -> dict[Severity, int]:
         """How many findings there are of each severity, the gravest first."""
-        severities = [finding.severity for finding in self.findings]
-        return {severity: severities.count(severity) for severity in reversed(Severity)}
-
-    def reaches(self, severity: Severity) -> bool:
-        """Whether a finding is as grave as that."""
-        return any(finding.severity.reaches(severity) for finding in self.findings)
+        return counted_by_severity(self.findings)
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""

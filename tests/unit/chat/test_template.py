@@ -45,7 +45,7 @@ def tokenizer() -> Any:
 
 def test_a_built_in_template_by_its_name() -> None:
     template = tokbench.ChatTemplate("chatml")
-    assert template.is_built_in
+    assert not template.sources
     assert repr(template) == "<chat template 'chatml'>"
     with pytest.raises(TemplateError, match="no built-in chat template 'chatlm'"):
         tokbench.ChatTemplate("chatlm")
@@ -75,11 +75,11 @@ def test_auto_is_the_tokenizers_own_then_the_one_that_fits(tokenizer: Any) -> No
         tokenizer.tokenizer_config, chat_templates={"default": "D{{ messages[0].content }}", "rag": "R"}
     )
     own = of(tokenizer)
-    assert not own.is_built_in
+    assert own.sources
     assert own.render(HI).text == "DHi"
     assert of(tokenizer, "rag").render(HI).text == "R"
     assert of(tokenizer) is own
-    assert of(tokenizer, "gemma").is_built_in
+    assert not of(tokenizer, "gemma").sources
     with pytest.raises(TemplateError, match="there is no chat template 'rga'") as error:
         of(tokenizer, "rga")
     assert "rag" in str(error.value.hint)

@@ -12,7 +12,7 @@ from tokbench.errors import ConfigError
 from tokbench.lint import catalogue
 from tokbench.lint.alike import findings_on_tokens
 from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named
-from tokbench.lint.findings import Found, Severity
+from tokbench.lint.findings import Found, Severity, reached
 from tokbench.lint.rules import DoesNotApplyError, Rule
 from tokbench.workbench.lint import LintResult, lint_target
 
@@ -86,8 +86,8 @@ def test_a_rule_that_does_not_apply_says_so(tmp_path: Path) -> None:
 def test_the_gravest_finding_decides(tmp_path: Path) -> None:
     result = result_of(tmp_path, rule("toy-rule", two))
     assert result.by_severity == {Severity.ERROR: 1, Severity.WARNING: 1, Severity.NOTE: 0}
-    assert result.reaches(Severity.ERROR)
-    assert not result_of(tmp_path, rule("toy-rule", nothing)).reaches(Severity.NOTE)
+    assert reached(result.findings, Severity.ERROR)
+    assert not reached(result_of(tmp_path, rule("toy-rule", nothing)).findings, Severity.NOTE)
 
 
 def test_sarif_has_every_rule_and_finding(tmp_path: Path) -> None:
