@@ -17,7 +17,7 @@ from tokbench.lint.rules import DoesNotApplyError, Rule
 from tokbench.lint.training.words import merges_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _GROUP = "vocabulary"
 _SHOWN = 8
+_APART = 3
+"""Up to so many groups of duplicates have a finding each."""
 _LEAST_TOKENS = 100_000
 """Token occurrences of a corpus that says something of what is not in it."""
 _LEAST_FORMED = 100
@@ -47,16 +49,37 @@ def _duplicates(target: LintTarget) -> Iterator[Found]:
             continue
         if text := _text(spelling):
             groups.setdefault(text if text.isascii() else unicodedata.normalize("NFC", text), []).append(id)
-    for ids in groups.values():
-        if len(ids) > 1:
-            others = ", ".join(map(target.named, ids[1:]))
-            pieces = {target.ordinary[id] for id in ids}
-            same = "the same bytes as" if len(pieces) == 1 else "the same characters, composed otherwise, as"
-            yield Found(
-                subject=target.named(ids[0]),
-                evidence=f"it has {same} {others}",
-                token_ids=tuple(ids),
-            )
+    alike = [ids for ids in groups.values() if len(ids) > 1]
+    is_same = {ids[0]: len({target.ordinary[id] for id in ids}) == 1 for ids in alike}
+    for sameness, words in ((True, "the same bytes"), (False, "the same characters, composed otherwise")):
+        yield from _alike(target, [ids for ids in alike if is_same[ids[0]] == sameness], words=words)
+
+
+def _alike(target: LintTarget, groups: Sequence[Sequence[int]], *, words: str) -> Iterator[Found]:
+    """A finding for each group of tokens, or one for many."""
+    shown = [" and ".join(f"token {id} {_composition(target, id)}" for id in ids) for ids in groups]
+    if len(groups) <= _APART:
+        for ids, names in zip(groups, shown, strict=True):
+            yield Found(counted(len(ids), "token"), f"they have {words}: {names}", tuple(ids))
+        return
+    more = f"; and {len(groups) - _SHOWN:,} more" if len(groups) > _SHOWN else ""
+    yield Found(
+        subject=f"{len(groups):,} groups of tokens",
+        evidence=f"those of a group have {words}: {'; '.join(shown[:_SHOWN])}{more}",
+        token_ids=tuple(id for ids in groups for id in ids),
+        details={"groups": [list(ids) for ids in groups]},
+    )
+
+
+def _composition(target: LintTarget, id: int) -> str:
+    r"""A token in quotes, with escapes for characters that have another form: `" a\u0300"`."""
+    text = target.ordinary[id].decode(errors="replace")
+    return "".join(
+        ascii(each)[1:-1]
+        if unicodedata.combining(each) or unicodedata.normalize("NFD", each) != each
+        else each
+        for each in quoted(text)
+    )
 
 
 def _text(spelling: str | bytes) -> str | None:

@@ -11,11 +11,11 @@ from tokbench.render.glyphs import visible
 from tokbench.render.terminal import grid, print_rows, print_table, unbroken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rich.console import Console
 
-    from tokbench.lint.findings import Outcome
+    from tokbench.lint.findings import Finding, Outcome
     from tokbench.lint.rules import Rule
     from tokbench.workbench.lint import LintResult, RuleList
 
@@ -31,14 +31,16 @@ def render_lint(result: LintResult, *, console: Console, shown: int | None = _SH
         console: where they go.
         shown: how many of a rule; None for all.
     """
-    order = list(_STYLES)
-    worst = sorted(
-        (outcome for outcome in result.outcomes if outcome.findings),
-        key=lambda outcome: min(order.index(finding.severity) for finding in outcome.findings),
-    )
-    for outcome in worst:
-        _render_outcome(outcome, console=console, shown=shown)
-        console.print()
+    has_figures: set[str] = set()
+    for severity in _STYLES:
+        for outcome in result.outcomes:
+            findings = [finding for finding in outcome.findings if finding.severity == severity]
+            if findings:
+                figures = "" if outcome.rule.name in has_figures else _figures(outcome)
+                has_figures.add(outcome.rule.name)
+                _print_title(severity, outcome.rule.name, len(findings), figures=figures, console=console)
+                _print_findings(findings, console=console, shown=shown)
+                console.print()
     counted_only = [outcome for outcome in result.outcomes if outcome.figures and not outcome.findings]
     for outcome in counted_only:
         table = grid("label", "text")
@@ -77,13 +79,14 @@ def print_remedies(remedies: Iterable[str], *, console: Console) -> None:
     print_table(table, console=console)
 
 
-def _render_outcome(outcome: Outcome, *, console: Console, shown: int | None) -> None:
-    findings = outcome.findings
-    gravest = next(severity for severity in _STYLES if any(each.severity == severity for each in findings))
-    title = Text.assemble((gravest, _STYLES[gravest]), "  ", (outcome.rule.name, "bold"))
-    console.print(title.append(f"  {counted(len(findings), 'finding')}", style="dim"))
-    if outcome.figures:
-        _print_folded(Text(_figures(outcome), style="dim"), console=console)
+def _print_title(severity: str, rule: str, findings: int, *, figures: str, console: Console) -> None:
+    title = Text.assemble((severity, _STYLES[severity]), "  ", (rule, "bold"))
+    console.print(title.append(f"  {counted(findings, 'finding')}", style="dim"))
+    if figures:
+        _print_folded(Text(figures, style="dim"), console=console)
+
+
+def _print_findings(findings: Sequence[Finding], *, console: Console, shown: int | None) -> None:
     table = grid("label", "text", "text")
     for finding in findings[:shown]:
         subject, evidence = (unbroken(visible(text)) for text in (finding.subject, finding.evidence))
@@ -91,8 +94,7 @@ def _render_outcome(outcome: Outcome, *, console: Console, shown: int | None) ->
     print_table(table, console=console)
     if shown is not None and len(findings) > shown:
         console.print(Text(f"  and {len(findings) - shown:,} more (--all, --json)", style="dim"))
-    remedies = dict.fromkeys(finding.remedy for finding in findings[:shown])
-    print_remedies(remedies, console=console)
+    print_remedies(dict.fromkeys(finding.remedy for finding in findings[:shown]), console=console)
 
 
 def _print_folded(text: Text, *, console: Console) -> None:

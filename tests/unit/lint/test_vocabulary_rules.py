@@ -22,7 +22,18 @@ def test_two_forms_of_a_character_are_duplicates(tmp_path: Path) -> None:
     document = byte_level(("a", "b"), tokens=["é", "e\u0301", "ë"])
     [finding] = findings_of("duplicate-token", target_of(document, tmp_path))
     assert finding.token_ids == (257, 258)
-    assert "composed otherwise" in finding.evidence
+    assert finding.evidence == (
+        r'they have the same characters, composed otherwise: token 257 "\xe9" and token 258 "e\u0301"'
+    )
+
+
+def test_many_duplicates_are_one_finding(tmp_path: Path) -> None:
+    pairs = [("é", "e\u0301"), ("è", "e\u0300"), ("ê", "e\u0302"), ("à", "a\u0300")]
+    document = byte_level(tokens=[form for pair in pairs for form in pair])
+    [finding] = findings_of("duplicate-token", target_of(document, tmp_path))
+    assert finding.subject == "4 groups of tokens"
+    assert finding.token_ids == tuple(range(256, 264))
+    assert finding.details["groups"] == [[256, 257], [258, 259], [260, 261], [262, 263]]
 
 
 def test_a_clean_vocabulary_has_no_duplicates(tmp_path: Path) -> None:
