@@ -71,6 +71,14 @@ def test_json_has_everything(chat: Callable[..., Any]) -> None:
     assert found["roles"] == ["user", "assistant"]
 
 
+def test_a_last_message_is_continued(chat: Callable[..., Any]) -> None:
+    found = json.loads(chat("talk.json", "--json", "--continue-final").good().stdout)
+    assert found["text"].endswith("assistant\nHello.")
+    assert found["loss_mask"][-1] == 1
+    done = chat("talk.json", "--continue-final", "--completion")
+    done.refused(2, "--completion and --continue-final contradict each other")
+
+
 def test_lines_are_conversations(chat: Callable[..., Any]) -> None:
     Path("many.jsonl").write_text(
         "\n".join(json.dumps(each) for each in (TALK, {"messages": EVIL})), encoding="utf-8"

@@ -11,7 +11,7 @@ import jinja2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.conversations import benign_texts, conversations, hostile_texts
+from support.conversations import benign_texts, conversations, hostile_texts, plain_texts
 from support.huggingface import DOCUMENTS
 from support.places import SHARED
 
@@ -104,6 +104,25 @@ def test_benign_conversations_have_the_ids_and_masks_of_transformers(
         assert found.loss_mask.tolist() == expected["assistant_masks"]
 
 
+@given(conversation=conversations(plain_texts), template=st.sampled_from([CHATML, LLAMA]))
+def test_a_last_message_to_be_continued_ends_as_in_transformers(
+    conversation: Conversation, template: str
+) -> None:
+    theirs, ours = both("byte-level")
+    messages = [dict(message) for message in conversation.messages]
+    try:
+        expected = theirs.apply_chat_template(
+            messages, chat_template=template, continue_final_message=True, return_dict=False
+        )
+    except jinja2.TemplateError:
+        return
+    found = jinja(template).encode(ours, messages, continue_final=True)
+    assert found.ids.tolist() == expected
+    if messages[-1]["role"] == "assistant":
+        assert found.rendered.text.endswith(messages[-1]["content"].strip())
+        assert found.loss_mask[-1] == 1
+
+
 @cache
 def jinja(template: str) -> tokbench.ChatTemplate:
     return tokbench.ChatTemplate.from_text(template)
@@ -135,4 +154,5 @@ def test_content_makes_no_control_token(name: str, conversation: Conversation, t
     controls = {id: text for text, id in control_tokens(ours).items() if text != "<unk>"}
     for id, start, stop, origin in zip(chat.ids, chat.starts, chat.stops, chat.origins, strict=True):
         if int(id) in controls:
-            assert origin.is_template or data[start:stop].decode() != controls[int(id)]
+            assert origin.is_template
+            assert data[start:stop].decode() == controls[int(id)]

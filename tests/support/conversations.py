@@ -184,7 +184,11 @@ def conversations(
         while schemas and draw(st.integers(0, 2)) == 0:
             calls = draw(st.lists(tool_calls(contents, arguments), min_size=1, max_size=2))
             messages.append(
-                {"role": "assistant", "content": draw(st.just("") | contents), "tool_calls": calls}
+                {
+                    "role": "assistant",
+                    "content": draw(st.just("") | st.none() | contents),
+                    "tool_calls": calls,
+                }
             )
             messages.extend(
                 {

@@ -19,12 +19,14 @@ class Conversation:
         tools: JSON schemas of functions, as `{"type": "function", "function": {...}}`.
         documents: for templates of retrieval.
         variables: what else the template may ask for by name, as `enable_thinking`.
+        is_unfinished: whether the last message is the beginning of one, with whose content the text ends.
     """
 
     messages: tuple[Mapping[str, Any], ...]
     tools: tuple[Mapping[str, Any], ...] = ()
     documents: tuple[Mapping[str, Any], ...] = ()
     variables: Mapping[str, Any] = field(default_factory=dict)
+    is_unfinished: bool = False
 
     def completed(
         self, *, tools: Sequence[Mapping[str, Any]] = (), variables: Mapping[str, Any] | None = None

@@ -95,6 +95,29 @@ class Rendered:
         if end != len(self.text):
             raise ValueError("the runs do not cover the text")
 
+    def up_to(self, stop: int) -> Rendered:
+        """The beginning of the text, so many characters of it.
+
+        >>> Rendered.of([("<s>", TEMPLATE), ("Hi", Origin(0, "content"))]).up_to(4).text
+        '<s>H'
+        """
+        generated = self.generated
+        return Rendered(
+            self.text[:stop],
+            tuple(Run(start, min(end, stop), origin) for start, end, origin in self.runs if start < stop),
+            tuple(Turn(number, start, min(end, stop)) for number, start, end in self.turns if start < stop),
+            None if generated is None else tuple((a, min(b, stop)) for a, b in generated if a < stop),
+            dated=self.dated,
+        )
+
+    def content_end(self, message: int) -> int | None:
+        """Where the content of a message ends in the text; None where nothing of it is there."""
+        for run in reversed(self.runs):
+            field = run.origin.field or ""
+            if run.origin.message == message and (field == "content" or field.startswith("content[")):
+                return run.stop
+        return None
+
     @classmethod
     def of(cls, parts: Iterable[tuple[str, Origin]]) -> Rendered:
         """A text of parts, each with its origin; neighbours of one origin become one run."""

@@ -198,6 +198,7 @@ class ChatTemplate:
         documents: Sequence[Mapping[str, Any]] = (),
         variables: Mapping[str, Any] | None = None,
         prompt: bool = False,
+        continue_final: bool = False,
         tokenizer: Tokenizer | None = None,
     ) -> Rendered:
         """Write a conversation as text.
@@ -208,13 +209,16 @@ class ChatTemplate:
             documents: for templates of retrieval.
             variables: what else the template may ask for by name.
             prompt: whether it ends ready for the assistant.
+            continue_final: whether it ends with the content of the last message, for the model to continue.
             tokenizer: whose `bos_token` and others a template in Jinja gets.
 
         Raises:
             ModelFormatError: the messages are no conversation.
             TemplateError: the template refuses it, fails on it or exceeds its limits.
         """
-        conversation = conversation_of(messages, tools=tools, documents=documents, variables=variables)
+        conversation = conversation_of(
+            messages, tools=tools, documents=documents, variables=variables, is_unfinished=continue_final
+        )
         [rendered] = self.render_many([conversation], prompt=prompt, tokenizer=tokenizer)
         if not isinstance(rendered, Rendered):
             raise rendered
@@ -230,9 +234,18 @@ class ChatTemplate:
         """Write many conversations; those that are refused have the error in their place.
 
         Raises:
-            TemplateError: the template itself is none, or exceeds its limits.
+            TemplateError: the template itself is none, or exceeds its limits; a conversation is to end in two ways.
         """
-        return self.renderer_for(tokenizer).render([self._dated(one) for one in conversations], prompt=prompt)
+        if prompt and any(one.is_unfinished for one in conversations):
+            raise TemplateError(
+                "a conversation cannot both end ready for the assistant and go on with its last message",
+                hint="choose one of prompt and continue_final (--completion, --continue-final)",
+            )
+        made = self.renderer_for(tokenizer).render([self._dated(one) for one in conversations], prompt=prompt)
+        return [
+            _unfinished(each, one) if one.is_unfinished and isinstance(each, Rendered) else each
+            for each, one in zip(made, conversations, strict=True)
+        ]
 
     def encode(
         self,
@@ -243,6 +256,7 @@ class ChatTemplate:
         documents: Sequence[Mapping[str, Any]] = (),
         variables: Mapping[str, Any] | None = None,
         prompt: bool = False,
+        continue_final: bool = False,
         train_on: Collection[str] = ASSISTANT,
         by_segment: bool = False,
         max_tokens: int | None = None,
@@ -256,6 +270,7 @@ class ChatTemplate:
             documents: for templates of retrieval.
             variables: what else the template may ask for by name.
             prompt: whether it ends ready for the assistant.
+            continue_final: whether it ends with the content of the last message, for the model to continue.
             train_on: the roles whose turns are learned.
             by_segment: whether each segment of one origin is encoded by itself.
             max_tokens: whole turns are dropped, the oldest first, until there are no more than so many.
@@ -265,7 +280,9 @@ class ChatTemplate:
             TemplateError: the template refuses it, or it does not fit.
             TextError: it holds a lone surrogate.
         """
-        conversation = conversation_of(messages, tools=tools, documents=documents, variables=variables)
+        conversation = conversation_of(
+            messages, tools=tools, documents=documents, variables=variables, is_unfinished=continue_final
+        )
         if max_tokens is not None:
             from tokbench.chat.shortening import shortened
 
@@ -391,11 +408,23 @@ def conversation_of(
     tools: Sequence[Mapping[str, Any]] = (),
     documents: Sequence[Mapping[str, Any]] = (),
     variables: Mapping[str, Any] | None = None,
+    is_unfinished: bool = False,
 ) -> Conversation:
     """A conversation of what a program has, checked. Raises `ModelFormatError`."""
     value = {"messages": list(messages), "tools": list(tools), "documents": list(documents)}
     found = parse_conversation(value, place="the conversation")
-    return replace(found, variables=dict(variables or {}))
+    return replace(found, variables=dict(variables or {}), is_unfinished=is_unfinished)
+
+
+def _unfinished(rendered: Rendered, conversation: Conversation) -> Rendered | TemplateError:
+    """The text up to the end of the content of the last message."""
+    end = rendered.content_end(len(conversation.messages) - 1)
+    if end is None:
+        return TemplateError(
+            "the template does not write the content of the last message, which is to be continued",
+            hint="give it content, or end ready for the assistant (prompt=True, --completion)",
+        )
+    return rendered.up_to(end)
 
 
 def _hint(name: str, own: Iterable[str] = ()) -> str | None:

@@ -55,6 +55,13 @@ def chat(
     completion: Annotated[
         bool, typer.Option("--completion", help="End ready for the assistant (add_generation_prompt).")
     ] = False,
+    continue_final: Annotated[
+        bool,
+        typer.Option(
+            "--continue-final",
+            help="End with the content of the last message, for the model to continue (continue_final_message).",
+        ),
+    ] = False,
     max_tokens: Annotated[
         int | None,
         typer.Option(
@@ -96,6 +103,8 @@ def chat(
 
     if seam not in ("joint", "segment"):
         raise ConfigError(f"there is no --seam {seam!r}", hint="choose joint or segment")
+    if completion and continue_final:
+        raise ConfigError("--completion and --continue-final contradict each other", hint="give one of them")
     tools, variables, day = inputs.tool_schemas(), inputs.variables(), inputs.day()
     for option, target in (("--html", html), ("--npz", npz)):
         if target is not None and target.is_dir():
@@ -106,7 +115,12 @@ def chat(
     results: list[ChatResult] = []
     has_findings = False
     conversations = (
-        replace(each, conversation=each.conversation.completed(tools=tools, variables=variables))
+        replace(
+            each,
+            conversation=replace(
+                each.conversation.completed(tools=tools, variables=variables), is_unfinished=continue_final
+            ),
+        )
         for each in _conversations(path)
     )
     encoded = chain.from_iterable(

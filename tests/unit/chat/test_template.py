@@ -146,3 +146,33 @@ def test_what_has_to_stay_may_not_fit(tokenizer: Any) -> None:
         shortened(template, tokenizer, LONG, max_tokens=0)
     chat = template.encode(tokenizer, LONG.messages, max_tokens=least)
     assert len(chat) == least
+
+
+@pytest.mark.parametrize(
+    "name", ["chatml", "llama3", "llama2", "gemma", "nanochat", "mistral-v3", "harmony", "qwen3"]
+)
+def test_a_last_message_can_be_continued(name: str) -> None:
+    template = tokbench.ChatTemplate(name)
+    whole, begun = (template.render(HI, continue_final=each) for each in (False, True))
+    assert begun.text == whole.text[: whole.text.rindex("Yes") + 3]
+    assert all(turn.stop <= len(begun.text) for turn in begun.turns)
+    with pytest.raises(TemplateError, match="cannot both end ready for the assistant and go on"):
+        template.render(HI, continue_final=True, prompt=True)
+
+
+def test_what_is_not_written_cannot_be_continued(tokenizer: Any) -> None:
+    first = tokbench.ChatTemplate.from_text("{{ messages[0].content }}")
+    with pytest.raises(TemplateError, match="does not write the content of the last message"):
+        first.render(HI, continue_final=True)
+    marked = tokbench.ChatTemplate.from_text(
+        "{% for m in messages %}{% generation %}{{ m.content }}.{% endgeneration %}{% endfor %}"
+    )
+    found = marked.encode(tokenizer, HI, continue_final=True)
+    assert found.rendered.text == "Hi.Yes"
+    assert found.rendered.generated == ((0, 3), (3, 6))
+    parts = said(("user", "Hi"), ("assistant", "Yes"))
+    parts[1]["content"] = [{"type": "text", "text": "Y"}, {"type": "text", "text": "es"}]
+    joins = tokbench.ChatTemplate.from_text(
+        "{% for part in messages[-1].content %}{{ part.text }}{% endfor %}!"
+    )
+    assert joins.render(parts, continue_final=True).text == "Yes"
