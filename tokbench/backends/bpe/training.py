@@ -19,9 +19,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
-from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.backends.bpe.config import config_as_saved
@@ -31,24 +28,21 @@ from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tok
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.base import utf8
+from tokbench.core.counting import batches, count_sources, limits_told
 from tokbench.core.default_sizes import fitted_size
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.progress import files_read, reading_of, total_for
 from tokbench.core.training import early_end, identity_of, refuse_one_text
-from tokbench.errors import CorpusError, TrainingError
+from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from tokbench.backends.bpe.config import BpeConfig
-    from tokbench.backends.bpe.kernel import CountProgress, PretokenCounter
+    from tokbench.backends.bpe.kernel import PretokenCounter
     from tokbench.backends.bpe.merge_trace import DisplacedPairs
     from tokbench.backends.bpe.split_patterns import SplitPattern
-    from tokbench.core.documents import ByteSource
     from tokbench.core.progress import Progress
-
-_BATCH_CHARACTERS = 1 << 20
 
 
 def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) -> BpeTokenizer:
@@ -69,7 +63,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
     )
     started = time.perf_counter()
     _count(counter, documents, config=config, pattern=pattern, progress=progress)
-    with _limits_told():
+    with limits_told():
         counter.finish()
     counted = time.perf_counter()
     if not counter.pretokens:
@@ -83,7 +77,7 @@ def train(documents: Iterable[str], config: BpeConfig, *, progress: Progress) ->
         vocab_size = fitted_size(counter.distinct_pretokens, reserved=reserved)
     num_merges = vocab_size - reserved
     progress("merging", 0, num_merges, "merges")
-    with _limits_told():
+    with limits_told():
         pairs, counts, num_tokens = kernel.train(
             counter,
             num_merges=num_merges,
@@ -143,18 +137,6 @@ def _traced(
     return found
 
 
-@contextmanager
-def _limits_told() -> Iterator[None]:
-    """Raise `TrainingError` for a text with more, or longer, words than the kernel can number."""
-    try:
-        yield
-    except ValueError as error:
-        raise TrainingError(
-            f"the text is too much for the kernel: {error}",
-            hint="is it text? a word of 2 GiB is none; train on a part of it, or leave out the file that holds it",
-        ) from None
-
-
 def _no_more_pairs(config: BpeConfig) -> str:
     length = f" in at most {config.max_token_length} bytes" if config.max_token_length else ""
     return f"no pair is left that occurs {config.min_frequency} times or more{length}"
@@ -175,59 +157,13 @@ def _count(
     # The native scanners split UTF-8 as it stands in a file: then no Python string is made of it.
     reads_bytes = not pattern.is_custom and pattern.normalization is None
     if reads_bytes and isinstance(documents, ByteDocuments):
-        _count_sources(counter, documents, progress=progress)
+        count_sources(counter, documents, progress=progress)
         return
-    for batch in _batches(documents, progress=progress):
+    for batch in batches(documents, progress=progress):
         if pattern.is_custom:
             _count_split(counter, batch, config=config, pattern=pattern)
         else:
             _add_texts(counter, batch, pattern=pattern)
-
-
-def _count_sources(counter: PretokenCounter, documents: ByteDocuments, *, progress: Progress) -> None:
-    done = 0
-
-    def report(size: int, *, in_place: bool) -> None:
-        position, total = files_read(documents) or (done, documents.num_bytes)
-        # `files_read` does not know of files that the kernel reads itself, nor of what comes from elsewhere.
-        if in_place or files_read(documents) is None:
-            position += size
-        progress("counting", position, total_for(position, total), "bytes")
-
-    for source in documents.byte_sources():  # each is opened when the one before has been read
-        with _limits_told():
-            done += _count_source(counter, source, progress=partial(report, in_place=source.path is not None))
-        _check_utf8(counter, documents)
-    with _limits_told():
-        counter.finish()
-    _check_utf8(counter, documents)
-    if files_read(documents) is not None:
-        report(0, in_place=False)
-
-
-def _count_source(counter: PretokenCounter, source: ByteSource, *, progress: CountProgress) -> int:
-    """Hand a source to the counter, a plain file to be read by the kernel; its bytes."""
-    if source.path is not None:
-        try:
-            with source.path.open("rb", buffering=0) as file:
-                return counter.add_file(file.fileno(), source.documents, progress)
-        except OSError as error:
-            raise CorpusError(f"{source.name} cannot be read: {error.strerror or error}") from None
-    size = 0
-    counter.begin_source(source.documents)
-    for block in source.blocks or ():  # the next one is read, or decompressed, while workers count this one
-        counter.feed(block)
-        size += len(block)
-        progress(size)
-    counter.end_source()
-    return size
-
-
-def _check_utf8(counter: PretokenCounter, documents: ByteDocuments) -> None:
-    """Raise for a source that is not UTF-8: reading the documents as strings again names the line and the file."""
-    if counter.invalid is not None:
-        deque(documents, maxlen=0)
-        raise CorpusError(f"a text is not UTF-8 at byte {counter.invalid[1]}", hint="was it being written?")
 
 
 def _count_split(
@@ -256,22 +192,3 @@ def _add_texts(counter: PretokenCounter, texts: list[str], *, pattern: SplitPatt
         for text in texts:
             utf8(text)  # raises with the position in the text itself
         raise
-
-
-def _batches(documents: Iterable[str], *, progress: Progress) -> Iterator[list[str]]:
-    """Documents in lists of about a million characters."""
-    batch: list[str] = []
-    size = done = 0
-    read = reading_of(documents)
-    for number, text in enumerate(documents):
-        if not isinstance(text, str):
-            raise TrainingError(f"document {number} is {type(text).__name__}, where a string is needed")
-        batch.append(text)
-        size += len(text)
-        if size >= _BATCH_CHARACTERS:
-            yield batch
-            done += sum(len(utf8(text)) for text in batch)
-            progress("counting", *read(done), "bytes")
-            batch, size = [], 0
-    if batch:
-        yield batch

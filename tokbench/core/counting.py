@@ -1,0 +1,139 @@
+"""Handing documents to a counter of the kernel: what every trainer that counts natively does alike."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from tokbench.core.base import utf8
+from tokbench.core.progress import files_read, reading_of, total_for
+from tokbench.errors import CorpusError, TrainingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tokbench.core.documents import ByteDocuments, ByteSource
+    from tokbench.core.progress import Progress
+
+_BATCH_CHARACTERS = 1 << 20
+
+
+class SourceCounter(Protocol):
+    """A counter that takes UTF-8 as it stands in files."""
+
+    def add_file(self, fd: int, documents: str, progress: Callable[[int], None] | None) -> int:
+        """A source read from a file descriptor; its bytes."""
+
+    def begin_source(self, documents: str) -> None:
+        """A source begins, whose documents are "file" (one) or "lines"."""
+
+    def feed(self, block: bytes) -> None:
+        """The next bytes of the source."""
+
+    def end_source(self) -> None:
+        """The source is complete."""
+
+    def finish(self) -> None:
+        """Everything has been added."""
+
+    @property
+    def invalid(self) -> tuple[int, int] | None:
+        """(number of the source, byte offset) of the first place that is not UTF-8."""
+
+
+def count_sources(
+    counter: SourceCounter, documents: ByteDocuments, *, progress: Progress, phase: str = "counting"
+) -> None:
+    """Hand documents to a counter as bytes, and wait until all are counted.
+
+    Args:
+        counter: takes them.
+        documents: read once.
+        progress: told how far they are read.
+        phase: what it is told that this is.
+
+    Raises:
+        CorpusError: a file that cannot be read, or is not UTF-8.
+        TrainingError: the text is too much for the counter.
+    """
+    done = 0
+
+    def report(size: int, *, in_place: bool) -> None:
+        position, total = files_read(documents) or (done, documents.num_bytes)
+        # `files_read` does not know of files that the kernel reads itself, nor of what comes from elsewhere.
+        if in_place or files_read(documents) is None:
+            position += size
+        progress(phase, position, total_for(position, total), "bytes")
+
+    for source in documents.byte_sources():  # each is opened when the one before has been read
+        with limits_told():
+            done += _count_source(counter, source, progress=partial(report, in_place=source.path is not None))
+        _check_utf8(counter, documents)
+    with limits_told():
+        counter.finish()
+    _check_utf8(counter, documents)
+    if files_read(documents) is not None:
+        report(0, in_place=False)
+
+
+def batches(documents: Iterable[str], *, progress: Progress, phase: str = "counting") -> Iterator[list[str]]:
+    """Documents in lists of about a million characters; each list is reported once it has been used.
+
+    Raises:
+        TrainingError: a document is no string.
+        TextError: one has no UTF-8 form.
+    """
+    batch: list[str] = []
+    size = done = 0
+    read = reading_of(documents)
+    for number, text in enumerate(documents):
+        if not isinstance(text, str):
+            raise TrainingError(f"document {number} is {type(text).__name__}, where a string is needed")
+        batch.append(text)
+        size += len(text)
+        if size >= _BATCH_CHARACTERS:
+            yield batch
+            done += sum(len(utf8(text)) for text in batch)
+            progress(phase, *read(done), "bytes")
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+@contextmanager
+def limits_told() -> Iterator[None]:
+    """Raise `TrainingError` for a text with more, or longer, words than the kernel can number."""
+    try:
+        yield
+    except ValueError as error:
+        raise TrainingError(
+            f"the text is too much for the kernel: {error}",
+            hint="is it text? a word of 2 GiB is none; train on a part of it, or leave out the file that holds it",
+        ) from None
+
+
+def _count_source(counter: SourceCounter, source: ByteSource, *, progress: Callable[[int], None]) -> int:
+    """Hand a source to the counter, a plain file to be read by the kernel; its bytes."""
+    if source.path is not None:
+        try:
+            with source.path.open("rb", buffering=0) as file:
+                return counter.add_file(file.fileno(), source.documents, progress)
+        except OSError as error:
+            raise CorpusError(f"{source.name} cannot be read: {error.strerror or error}") from None
+    size = 0
+    counter.begin_source(source.documents)
+    for block in source.blocks or ():  # the next one is read, or decompressed, while workers count this one
+        counter.feed(block)
+        size += len(block)
+        progress(size)
+    counter.end_source()
+    return size
+
+
+def _check_utf8(counter: SourceCounter, documents: ByteDocuments) -> None:
+    """Raise for a source that is not UTF-8: reading the documents as strings again names the line and the file."""
+    if counter.invalid is not None:
+        deque(documents, maxlen=0)
+        raise CorpusError(f"a text is not UTF-8 at byte {counter.invalid[1]}", hint="was it being written?")
