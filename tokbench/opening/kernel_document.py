@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.libraries.huggingface.tokenizer_json import special_contents, steps
 from tokbench.opening.kernel_vocabulary import KernelVocabulary, kernel_vocabulary
-from tokbench.opening.split_steps import SplitSteps, split_steps
+from tokbench.opening.splitting.steps import SplitSteps, split_steps
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 

@@ -14,7 +14,7 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, Kernel
 from tokbench.core.token_arrays import TiledSpans, divided_ids, offsets_of
 from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.opening.split_steps import byte_masks, disputed_by_sets
+from tokbench.opening.splitting.steps import byte_masks, disputed_by_sets
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
 if TYPE_CHECKING:

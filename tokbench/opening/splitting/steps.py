@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.split_programs import (
-    CharacterSets,
-    Program,
-    UnknownPatternError,
-    program_of,
-    program_of_text,
-)
+from tokbench.opening.splitting.character_sets import CharacterSets, UnknownPatternError
+from tokbench.opening.splitting.programs import Program, program_of, program_of_text
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:

@@ -1,0 +1,183 @@
+"""Which characters are in a set that a split pattern asks for: a class, an escape, a property, or a dot.
+
+The `regex` package is asked; where libraries may differ, `unicode_agreement` finds out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+NUM_CODE_POINTS = 0x110000
+_MOST_SETS = 64
+
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "e": "\x1b", "a": "\x07"}
+CODE_POINT = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\x([0-7][0-9A-Fa-f])")
+PROPERTY = re.compile(r"\\[pP]\{\^?[A-Za-z]\w*\}")
+
+
+class UnknownPatternError(Exception):
+    """What in a pattern is not understood."""
+
+
+@dataclass
+class CharacterSets:
+    """The sets of characters that programs ask for, by their numbers.
+
+    Attributes:
+        spellings: each set as a class that Oniguruma understands.
+        members: bool[0x110000] for each of them.
+    """
+
+    spellings: list[str] = field(default_factory=list)
+    members: list[NDArray[np.bool_]] = field(default_factory=list)
+
+    def number(self, spelling: str, members: NDArray[np.bool_]) -> int:
+        """The number of a set. Raises `UnknownPatternError` where there are too many."""
+        if spelling not in self.spellings:
+            if len(self.spellings) == _MOST_SETS:
+                raise UnknownPatternError("it has too many classes of characters")
+            self.spellings.append(spelling)
+            self.members.append(members)
+        return self.spellings.index(spelling)
+
+    def overlap(self, one: int, other: int) -> bool:
+        """Whether two sets, by their numbers, have a character in common."""
+        return bool((self.members[one] & self.members[other]).any())
+
+    def masks(self) -> NDArray[np.uint64]:
+        """uint64[0x110000], a bit for each set that a character is in."""
+        masks = np.zeros(NUM_CODE_POINTS, np.uint64)
+        for number, members in enumerate(self.members):
+            masks[members] |= np.uint64(1 << number)
+        return masks
+
+
+@cache
+def members_of(spelling: str) -> NDArray[np.bool_]:
+    r"""bool[0x110000], the characters in a class, an escape, or a dot.
+
+    >>> [chr(i) for i in np.flatnonzero(members_of(r"[a-c[x]\t]"))]
+    ['\t', 'a', 'b', 'c', 'x']
+    """
+    if spelling.startswith("(?i:"):
+        return _in_both_cases(members_of(spelling[4:-1]))
+    if spelling == ".":
+        return ~members_of(r"\n")
+    if not spelling.startswith("["):
+        return _escaped(spelling)
+    members, _ = _class_members(spelling, 0)
+    return members
+
+
+def _class_members(text: str, at: int) -> tuple[NDArray[np.bool_], int]:
+    """The members of the class that begins somewhere in a text, and where it ends."""
+    members = np.zeros(NUM_CODE_POINTS, np.bool_)
+    at += 1
+    is_negative = text[at] == "^"
+    at += is_negative
+    while text[at] != "]":
+        if text[at] == "[":
+            inner, at = _class_members(text, at)
+            members |= inner
+            continue
+        low, at = _element(text, at)
+        single = _code_point(low)
+        if text[at] == "-" and text[at + 1] != "]":
+            high, behind = _element(text, at + 1)
+            top = _code_point(high)
+            if single is None or top is None or text[at + 1] == "[" or top < single:
+                raise UnknownPatternError("a class holds a range that is not understood")
+            members[single : top + 1] = True
+            at = behind
+        elif single is not None:
+            members[single] = True
+        else:
+            members |= _escaped(low)
+    return (~members if is_negative else members), at + 1
+
+
+def _element(text: str, at: int) -> tuple[str, int]:
+    """A character of a class, or what begins with a backslash, and where it ends."""
+    if text[at] != "\\":
+        return text[at], at + 1
+    found = CODE_POINT.match(text, at) or PROPERTY.match(text, at)
+    end = at + 2 if found is None else found.end()
+    return text[at:end], end
+
+
+def _code_point(element: str) -> int | None:
+    """The code point of an element that is one character."""
+    if not element.startswith("\\"):
+        return ord(element)
+    if found := CODE_POINT.fullmatch(element):
+        return int(next(filter(None, found.groups())), 16)
+    if len(element) == 2 and element[1] not in "sSdDwW":
+        return ord(_ESCAPES.get(element[1], element[1]))
+    return None
+
+
+@cache
+def _escaped(element: str) -> NDArray[np.bool_]:
+    single = _code_point(element)
+    if single is not None:
+        members = np.zeros(NUM_CODE_POINTS, np.bool_)
+        if single >= NUM_CODE_POINTS:
+            raise UnknownPatternError("it names a character that there is not")
+        members[single] = True
+        return members
+    if element[1] in "SDW":
+        return ~_escaped("\\" + element[1].lower())
+    if element[1] == "P" or element.startswith(r"\p{^"):
+        if element.startswith(r"\P{^"):
+            raise UnknownPatternError("it negates a property twice")
+        return ~_escaped(r"\p{" + element[3:].removeprefix("^"))
+    return _found_by_regex(element)
+
+
+def _found_by_regex(element: str) -> NDArray[np.bool_]:
+    import regex
+
+    members = np.zeros(NUM_CODE_POINTS, np.bool_)
+    try:
+        found = regex.compile(element + "+").finditer(_all_characters())
+    except regex.error:
+        raise UnknownPatternError(f"it holds {element}") from None
+    for run in found:
+        # Behind the surrogates, which no text has, positions are not code points.
+        for start, stop in _without_surrogates(run.start(), run.end()):
+            members[start:stop] = True
+    return members
+
+
+def _without_surrogates(start: int, stop: int) -> Iterable[tuple[int, int]]:
+    gap = 0xE000 - 0xD800
+    if start < 0xD800:
+        yield start, min(stop, 0xD800)
+    if stop > 0xD800:
+        yield max(start, 0xD800) + gap, stop + gap
+
+
+@cache
+def _all_characters() -> str:
+    return "".join(map(chr, [*range(0xD800), *range(0xE000, NUM_CODE_POINTS)]))
+
+
+def _in_both_cases(members: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """A set of ASCII with the other cases of its letters, two of which are beyond ASCII."""
+    both = members.copy()
+    for letter in "abcdefghijklmnopqrstuvwxyz":
+        if members[ord(letter)] or members[ord(letter.upper())]:
+            both[[ord(letter), ord(letter.upper())]] = True
+            if letter in "sk":
+                both[{"s": 0x17F, "k": 0x212A}[letter]] = True
+    return both

@@ -1,0 +1,160 @@
+r"""Split patterns of the kind that vocabularies have, as programs for the kernel (native/bpe/split_program.hpp).
+
+What a pattern means is what Oniguruma, as `tokenizers` has it, makes of it. Understood are characters, classes
+with classes in them, properties, groups, alternatives, greedy and possessive repetition of single characters, an
+optional group, and lookahead; whatever else a pattern holds makes it unknown here.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tokbench.opening.splitting.character_sets import CharacterSets, UnknownPatternError, members_of
+from tokbench.opening.splitting.syntax import Ahead, Characters, Choices, Group, Item, LineEnd, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+_MOST_OPERATIONS = 1024
+
+
+class Kind(IntEnum):
+    """The operations, by the kernel's numbers."""
+
+    MATCH = 0
+    CHARACTERS = 1
+    POSSESSIVE = 2
+    EITHER = 3
+    AHEAD = 4
+    NOT_AHEAD = 5
+    LINE_END = 6
+
+
+class Program(NamedTuple):
+    """A pattern for the kernel.
+
+    Attributes:
+        operations: uint32[n, 6], see `SplitOperation` in split_program.hpp.
+        first: the bits of the sets that a match can begin with.
+    """
+
+    operations: NDArray[np.uint32]
+    first: int
+
+
+def program_of(pattern: str, sets: CharacterSets) -> Program:
+    r"""The program of a regular expression.
+
+    Args:
+        pattern: in Oniguruma's dialect.
+        sets: to which those of the pattern are added.
+
+    Raises:
+        UnknownPatternError: it holds something that is not understood, or matches the empty string.
+
+    >>> program_of(r"\p{N}{1,3}", CharacterSets()).operations.tolist()
+    [[2, 0, 1, 3, 1, 0], [0, 0, 0, 0, 0, 0]]
+    """
+    return _Assembler(sets).program(parsed(pattern))
+
+
+def program_of_text(text: str, sets: CharacterSets) -> Program:
+    """The program that matches one text. Raises `UnknownPatternError` for an empty one."""
+    return program_of("".join(rf"\x{{{ord(character):X}}}" for character in text), sets)
+
+
+_WITH_TWO = (Kind.EITHER, Kind.AHEAD, Kind.NOT_AHEAD)
+"""The operations that lead to two others."""
+
+
+class _Assembler:
+    """Lays operations out so that each leads to later ones."""
+
+    def __init__(self, sets: CharacterSets) -> None:
+        self._sets = sets
+        self._rows: list[list[int]] = []
+
+    def program(self, choices: Choices) -> Program:
+        first, can_be_empty = self._first(choices)
+        if can_be_empty:
+            raise UnknownPatternError("it matches the empty string")
+        # Built from the end, so that what an operation leads to is there; turned round afterwards.
+        end = self._add([Kind.MATCH, 0, 0, 0, 0, 0])
+        self._add_choices(choices, end)
+        last = len(self._rows) - 1
+        if last >= _MOST_OPERATIONS:
+            raise UnknownPatternError("it is too long")
+        turned = [
+            row
+            if row[0] == Kind.MATCH
+            else [*row[:4], last - row[4], (last - row[5]) * (row[0] in _WITH_TWO)]
+            for row in reversed(self._rows)
+        ]
+        return Program(np.array(turned, np.uint32), first)
+
+    def _add(self, row: list[int]) -> int:
+        self._rows.append(row)
+        return len(self._rows) - 1
+
+    def _add_choices(self, choices: Choices, behind: int) -> int:
+        """The number of the operation that tries each choice, and leads to the one behind."""
+        entry = self._add_items(choices[-1], behind)
+        for items in reversed(choices[:-1]):
+            tried = self._add_items(items, behind)
+            entry = self._add([Kind.EITHER, 0, 0, 0, tried, entry])
+        return entry
+
+    def _add_items(self, items: Iterable[Item], behind: int) -> int:
+        for item in reversed(tuple(items)):
+            behind = self._add_item(item, behind)
+        return behind
+
+    def _add_item(self, item: Item, behind: int) -> int:
+        if isinstance(item, Characters):
+            number = self._number(item.spelling)
+            needs_all = item.is_possessive or self._needs_no_fewer(number, behind)
+            kind = Kind.POSSESSIVE if needs_all else Kind.CHARACTERS
+            return self._add([kind, number, item.least, item.most, behind, 0])
+        if isinstance(item, Ahead):
+            match = self._add([Kind.MATCH, 0, 0, 0, 0, 0])
+            ahead = self._add_choices(item.choices, match)
+            return self._add([Kind.NOT_AHEAD if item.is_negative else Kind.AHEAD, 0, 0, 0, behind, ahead])
+        if isinstance(item, LineEnd):
+            return self._add([Kind.LINE_END, 0, 0, 0, behind, 0])
+        entry = self._add_choices(item.choices, behind)
+        return self._add([Kind.EITHER, 0, 0, 0, entry, behind]) if item.is_optional else entry
+
+    def _needs_no_fewer(self, number: int, behind: int) -> bool:
+        """Whether what follows cannot match behind fewer characters of a set if it does not behind all."""
+        kind, other, least, *_ = self._rows[behind]
+        if kind == Kind.MATCH:
+            return True
+        return (
+            kind in {Kind.CHARACTERS, Kind.POSSESSIVE} and least > 0 and not self._sets.overlap(number, other)
+        )
+
+    def _number(self, spelling: str) -> int:
+        return self._sets.number(spelling, members_of(spelling))
+
+    def _first(self, choices: Choices) -> tuple[int, bool]:
+        """The bits of the sets that a match can begin with, and whether it can be empty."""
+        bits, can_be_empty = 0, False
+        for items in choices:
+            for item in items:
+                some, passes = 0, True
+                if isinstance(item, Characters):
+                    some, passes = 1 << self._number(item.spelling), item.least == 0
+                elif isinstance(item, Group):
+                    some, passes = self._first(item.choices)
+                    passes = passes or item.is_optional
+                bits |= some
+                if not passes:
+                    break
+            else:
+                can_be_empty = True
+        return bits, can_be_empty

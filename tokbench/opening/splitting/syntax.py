@@ -1,0 +1,203 @@
+"""What a split pattern says: characters, groups, alternatives, repetition and lookahead, read from left to right.
+
+It is in the dialect of Oniguruma, as `tokenizers` has it. What is not understood here makes a pattern unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tokbench.opening.splitting.character_sets import CODE_POINT, PROPERTY, UnknownPatternError
+
+NO_LIMIT = 0xFFFF_FFFF
+
+
+class Characters(NamedTuple):
+    """Characters of a set, side by side.
+
+    Attributes:
+        spelling: of the set, as `members_of` takes it.
+        least: how many at least.
+        most: how many at most.
+        is_possessive: whether a match never gives some of them back.
+    """
+
+    spelling: str
+    least: int = 1
+    most: int = 1
+    is_possessive: bool = False
+
+
+class Group(NamedTuple):
+    """Alternatives, tried one after another."""
+
+    choices: tuple[tuple[Item, ...], ...]
+    is_optional: bool = False
+
+
+class Ahead(NamedTuple):
+    """What must follow, or must not; it is no part of the match."""
+
+    choices: tuple[tuple[Item, ...], ...]
+    is_negative: bool
+
+
+class LineEnd(NamedTuple):
+    """A dollar: the end of the text, or of a line in it."""
+
+
+Item = Characters | Group | Ahead | LineEnd
+Choices = tuple[tuple[Item, ...], ...]
+
+_REPEATED = re.compile(r"\{(\d{1,4})(?:(,)(\d{1,4})?)?\}|[?*+]")
+_TWO_IN_ONE = frozenset(["ss", "st", "ff", "fi", "fl"])
+"""Letters side by side that Oniguruma, ignoring case, also finds in one character, as ß."""
+
+
+def parsed(pattern: str) -> Choices:
+    r"""The alternatives of a pattern, each with its items in order. Raises `UnknownPatternError`.
+
+    >>> parsed(r"\p{L}+|$")
+    ((Characters(spelling='\\p{L}', least=1, most=4294967295, is_possessive=False),), (LineEnd(),))
+    """
+    return _Parser(pattern).parsed()
+
+
+class _Parser:
+    """A pattern, read from left to right."""
+
+    def __init__(self, pattern: str) -> None:
+        self._text = pattern
+        self._at = 0
+
+    def parsed(self) -> Choices:
+        choices = self._choices(ignore_case=False)
+        if self._at != len(self._text):
+            raise UnknownPatternError("a parenthesis is closed that is not open")
+        return choices
+
+    def _choices(self, *, ignore_case: bool) -> Choices:
+        choices: list[tuple[Item, ...]] = []
+        items: list[Item] = []
+        before = ""  # the letter before, where case is ignored
+        while self._at < len(self._text) and self._text[self._at] != ")":
+            if self._takes("|"):
+                choices.append(tuple(items))
+                items, before = [], ""
+                continue
+            start = self._at
+            items.append(self._item(ignore_case=ignore_case))
+            letter = self._text[start : self._at].lower()
+            if ignore_case and before + letter in _TWO_IN_ONE:
+                raise UnknownPatternError("it ignores the case of letters that are one character together")
+            before = letter
+        return (*choices, tuple(items))
+
+    def _item(self, *, ignore_case: bool) -> Item:
+        for opening, ignores, ahead in _GROUPS:
+            if self._takes(opening):
+                choices = self._choices(ignore_case=ignore_case or ignores)
+                if not self._takes(")"):
+                    raise UnknownPatternError("a parenthesis is not closed")
+                if ahead is not None:
+                    self._not_repeated()
+                    return Ahead(choices, is_negative=ahead == "!")
+                return self._repeated_group(choices)
+        if self._takes("$"):
+            self._not_repeated()
+            return LineEnd()
+        if self._text.startswith("(?", self._at):
+            raise UnknownPatternError(f"it holds {self._text[self._at : self._at + 4]!r}")
+        return self._repeated(self._set(ignore_case=ignore_case))
+
+    def _repeated_group(self, choices: Choices) -> Item:
+        if self._takes("?"):
+            self._not_repeated()
+            return Group(choices, is_optional=True)
+        only = choices[0][0] if len(choices) == 1 and len(choices[0]) == 1 else None
+        if isinstance(only, Characters) and (only.least, only.most) == (1, 1):
+            return self._repeated(only.spelling)
+        self._not_repeated()
+        return Group(choices)
+
+    def _repeated(self, spelling: str) -> Characters:
+        found = _REPEATED.match(self._text, self._at)
+        if found is None:
+            if self._text.startswith("{", self._at):
+                raise UnknownPatternError("it holds a brace")
+            return Characters(spelling)
+        self._at = found.end()
+        sign = found.group()
+        if sign in _SIGNS:
+            least, most = _SIGNS[sign]
+            is_possessive = self._takes("+")
+            self._not_repeated()
+            return Characters(spelling, least, most, is_possessive)
+        self._not_repeated()
+        least = int(found[1])
+        most = least if not found[2] else int(found[3]) if found[3] else NO_LIMIT
+        if most < least or not most:
+            raise UnknownPatternError(f"it holds {sign}")
+        return Characters(spelling, least, most)
+
+    def _not_repeated(self) -> None:
+        if self._at < len(self._text) and self._text[self._at] in "?*+{":
+            raise UnknownPatternError(f"it repeats in a way that is not understood: {self._text[self._at]!r}")
+
+    def _takes(self, text: str) -> bool:
+        is_there = self._text.startswith(text, self._at)
+        self._at += len(text) * is_there
+        return is_there
+
+    def _set(self, *, ignore_case: bool) -> str:
+        """The spelling of the set of characters that begins here."""
+        start = self._at
+        character = self._text[start]
+        if character == "[":
+            self._class()
+        elif character == "\\":
+            self._escape()
+        elif character in "^$*+?{}":
+            raise UnknownPatternError(f"it holds {character!r}")
+        else:
+            self._at += 1
+        spelling = self._text[start : self._at]
+        if not ignore_case:
+            return spelling if character in "[\\." else f"[{spelling}]" if spelling != "]" else r"[\]]"
+        if "\\" in spelling or not spelling.isascii() or "-" in spelling:
+            raise UnknownPatternError("it ignores case where that is not understood")
+        return f"(?i:{spelling if character == '[' else f'[{spelling}]'})"
+
+    def _class(self) -> None:
+        """Steps over a class, which may hold others."""
+        self._at += 1
+        self._takes("^")
+        if self._text.startswith("]", self._at):
+            raise UnknownPatternError("a class begins with a bracket")
+        while not self._takes("]"):
+            if self._at >= len(self._text):
+                raise UnknownPatternError("a class is not closed")
+            if self._text.startswith(("&&", "[:", "--", "~~", "||"), self._at):
+                raise UnknownPatternError(f"it holds {self._text[self._at : self._at + 2]!r} in a class")
+            if self._text[self._at] == "[":
+                self._class()
+            elif self._text[self._at] == "\\":
+                self._escape()
+            else:
+                self._at += 1
+
+    def _escape(self) -> None:
+        """Steps over what begins with a backslash and is a set of characters."""
+        rest = self._text[self._at : self._at + 2]
+        found = CODE_POINT.match(self._text, self._at) or PROPERTY.match(self._text, self._at)
+        if found is not None:
+            self._at = found.end()
+        elif len(rest) == 2 and (rest[1] in "sSdDwWnrtfvea" or (rest[1].isascii() and not rest[1].isalnum())):
+            self._at += 2
+        else:
+            raise UnknownPatternError(f"it holds {rest!r}")
+
+
+_GROUPS = (("(?:", False, None), ("(?i:", True, None), ("(?!", False, "!"), ("(?=", False, "="))
+_SIGNS = {"?": (0, 1), "*": (0, NO_LIMIT), "+": (1, NO_LIMIT)}
