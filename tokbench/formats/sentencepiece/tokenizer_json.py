@@ -53,7 +53,7 @@ def dump_sentencepiece(
     """
     import orjson
 
-    _check(model)
+    normalizers, pre_tokenizer = preparation_of(model)
     document = {
         "version": "1.0",
         "truncation": None,
@@ -65,13 +65,19 @@ def dump_sentencepiece(
         ],
         "normalizer": {"type": "Sequence"}
         | ({"rounding": rounding} if rounding else {})
-        | {"normalizers": _normalizers(model)},
-        "pre_tokenizer": _cuts(model),
+        | {"normalizers": normalizers},
+        "pre_tokenizer": pre_tokenizer,
         "post_processor": dump_post_processing(post_processing)["post_processor"],
         "decoder": {"type": "Sequence", "decoders": _decoders(model)},
         "model": _unigram(model) if model.model_type is ModelType.UNIGRAM else _bpe(model),
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def preparation_of(model: SentencePieceFile) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """The normalisers and the pre-tokenizer of that `tokenizer.json`. Raises as `dump_sentencepiece`."""
+    _check(model)
+    return _normalizers(model), _cuts(model)
 
 
 def merge_order(model: SentencePieceFile) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.charsmap import rules_of
 from tokbench.formats.sentencepiece.model import SPACE, ModelPiece, ModelType, PieceType, parse_model
-from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece
+from tokbench.formats.sentencepiece.tokenizer_json import preparation_of
 from tokbench.formats.sentencepiece.writing import dump_model, role_ids
 
 if TYPE_CHECKING:
@@ -153,17 +153,12 @@ def _charsmap(document: Mapping[str, Any]) -> bytes:
 
 def _is_written_so(proto: bytes, document: Mapping[str, Any]) -> bool:
     """Whether a model would become this very document, as far as texts are prepared and split by it."""
-    import orjson
-
     try:
-        made = orjson.loads(dump_sentencepiece(parse_model(proto)))
+        normalizers, pre_tokenizer = preparation_of(parse_model(proto))
     except ConversionError:
         return False
-    parts = [
-        (list(_steps(each.get("normalizer"), "normalizers")), each.get("pre_tokenizer"))
-        for each in (made, document)
-    ]
-    return parts[0] == parts[1]
+    steps = list(_steps(document.get("normalizer"), "normalizers"))
+    return (normalizers, pre_tokenizer) == (steps, document.get("pre_tokenizer"))
 
 
 def _excluded(document: Mapping[str, Any], pieces: Sequence[ModelPiece], charsmap: bytes) -> str:
