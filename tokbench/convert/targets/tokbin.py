@@ -125,12 +125,8 @@ def _sentencepiece(source: Source, description: SentencePieceModel) -> TokbinCon
 def _tokenizer_json(source: Source, description: HuggingFaceModel) -> TokbinContents:
     import tokenizers
 
-    from tokbench.libraries.huggingface.tokenizer_json import (
-        model_type,
-        parse_tokenizer_json,
-        piece_spelling,
-        unknown_piece,
-    )
+    from tokbench.libraries.huggingface.pieces import piece_spelling
+    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json, unknown_piece
 
     document = parse_tokenizer_json(description.document, source=source.tokenizer.info.name)
     spelling, unknown = piece_spelling(document), unknown_piece(document)

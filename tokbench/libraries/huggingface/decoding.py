@@ -7,13 +7,21 @@ rewrite each piece by itself; from the first on that looks at several of them, o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.base import BaseTokenizer
+from tokbench.core.capabilities import Decoding
 from tokbench.formats.tokenizer_json import from_byte_level
-from tokbench.libraries.huggingface.tokenizer_json import byte_of, steps
+from tokbench.libraries.huggingface.engines import library_errors
+from tokbench.libraries.huggingface.pieces import byte_of
+from tokbench.libraries.huggingface.tokenizer_json import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from tokbench.libraries.huggingface.engines import Engines
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +126,68 @@ def decodes_from_left(document: Mapping[str, Any], spellings: Iterable[str]) -> 
         suffix = str(decoders[0].get("suffix", ""))
         return bool(suffix) and all(suffix not in spelling.removesuffix(suffix) for spelling in spellings)
     return kinds in ([], ["WordPiece"], ["Metaspace"]) or joined_pieces(document) is not None
+
+
+class DecodesDocument(BaseTokenizer):
+    """The part of a tokenizer that decodes; the other part sets these attributes.
+
+    Attributes:
+        _parsed: the `tokenizer.json` as it runs.
+        _engines: the copies of the library that run it.
+        _source: what error messages call the file.
+        _spelled: how each token is spelled in the file → its id.
+    """
+
+    _parsed: dict[str, Any]
+    _engines: Engines
+    _source: Path | str
+    _spelled: Mapping[str, int]
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        """The bytes of ids; where the file's decoder does more than join pieces, of the text it makes.
+
+        Raises:
+            UnknownIdError: an id that the vocabulary does not have.
+        """
+        pieces = self._pieces_of(ids)
+        if self._joined is not None:
+            rewritten = self._rewritten
+            if not rewritten.keys().isdisjoint(ids):
+                pieces = [rewritten.get(id, piece) for id, piece in zip(ids, pieces, strict=True)]
+            return self._joined.decode(b"".join(pieces))
+        if not pieces:
+            return b""  # some steps of the library want something to work on
+        with library_errors(self._source):
+            text: str = self._engines.with_specials.decode(list(map(int, ids)), skip_special_tokens=False)
+        return text.encode()
+
+    @cached_property
+    def _rewritten(self) -> dict[int, bytes]:
+        """What ids add to a text where that is not what their tokens are: id → bytes.
+
+        Added tokens have their texts for tokens, and go through the decoder all the same: under Llama 2's,
+        "▁" in one becomes a space. One that is matched in the normalised text is spelled as it is found there.
+        """
+        assert self._joined is not None
+        decoded = {id: self._joined.bytes_of(spelling) for id, spelling in self._decoded_spellings.items()}
+        return {id: piece for id, piece in decoded.items() if piece != self._known[id]}
+
+    @cached_property
+    def _decoded_spellings(self) -> dict[int, str]:
+        """What the library hands to the decoder for each id."""
+        spellings = {id: text for text, id in self._spelled.items()}
+        normalized = [token for token in self._parsed["added_tokens"] if token.get("normalized")]
+        if normalized and self._parsed.get("normalizer") is not None:
+            for id in [self._spelled[token["content"]] for token in normalized]:
+                spellings[id] = self._engines.with_specials.id_to_token(id) or spellings[id]
+        return spellings
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """What the text of a token depends on, as far as the file's decoder is known."""
+        is_known = decodes_from_left(self._parsed, self._decoded_spellings.values())
+        return Decoding.FROM_LEFT if is_known else Decoding.WHOLE
+
+    @cached_property
+    def _joined(self) -> JoinedPieces | None:
+        return joined_pieces(self._parsed)

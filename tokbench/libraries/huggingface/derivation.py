@@ -1,7 +1,7 @@
 """How a `tokenizer.json` makes tokens, step by step: what the library does, with its own normaliser and pre-tokenizer.
 
-The library tells only what comes out in the end. Its normaliser and pre-tokenizer are asked part by part; the model
-is computed here. What comes of it is held to the library's ids by whoever asks.
+The library tells only what comes out in the end. Its normaliser and pre-tokenizer are asked part by part; the
+model is computed in `model_traces.py`. What comes of it is held to the library's ids by whoever asks.
 """
 
 from __future__ import annotations
@@ -11,33 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
-from tokbench.explain.bpe import ListedMerges, trace_merges
-from tokbench.explain.causes import Fallback
 from tokbench.explain.derivation import Derivation, Step
 from tokbench.explain.normalization import Aligned, changes_of
 from tokbench.explain.pretokens import Change, PreToken
-from tokbench.explain.records import record_of
-from tokbench.explain.symbols import Symbol
-from tokbench.explain.traces import Edge, LookupTrace, MergeTrace
-from tokbench.explain.unigram import Lattice, trace_lattice
-from tokbench.explain.wordpiece import trace_longest_matches
+from tokbench.explain.traces import LookupTrace
 from tokbench.formats.tokenizer_json import from_byte_level
-from tokbench.libraries.huggingface.tokenizer_json import model_type, piece_spelling, steps
+from tokbench.libraries.huggingface.model_traces import ModelTracer
+from tokbench.libraries.huggingface.tokenizer_json import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import tokenizers
 
-    from tokbench.explain.causes import Cause
     from tokbench.explain.pretokens import Alternative
-    from tokbench.explain.records import MergeRecord
     from tokbench.explain.traces import Trace
 
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-_UNKNOWN_PENALTY = 10.0
-_MOST_CHARACTERS = 100
-_ALGORITHMS = {"BPE": "BPE", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "whole words"}
 
 
 class _Part(NamedTuple):
@@ -55,18 +45,19 @@ class DocumentExplainer:
         document: the `tokenizer.json`, as it runs: no text is a special token in it.
         engine: the library's tokenizer of it.
         spellings: id → how the piece is spelled, special tokens under their own texts.
+
+    Attributes:
+        tracer: traces its model.
     """
 
     def __init__(
         self, document: Mapping[str, Any], engine: tokenizers.Tokenizer, spellings: Mapping[int, str]
     ) -> None:
         self._document = document
-        self._model: Mapping[str, Any] = document["model"]
-        self._kind = model_type(document)
         self._engine = engine
         self._spellings = spellings
+        self.tracer = ModelTracer(document, engine, spellings)
         self._traces: dict[str, Trace] = {}
-        self._is_byte_level = piece_spelling(document).byte_level
 
     def derivation(self, text: str) -> Derivation:
         """How a text becomes ids."""
@@ -75,9 +66,8 @@ class DocumentExplainer:
             self._added(text, part) if part.added is not None else self._section(text, part)
             for part in self._parts(text)
         ]
-        algorithm = _ALGORITHMS[self._kind]
         return Derivation(
-            algorithm=f"byte-level {algorithm}" if self._is_byte_level and self._kind == "BPE" else algorithm,
+            algorithm=self.tracer.algorithm,
             normalized="".join(each.normalized for each in made),
             changes=tuple(change for each in made for change in each.changes),
             splitter=self._splitter,
@@ -130,7 +120,7 @@ class DocumentExplainer:
         start = len(text[: part.start].encode())
         pretoken = PreToken(covered, Span(start, start + len(covered.encode())), added=True)
         assert part.added is not None
-        trace = LookupTrace("an added token is found before anything else", (self._symbol(part.added),))
+        trace = LookupTrace("an added token is found before anything else", (self.tracer.symbol(part.added),))
         return Derivation("", covered, (), "", (Step(pretoken, trace),))
 
     def _section(self, text: str, part: _Part) -> Derivation:
@@ -241,169 +231,7 @@ class DocumentExplainer:
             for step in steps(self._document.get(part))
         )
 
-    # --- the model ----------------------------------------------------------------------------
-
     def _trace(self, split: str) -> Trace:
         if split not in self._traces:
-            self._traces[split] = self._made(split)
+            self._traces[split] = self.tracer.trace(split)
         return self._traces[split]
-
-    def _made(self, split: str) -> Trace:
-        if self._kind == "BPE":
-            return self._merged(split)
-        if self._kind == "Unigram":
-            return self._segmented(split)
-        unknown = self._model.get("unk_token") or ""
-        if self._kind == "WordPiece":
-            return self._matched(split, unknown)
-        id = self._vocab.get(split, self._vocab.get(unknown))
-        return LookupTrace("a whole word is looked up", () if id is None else (self._symbol(id),))
-
-    def _matched(self, word: str, unknown: str) -> Trace:
-        trace = trace_longest_matches(
-            word,
-            self._vocab,
-            prefix=self._model.get("continuing_subword_prefix", "##"),
-            unknown=unknown,
-            most_characters=self._model.get("max_input_chars_per_word", _MOST_CHARACTERS),
-        )
-        if [symbol.data for symbol in trace.tokens] == [unknown.encode()] and trace.tokens[0].id is not None:
-            return type(trace)(trace.steps, (self._symbol(trace.tokens[0].id),), (), trace.too_long)
-        return trace
-
-    @cached_property
-    def _vocab(self) -> Mapping[str, int]:
-        vocab = self._model["vocab"]
-        return {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
-
-    def _symbol(self, id: int) -> Symbol:
-        spelling = self._spellings.get(id, "")
-        if self._is_byte_level:
-            try:
-                return Symbol(id, from_byte_level(spelling))
-            except ValueError:  # an added token
-                pass
-        return Symbol(id, spelling.encode())
-
-    # --- BPE ----------------------------------------------------------------------------------
-
-    def _merged(self, split: str) -> MergeTrace:
-        ids = self._symbols(split)
-        if self._model.get("ignore_merges") and (whole := self._vocab.get(split)) is not None:
-            symbols = tuple(map(self._symbol, ids))
-            return MergeTrace(symbols, (), (self._symbol(whole),), (0, len(symbols)), (), whole=True)
-        return trace_merges(ids, self._merges, show=self._symbol)
-
-    @cached_property
-    def _merges(self) -> ListedMerges:
-        found = {
-            (left, right): (rank, made) for rank, (left, right, made) in enumerate(self._listed_merges())
-        }
-        return ListedMerges(found)
-
-    def _listed_merges(self) -> Iterator[tuple[int, int, int]]:
-        """The left, right and made id of each merge, in the order of their ranks."""
-        vocab, prefix = self._vocab, self._model.get("continuing_subword_prefix") or ""
-        for merge in self._model["merges"]:
-            left, right = merge.split(" ") if isinstance(merge, str) else merge
-            yield vocab[left], vocab[right], vocab[left + right[len(prefix) :]]
-
-    @property
-    def num_merges(self) -> int:
-        """How many merges there are; 0 where the model has none."""
-        return len(self._model["merges"]) if self._kind == "BPE" else 0
-
-    def record(self, rank: int) -> MergeRecord:
-        """A merge by its rank."""
-        return record_of(list(self._listed_merges()), rank, symbol=self._symbol)
-
-    def _symbols(self, split: str) -> list[int]:
-        """What a pre-token begins as: characters, or bytes and unknown ones where there is no piece for them."""
-        model, vocab = self._model, self._vocab
-        prefix, suffix = model.get("continuing_subword_prefix") or "", model.get("end_of_word_suffix") or ""
-        unknown = vocab.get(model.get("unk_token") or "")
-        ids: list[int] = []
-        is_pending = False
-        for place, character in enumerate(split):
-            spelling = (prefix if place else "") + character + (suffix if place == len(split) - 1 else "")
-            id = vocab.get(spelling)
-            if id is not None:
-                if is_pending and unknown is not None:
-                    ids.append(unknown)
-                    is_pending = False
-                ids.append(id)
-                continue
-            if model.get("byte_fallback"):
-                bytes_ = [vocab.get(f"<0x{byte:02X}>") for byte in spelling.encode()]
-                if None not in bytes_:
-                    ids += [each for each in bytes_ if each is not None]
-                    continue
-            if unknown is not None:
-                if is_pending and not model.get("fuse_unk"):
-                    ids.append(unknown)
-                is_pending = True
-        if is_pending and unknown is not None:
-            ids.append(unknown)
-        return ids
-
-    # --- Unigram ------------------------------------------------------------------------------
-
-    def _segmented(self, split: str) -> Trace:
-        lattice = Lattice(len(split), tuple(self._edges(split)))
-        pieces = [token.value for token in self._engine.model.tokenize(split)]
-        return trace_lattice(split, lattice, tokens_of=self._unigram_tokens, pieces=pieces)
-
-    @cached_property
-    def _scores(self) -> Mapping[str, tuple[int, float]]:
-        return {piece: (id, float(score)) for id, (piece, score) in enumerate(self._model["vocab"])}
-
-    @cached_property
-    def _longest(self) -> int:
-        return max(map(len, self._scores), default=1)
-
-    @cached_property
-    def _unknown_score(self) -> float:
-        return min(score for _, score in self._scores.values()) - _UNKNOWN_PENALTY
-
-    def _edges(self, split: str) -> Iterator[Edge]:
-        scores = self._scores
-        for start in range(len(split)):
-            is_covered = False
-            for stop in range(start + 1, min(start + self._longest, len(split)) + 1):
-                piece = split[start:stop]
-                if (found := scores.get(piece)) is not None:
-                    is_covered = is_covered or stop == start + 1
-                    yield Edge(start, stop, Symbol(found[0], piece.encode()), found[1])
-            if not is_covered:
-                yield Edge(start, start + 1, Symbol(None, split[start].encode()), self._unknown_score)
-
-    def _unigram_tokens(self, edges: Sequence[Edge]) -> tuple[tuple[Symbol, ...], tuple[Cause | int, ...]]:
-        """The tokens of a segmentation: unknown characters side by side are one, and bytes where these are pieces."""
-        tokens: list[Symbol] = []
-        places: list[Cause | int] = []
-        unknown = self._model.get("unk_id")
-        run = ""
-        for edge, following in zip(edges, [*edges[1:], None], strict=True):
-            is_unknown = edge.piece.id is None or edge.piece.id == unknown
-            if is_unknown:
-                run += edge.piece.data.decode()
-                if following is not None and (following.piece.id is None or following.piece.id == unknown):
-                    continue
-            text = run or edge.piece.data.decode()
-            start = edge.stop - len(text)
-            symbols = self._symbols_of(text)
-            if tokens:
-                places.append(start)
-            tokens += symbols
-            places += [Fallback(text)] * (len(symbols) - 1)
-            run = ""
-        return tuple(tokens), tuple(places)
-
-    def _symbols_of(self, text: str) -> list[Symbol]:
-        if (found := self._scores.get(text)) is not None:
-            return [Symbol(found[0], text.encode())]
-        if self._model.get("byte_fallback"):
-            ids = [self._scores.get(f"<0x{byte:02X}>", (None, 0.0))[0] for byte in text.encode()]
-            if None not in ids:
-                return [self._symbol(id) for id in ids if id is not None]
-        return [self._symbol(self._model["unk_id"])]

@@ -43,11 +43,11 @@ class ExplainsDocument:
     @property
     def num_merges(self) -> int:
         """How many merges there are; 0 where the model has none."""
-        return self._explainer.num_merges
+        return self._explainer.tracer.num_merges
 
     def merge_record(self, rank: int) -> MergeRecord:
         """A merge by its rank: what it joins."""
-        return self._explainer.record(rank)
+        return self._explainer.tracer.record(rank)
 
     @cached_property
     def _explainer(self) -> DocumentExplainer:

@@ -17,7 +17,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokbench.core.base import TakesTemplate, utf8
-from tokbench.core.capabilities import Decoding
 from tokbench.core.descriptions import HuggingFaceModel
 from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.interfaces import TokenizerInfo
@@ -27,11 +26,11 @@ from tokbench.core.tokens import ModelInput, Segmentation, SpecialPolicy, Token,
 from tokbench.errors import ConfigError, ConversionError, SpecialTokenError, TextError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.libraries.huggingface import tokenizer_json as reading
-from tokbench.libraries.huggingface.decoding import decodes_from_left, joined_pieces
+from tokbench.libraries.huggingface.decoding import DecodesDocument
 from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of
 from tokbench.libraries.huggingface.explaining import ExplainsDocument
 from tokbench.libraries.huggingface.offsets import byte_offsets, own_places, own_ranges, own_spans
-from tokbench.libraries.huggingface.tokenizer_json import laid_out
+from tokbench.libraries.huggingface.pieces import laid_out
 from tokbench.libraries.word_cache.cache import WordCache
 from tokbench.libraries.word_cache.cut_points import are_long, document_cut
 from tokbench.libraries.word_cache.joined_words import Lines
@@ -48,14 +47,13 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import TrainingRecord
-    from tokbench.libraries.huggingface.decoding import JoinedPieces
     from tokbench.libraries.huggingface.guarded import GuardedEncoder
-    from tokbench.libraries.huggingface.tokenizer_json import EntryLayout
+    from tokbench.libraries.huggingface.pieces import EntryLayout
 
 _BATCH = 1024
 
 
-class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
+class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer, TakesTemplate):
     """A tokenizer by the bytes of its `tokenizer.json`: BPE, WordPiece, Unigram or WordLevel.
 
     Added tokens that are not special belong to the tokenizer and are found in every text. A piece
@@ -134,10 +132,6 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
     def spelled_ids(self) -> Mapping[str, int]:
         """Every token as the file spells it → its id."""
         return self._spelled
-
-    @cached_property
-    def _joined(self) -> JoinedPieces | None:
-        return joined_pieces(self._parsed)
 
     # --- encoding -----------------------------------------------------------------------------
 
@@ -364,53 +358,6 @@ class HuggingFaceTokenizer(ExplainsDocument, SaveableTokenizer, TakesTemplate):
         for token in self._tokens(text, self._engines.with_specials, specials=True):
             if token.kind is TokenKind.SPECIAL:
                 raise SpecialTokenError(self._special_bytes[token.id].decode(), token.span)
-
-    # --- decoding -----------------------------------------------------------------------------
-
-    def decode_bytes(self, ids: Sequence[int]) -> bytes:
-        """The bytes of ids; where the file's decoder does more than join pieces, of the text it makes.
-
-        Raises:
-            UnknownIdError: an id that the vocabulary does not have.
-        """
-        pieces = self._pieces_of(ids)
-        if self._joined is not None:
-            rewritten = self._rewritten
-            if not rewritten.keys().isdisjoint(ids):
-                pieces = [rewritten.get(id, piece) for id, piece in zip(ids, pieces, strict=True)]
-            return self._joined.decode(b"".join(pieces))
-        if not pieces:
-            return b""  # some steps of the library want something to work on
-        with library_errors(self._source):
-            text: str = self._engines.with_specials.decode(list(map(int, ids)), skip_special_tokens=False)
-        return text.encode()
-
-    @cached_property
-    def _rewritten(self) -> dict[int, bytes]:
-        """What ids add to a text where that is not what their tokens are: id → bytes.
-
-        Added tokens have their texts for tokens, and go through the decoder all the same: under Llama 2's,
-        "▁" in one becomes a space. One that is matched in the normalised text is spelled as it is found there.
-        """
-        assert self._joined is not None
-        decoded = {id: self._joined.bytes_of(spelling) for id, spelling in self._decoded_spellings.items()}
-        return {id: piece for id, piece in decoded.items() if piece != self._known[id]}
-
-    @cached_property
-    def _decoded_spellings(self) -> dict[int, str]:
-        """What the library hands to the decoder for each id."""
-        spellings = {id: text for text, id in self._spelled.items()}
-        normalized = [token for token in self._parsed["added_tokens"] if token.get("normalized")]
-        if normalized and self._parsed.get("normalizer") is not None:
-            for id in [self._spelled[token["content"]] for token in normalized]:
-                spellings[id] = self._engines.with_specials.id_to_token(id) or spellings[id]
-        return spellings
-
-    @cached_property
-    def decoding(self) -> Decoding:
-        """What the text of a token depends on, as far as the file's decoder is known."""
-        is_known = decodes_from_left(self._parsed, self._decoded_spellings.values())
-        return Decoding.FROM_LEFT if is_known else Decoding.WHOLE
 
     def entry(self, id: int) -> bytes | None:
         """The bytes of a token that is no special token; None where the vocabulary has no such id."""

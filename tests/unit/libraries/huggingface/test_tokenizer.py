@@ -29,8 +29,9 @@ from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
 from tokbench.libraries.huggingface.decoding import JoinedPieces, joined_pieces
 from tokbench.libraries.huggingface.offsets import byte_offsets, own_spans
+from tokbench.libraries.huggingface.pieces import piece_spelling
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.libraries.huggingface.tokenizer_json import is_lossless, piece_spelling, special_contents
+from tokbench.libraries.huggingface.tokenizer_json import is_lossless, special_contents
 
 MARKED = ["<unk>", "<s>", "</s>", "[UNK]", "[CLS]", "[SEP]"]
 marked_texts = st.lists(texts | st.sampled_from(MARKED), max_size=4).map("".join)

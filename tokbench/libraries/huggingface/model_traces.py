@@ -1,0 +1,217 @@
+"""How the model of a `tokenizer.json` makes tokens of a pre-token, step by step."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tokbench.explain.bpe import ListedMerges, trace_merges
+from tokbench.explain.causes import Fallback
+from tokbench.explain.records import record_of
+from tokbench.explain.symbols import Symbol
+from tokbench.explain.traces import Edge, LookupTrace, MergeTrace
+from tokbench.explain.unigram import Lattice, trace_lattice
+from tokbench.explain.wordpiece import trace_longest_matches
+from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.libraries.huggingface.pieces import piece_spelling
+from tokbench.libraries.huggingface.tokenizer_json import model_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import tokenizers
+
+    from tokbench.explain.causes import Cause
+    from tokbench.explain.records import MergeRecord
+    from tokbench.explain.traces import Trace
+
+_UNKNOWN_PENALTY = 10.0
+_MOST_CHARACTERS = 100
+_ALGORITHMS = {"BPE": "BPE", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "whole words"}
+
+
+class ModelTracer:
+    """Traces the model of a document.
+
+    Args:
+        document: the `tokenizer.json`, as it runs: no text is a special token in it.
+        engine: the library's tokenizer of it.
+        spellings: id → how the piece is spelled, special tokens under their own texts.
+    """
+
+    def __init__(
+        self, document: Mapping[str, Any], engine: tokenizers.Tokenizer, spellings: Mapping[int, str]
+    ) -> None:
+        self._model: Mapping[str, Any] = document["model"]
+        self._kind = model_type(document)
+        self._engine = engine
+        self._spellings = spellings
+        self._is_byte_level = piece_spelling(document).byte_level
+
+    @property
+    def algorithm(self) -> str:
+        """What it does, in words."""
+        name = _ALGORITHMS[self._kind]
+        return f"byte-level {name}" if self._is_byte_level and self._kind == "BPE" else name
+
+    def trace(self, split: str) -> Trace:
+        """How a pre-token becomes tokens."""
+        if self._kind == "BPE":
+            return self._merged(split)
+        if self._kind == "Unigram":
+            return self._segmented(split)
+        unknown = self._model.get("unk_token") or ""
+        if self._kind == "WordPiece":
+            return self._matched(split, unknown)
+        id = self._vocab.get(split, self._vocab.get(unknown))
+        return LookupTrace("a whole word is looked up", () if id is None else (self.symbol(id),))
+
+    def _matched(self, word: str, unknown: str) -> Trace:
+        trace = trace_longest_matches(
+            word,
+            self._vocab,
+            prefix=self._model.get("continuing_subword_prefix", "##"),
+            unknown=unknown,
+            most_characters=self._model.get("max_input_chars_per_word", _MOST_CHARACTERS),
+        )
+        if [symbol.data for symbol in trace.tokens] == [unknown.encode()] and trace.tokens[0].id is not None:
+            return type(trace)(trace.steps, (self.symbol(trace.tokens[0].id),), (), trace.too_long)
+        return trace
+
+    @cached_property
+    def _vocab(self) -> Mapping[str, int]:
+        vocab = self._model["vocab"]
+        return {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
+
+    def symbol(self, id: int) -> Symbol:
+        """The token of an id."""
+        spelling = self._spellings.get(id, "")
+        if self._is_byte_level:
+            try:
+                return Symbol(id, from_byte_level(spelling))
+            except ValueError:  # an added token
+                pass
+        return Symbol(id, spelling.encode())
+
+    # --- BPE ----------------------------------------------------------------------------------
+
+    def _merged(self, split: str) -> MergeTrace:
+        ids = self._symbols(split)
+        if self._model.get("ignore_merges") and (whole := self._vocab.get(split)) is not None:
+            symbols = tuple(map(self.symbol, ids))
+            return MergeTrace(symbols, (), (self.symbol(whole),), (0, len(symbols)), (), whole=True)
+        return trace_merges(ids, self._merges, show=self.symbol)
+
+    @cached_property
+    def _merges(self) -> ListedMerges:
+        found = {
+            (left, right): (rank, made) for rank, (left, right, made) in enumerate(self._listed_merges())
+        }
+        return ListedMerges(found)
+
+    def _listed_merges(self) -> Iterator[tuple[int, int, int]]:
+        """The left, right and made id of each merge, in the order of their ranks."""
+        vocab, prefix = self._vocab, self._model.get("continuing_subword_prefix") or ""
+        for merge in self._model["merges"]:
+            left, right = merge.split(" ") if isinstance(merge, str) else merge
+            yield vocab[left], vocab[right], vocab[left + right[len(prefix) :]]
+
+    @property
+    def num_merges(self) -> int:
+        """How many merges there are; 0 where the model has none."""
+        return len(self._model["merges"]) if self._kind == "BPE" else 0
+
+    def record(self, rank: int) -> MergeRecord:
+        """A merge by its rank."""
+        return record_of(list(self._listed_merges()), rank, symbol=self.symbol)
+
+    def _symbols(self, split: str) -> list[int]:
+        """What a pre-token begins as: characters, or bytes and unknown ones where there is no piece for them."""
+        model, vocab = self._model, self._vocab
+        prefix, suffix = model.get("continuing_subword_prefix") or "", model.get("end_of_word_suffix") or ""
+        unknown = vocab.get(model.get("unk_token") or "")
+        ids: list[int] = []
+        is_pending = False
+        for place, character in enumerate(split):
+            spelling = (prefix if place else "") + character + (suffix if place == len(split) - 1 else "")
+            id = vocab.get(spelling)
+            if id is not None:
+                if is_pending and unknown is not None:
+                    ids.append(unknown)
+                    is_pending = False
+                ids.append(id)
+                continue
+            if model.get("byte_fallback"):
+                bytes_ = [vocab.get(f"<0x{byte:02X}>") for byte in spelling.encode()]
+                if None not in bytes_:
+                    ids += [each for each in bytes_ if each is not None]
+                    continue
+            if unknown is not None:
+                if is_pending and not model.get("fuse_unk"):
+                    ids.append(unknown)
+                is_pending = True
+        if is_pending and unknown is not None:
+            ids.append(unknown)
+        return ids
+
+    # --- Unigram ------------------------------------------------------------------------------
+
+    def _segmented(self, split: str) -> Trace:
+        lattice = Lattice(len(split), tuple(self._edges(split)))
+        pieces = [token.value for token in self._engine.model.tokenize(split)]
+        return trace_lattice(split, lattice, tokens_of=self._unigram_tokens, pieces=pieces)
+
+    @cached_property
+    def _scores(self) -> Mapping[str, tuple[int, float]]:
+        return {piece: (id, float(score)) for id, (piece, score) in enumerate(self._model["vocab"])}
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self._scores), default=1)
+
+    @cached_property
+    def _unknown_score(self) -> float:
+        return min(score for _, score in self._scores.values()) - _UNKNOWN_PENALTY
+
+    def _edges(self, split: str) -> Iterator[Edge]:
+        scores = self._scores
+        for start in range(len(split)):
+            is_covered = False
+            for stop in range(start + 1, min(start + self._longest, len(split)) + 1):
+                piece = split[start:stop]
+                if (found := scores.get(piece)) is not None:
+                    is_covered = is_covered or stop == start + 1
+                    yield Edge(start, stop, Symbol(found[0], piece.encode()), found[1])
+            if not is_covered:
+                yield Edge(start, start + 1, Symbol(None, split[start].encode()), self._unknown_score)
+
+    def _unigram_tokens(self, edges: Sequence[Edge]) -> tuple[tuple[Symbol, ...], tuple[Cause | int, ...]]:
+        """The tokens of a segmentation: unknown characters side by side are one, and bytes where these are pieces."""
+        tokens: list[Symbol] = []
+        places: list[Cause | int] = []
+        unknown = self._model.get("unk_id")
+        run = ""
+        for edge, following in zip(edges, [*edges[1:], None], strict=True):
+            is_unknown = edge.piece.id is None or edge.piece.id == unknown
+            if is_unknown:
+                run += edge.piece.data.decode()
+                if following is not None and (following.piece.id is None or following.piece.id == unknown):
+                    continue
+            text = run or edge.piece.data.decode()
+            start = edge.stop - len(text)
+            symbols = self._symbols_of(text)
+            if tokens:
+                places.append(start)
+            tokens += symbols
+            places += [Fallback(text)] * (len(symbols) - 1)
+            run = ""
+        return tuple(tokens), tuple(places)
+
+    def _symbols_of(self, text: str) -> list[Symbol]:
+        if (found := self._scores.get(text)) is not None:
+            return [Symbol(found[0], text.encode())]
+        if self._model.get("byte_fallback"):
+            ids = [self._scores.get(f"<0x{byte:02X}>", (None, 0.0))[0] for byte in text.encode()]
+            if None not in ids:
+                return [self.symbol(id) for id in ids if id is not None]
+        return [self.symbol(self._model["unk_id"])]

@@ -1,0 +1,149 @@
+"""How the pieces of a `tokenizer.json` are spelled, and so which bytes each id stands for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.core.tokens import TokenKind
+from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.libraries.huggingface.tokenizer_json import steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Set
+
+_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust reads a number
+
+
+@dataclass(frozen=True, slots=True)
+class PieceSpelling:
+    """How the pieces of a vocabulary are spelled, and so which bytes they stand for.
+
+    Attributes:
+        byte_level: each character is a byte of the text, in GPT-2's alphabet.
+        byte_fallback: `<0x41>` is a byte.
+        replacements: texts and what the decoder puts in their place, as ("▁", " ").
+        prefix: what a piece inside a word begins with, as "##"; or "".
+        suffix: what a piece at a word's end ends with, as "</w>"; or "".
+    """
+
+    byte_level: bool
+    byte_fallback: bool
+    replacements: tuple[tuple[str, str], ...]
+    prefix: str
+    suffix: str
+
+    def bytes_of(self, spelling: str) -> bytes:
+        """The bytes that a piece stands for.
+
+        >>> PieceSpelling(False, True, (("▁", " "),), "", "").bytes_of("▁the")
+        b' the'
+        """
+        if self.byte_fallback and (byte := byte_of(spelling)) is not None:
+            return byte
+        if self.prefix and spelling != self.prefix:
+            spelling = spelling.removeprefix(self.prefix)
+        if self.suffix and spelling != self.suffix:
+            spelling = spelling.removesuffix(self.suffix)
+        if self.byte_level:
+            try:
+                return from_byte_level(spelling)
+            except ValueError:  # a piece that no text leads to, such as a special token's
+                return spelling.encode()
+        for text, replacement in self.replacements:
+            spelling = spelling.replace(text, replacement)
+        return spelling.encode()
+
+    def is_byte(self, spelling: str) -> bool:
+        """Whether a piece is one byte of a character that the vocabulary does not cover."""
+        return self.byte_fallback and byte_of(spelling) is not None
+
+
+def byte_of(spelling: str) -> bytes | None:
+    r"""The byte that a piece such as `<0x41>` spells; None for any other piece.
+
+    >>> byte_of("<0xE2>"), byte_of("E2")
+    (b'\xe2', None)
+    """
+    match = _BYTE_PIECE.fullmatch(spelling)
+    return None if match is None else bytes([int(match.group(1), 16)])
+
+
+def piece_spelling(document: Mapping[str, Any]) -> PieceSpelling:
+    """How the pieces of a document are spelled: what its decoder undoes, or what its other parts did."""
+    model = document["model"]
+    parts = [
+        step for part in ("normalizer", "pre_tokenizer", "decoder") for step in steps(document.get(part))
+    ]
+    decoders = steps(document.get("decoder"))
+    return PieceSpelling(
+        byte_level=any(step.get("type") == "ByteLevel" for step in parts),
+        byte_fallback=bool(model.get("byte_fallback")),
+        replacements=tuple(_replacements(parts, decoders)),
+        prefix=_affix(decoders, "WordPiece", "prefix") or _text(model, "continuing_subword_prefix"),
+        suffix=_affix(decoders, "BPEDecoder", "suffix") or _text(model, "end_of_word_suffix"),
+    )
+
+
+def _replacements(
+    parts: list[Mapping[str, Any]], decoders: list[Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    for step in parts:
+        if step.get("type") == "Metaspace" and isinstance(step.get("replacement"), str):
+            yield step["replacement"], " "
+    for step in decoders:
+        pattern = step.get("pattern")
+        if step.get("type") == "Replace" and isinstance(pattern, dict) and "String" in pattern:
+            yield str(pattern["String"]), str(step.get("content", ""))
+
+
+def _affix(decoders: list[Mapping[str, Any]], kind: str, field: str) -> str:
+    return next((_text(step, field) for step in decoders if step.get("type") == kind), "")
+
+
+def _text(values: Mapping[str, Any], field: str) -> str:
+    value = values.get(field)
+    return value if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryLayout:
+    """The tokens of a document by their ids.
+
+    Attributes:
+        pieces: id → the bytes it stands for.
+        inside_words: the ids of tokens that never begin a word.
+        kinds: id → kind, of those that are no ordinary tokens; special tokens are not among them.
+    """
+
+    pieces: Mapping[int, bytes]
+    inside_words: Set[int]
+    kinds: Mapping[int, TokenKind]
+
+
+def laid_out(
+    document: Mapping[str, Any], vocabulary: Mapping[str, int], *, unknown: str | None
+) -> EntryLayout:
+    """The tokens of a document.
+
+    Args:
+        document: a parsed `tokenizer.json`.
+        vocabulary: every token, added tokens included, as the file spells it → its id.
+        unknown: the token for what the vocabulary does not cover, or None.
+    """
+    spelling = piece_spelling(document)
+    added = {token["content"] for token in document["added_tokens"]}
+    kinds = {
+        id: TokenKind.BYTE for text, id in vocabulary.items() if text not in added and spelling.is_byte(text)
+    }
+    if unknown is not None and unknown in vocabulary:
+        kinds[vocabulary[unknown]] = TokenKind.UNKNOWN
+    prefix = spelling.prefix
+    return EntryLayout(
+        pieces={
+            id: text.encode() if text in added else spelling.bytes_of(text) for text, id in vocabulary.items()
+        },
+        inside_words={id for text, id in vocabulary.items() if prefix and text.startswith(prefix)},
+        kinds=kinds,
+    )
