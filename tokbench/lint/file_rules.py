@@ -204,8 +204,8 @@ def _clean_up(target: LintTarget) -> Iterator[Found]:
     if config.clean_up_tokenization_spaces and kind_of_document(document) in (BYTE_LEVEL, SENTENCEPIECE_BPE):
         yield Found(
             subject="clean_up_tokenization_spaces=true",
-            evidence=f"the vocabulary is {kind_of_document(document)}, which keeps spaces: transformers decodes "
-            '"a ." as "a."',
+            evidence=f"the vocabulary is {kind_of_document(document)}, which keeps spaces: transformers 4 decodes "
+            '"a ." as "a.", and 5 does not heed it',
         )
 
 
