@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import tokbench
 from tokbench.files.bundled import corpora_directory
+from tokbench.formats.protobuf import fields
 from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, TRAINER_FIELDS, ModelPiece, PieceType
 
 if TYPE_CHECKING:
@@ -97,6 +98,18 @@ def written(
             _field(5, _spec(denormalizer, NORMALIZER_FIELDS)) if denormalizer else b"",
         ]
     )
+
+
+@cache
+def charsmap(rule: str) -> bytes:
+    """The normalisation table that the library ships for a rule, as "nmt_nfkc"; none for "identity"."""
+    import sentencepiece
+
+    proto = sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto()
+    [spec] = [value for number, value in fields(proto) if number == 3]
+    assert isinstance(spec, bytes)
+    tables = [value for number, value in fields(spec) if number == 2]
+    return tables[0] if tables and isinstance(tables[0], bytes) else b""
 
 
 def unknown() -> ModelPiece:

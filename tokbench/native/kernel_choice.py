@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _PACKAGE = Path(__file__).parents[1]
 _SOURCES = (
     "bpe",
+    "character_bpe",
     "common",
     "encoding",
     "metrics",

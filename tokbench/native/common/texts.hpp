@@ -32,6 +32,12 @@ struct Text {
   }
 };
 
+// Which ends of its text a part has.
+struct TextEnds {
+  bool is_first = true;
+  bool is_last = true;
+};
+
 // A text has a lone surrogate, and so no UTF-8.
 struct LoneSurrogate : std::invalid_argument {
   LoneSurrogate() : std::invalid_argument("a text has a lone surrogate") {}

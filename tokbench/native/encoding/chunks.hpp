@@ -36,14 +36,14 @@ class Chunks {
 
   std::size_t size() const { return starts_.size() - 1; }
 
-  // Calls use(number of the text, part of it, whether that is all of it) for what is in a chunk.
+  // Calls use(number of the text, part of it, which ends of the text it has) for what is in a chunk.
   template <class Use>
   void for_each_part(std::size_t chunk, Use use) const {
     const Start first = starts_[chunk], behind = starts_[chunk + 1];
     for (std::size_t i = first.text; i < behind.text || (i == behind.text && behind.unit != 0); ++i) {
       const std::size_t from = i == first.text ? first.unit : 0;
       const std::size_t to = i == behind.text ? behind.unit : texts_[i].size;
-      use(i, texts_[i].part(from, to), to - from == texts_[i].size);
+      use(i, texts_[i].part(from, to), TextEnds{from == 0, to == texts_[i].size});
     }
   }
 
@@ -64,8 +64,8 @@ class TextCounts {
  public:
   explicit TextCounts(std::span<std::int64_t> counts) : counts_(counts) {}
 
-  void add(std::size_t text, bool is_whole, std::size_t count) {
-    if (is_whole) {
+  void add(std::size_t text, TextEnds ends, std::size_t count) {
+    if (ends.is_first && ends.is_last) {
       counts_[text] = static_cast<std::int64_t>(count);
       return;
     }

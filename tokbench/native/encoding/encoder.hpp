@@ -42,7 +42,7 @@ class Encoder {
     ids.expect(text.size);
     const Borrowed worker(*this, text.size);
     typename Worker::WritingIds output{&ids};
-    encode_text(*worker, text, reading, output);
+    encode_text(*worker, text, {}, reading, output);
     return ids;
   }
 
@@ -77,7 +77,7 @@ class Encoder {
       const Borrowed worker(*this, num_units);
       typename Worker::WritingIds output{&batch.ids};
       for (std::size_t i = 0; i < texts.size(); ++i) {
-        encode_text(*worker, texts[i], reading, output);
+        encode_text(*worker, texts[i], {}, reading, output);
         batch.offsets[i + 1] = static_cast<std::int64_t>(batch.ids.size());
       }
       return batch;
@@ -87,10 +87,10 @@ class Encoder {
     on_chunks(texts, threads, reading, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
       Ids ids = joining.spare();
       typename Worker::WritingIds output{&ids};
-      chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
+      chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, TextEnds ends) {
         const std::size_t before = ids.size();
-        encode_text(worker, part, reading, output);
-        counts.add(i, is_whole, ids.size() - before);
+        encode_text(worker, part, ends, reading, output);
+        counts.add(i, ends, ids.size() - before);
       });
       joining.add(chunk, std::move(ids));
     });
@@ -104,10 +104,10 @@ class Encoder {
     TextCounts counted(counts);
     on_chunks(texts, threads, reading, [&](Worker& worker, const Chunks& chunks, std::size_t chunk) {
       typename Worker::CountingIds output;
-      chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, bool is_whole) {
+      chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, TextEnds ends) {
         const std::uint64_t before = output.total;
-        encode_text(worker, part, reading, output);
-        counted.add(i, is_whole, static_cast<std::size_t>(output.total - before));
+        encode_text(worker, part, ends, reading, output);
+        counted.add(i, ends, static_cast<std::size_t>(output.total - before));
       });
     });
     return counts;
@@ -195,9 +195,12 @@ class Encoder {
   };
 
   template <class Output>
-  void encode_text(Worker& worker, const Text& text, [[maybe_unused]] Reading reading, Output& output) const {
+  void encode_text(Worker& worker, const Text& text, [[maybe_unused]] TextEnds ends, [[maybe_unused]] Reading reading,
+                   Output& output) const {
     if constexpr (PreparesTexts<F>) {
       family_.encode(worker, split_words_, text, reading, output);
+    } else if constexpr (requires { family_.encode(worker, text, ends, output); }) {
+      family_.encode(worker, text, ends, output);
     } else {
       worker.encode(split_words_, text, output);
     }

@@ -52,6 +52,12 @@ concept Completes = requires(const typename F::Model& model) {
 template <class F>
 concept PreparesTexts = requires { typename F::Reading; };
 
+// A family to which the ends of a text are not what its middle is has
+//
+//   encode(worker, text, ends, output)   gives the ids of a text, or of a part of one with its ends, to `output`
+//
+// and cuts texts into words by what it likes: nobody asks for its split_words().
+
 struct OnlyReading {};
 
 template <class F>

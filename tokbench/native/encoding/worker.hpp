@@ -29,13 +29,19 @@ class Worker {
   std::size_t encode(SplitWords split_words, const Text& text, Output& output) {
     const Bytes utf8 = utf8_of(text, utf8_);
     if constexpr (requires { output.begin_text(utf8); }) output.begin_text(utf8);
+    encode_words_of(split_words, utf8, output);
+    return utf8.size();
+  }
+
+  // The same of UTF-8, cut by anything that cuts as a SplitWords does.
+  template <class Split, class Output>
+  void encode_words_of(const Split& split_words, Bytes utf8, Output& output) {
     const Byte* const end = utf8.data() + utf8.size();
     for (const Byte* p = utf8.data(); p != end;) {
       TextWords words{words_, words_ + kEnoughPretokens, end, lease_.current->tables()};
       p = split_words(p, end, words);
       if (words.next != words_) encode_words({words_, words.next}, output);
     }
-    return utf8.size();
   }
 
   // The same of words that are cut elsewhere: for_each_word(sink) calls sink(bytes) for each, in the order in which they
@@ -55,6 +61,14 @@ class Worker {
 
   // The UTF-8 of a text, until the next one is asked for or encoded.
   Bytes utf8(const Text& text) { return utf8_of(text, utf8_); }
+
+  // The same behind a byte.
+  Bytes utf8_behind(Byte first, const Text& text) {
+    if (utf8_.empty()) utf8_.resize(1);
+    utf8_[0] = first;
+    const std::size_t size = append_utf8(text, utf8_, 1);  // which moves them
+    return {utf8_.data(), size};
+  }
 
   // Room for copies of words, until more is asked for.
   Byte* room_for_copies(std::size_t size) {

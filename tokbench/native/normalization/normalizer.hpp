@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "character_map.hpp"
+#include "common/texts.hpp"
 #include "symbols.hpp"
 
 namespace tokbench {
@@ -20,12 +21,6 @@ struct NormalizerOptions {
   bool remove_extra_whitespaces;
   bool escape_whitespaces;
   bool treat_whitespace_as_suffix;  // the dummy prefix stands behind the text
-};
-
-// Which ends of its text a part has.
-struct TextEnds {
-  bool is_first = true;
-  bool is_last = true;
 };
 
 // Room for normalised text, used again and again.

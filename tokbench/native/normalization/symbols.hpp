@@ -23,6 +23,10 @@ class Symbols {
     symbols.erase(twice.begin(), twice.end());
     if (!symbols.empty() && symbols.front().empty()) throw std::invalid_argument("a user-defined symbol is empty");
     if (symbols.empty()) return;
+    for (const std::string_view symbol : symbols) {
+      text_.insert(text_.end(), symbol.begin(), symbol.end());
+      ends_.push_back(text_.size());
+    }
     grow(symbols);
     for (std::uint32_t child = nodes_[0].first_child; child < nodes_[0].first_child + nodes_[0].num_children; ++child) {
       first_children_[labels_[child]] = child;
@@ -30,6 +34,16 @@ class Symbols {
   }
 
   bool is_empty() const { return nodes_.empty(); }
+
+  // Calls use(symbol) for each.
+  template <class Use>
+  void for_each(Use use) const {
+    std::size_t start = 0;
+    for (const std::size_t end : ends_) {
+      use(Bytes(text_).subspan(start, end - start));
+      start = end;
+    }
+  }
   bool may_begin(Byte byte) const { return first_children_[byte] != kNowhere; }
 
   // The bytes of the longest symbol at `p` (p < end); 0 where there is none. Of symbols that begin one another, the library
@@ -95,6 +109,8 @@ class Symbols {
     }
   }
 
+  std::vector<Byte> text_;  // all symbols, one behind another
+  std::vector<std::size_t> ends_;
   std::vector<Node> nodes_;
   std::vector<Byte> labels_;  // of each node, the byte that leads to it
   std::array<std::uint32_t, 256> first_children_;

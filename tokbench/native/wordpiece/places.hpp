@@ -109,7 +109,7 @@ inline Placed placed_texts(const WordPieceEncoder& encoder, std::span<const Text
     Chunk chunk;
     Placing placing(*pieces, chunk.placed);
     PlacingIds output{&placing};
-    cut.for_each_part(number, [&](std::size_t text, const Text& part, bool) {
+    cut.for_each_part(number, [&](std::size_t text, const Text& part, TextEnds) {
       const std::size_t before = chunk.placed.ids.size();
       const std::size_t bytes = encoder.encode_on(worker, part, output);
       chunk.parts.push_back({text, bytes, chunk.placed.ids.size() - before});

@@ -10,9 +10,8 @@ import pytest
 import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sentencepiece_models import scored, unknown, written
+from support.sentencepiece_models import charsmap, scored, unknown, written
 
-from tokbench.formats.protobuf import fields
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType, parse_model
 from tokbench.libraries.sentencepiece import normalization
 from tokbench.libraries.sentencepiece.normalization import CharacterMap, Normalizer, new_normalizer
@@ -45,15 +44,6 @@ TEXTS = st.one_of(
     st.binary(),
     st.lists(st.one_of(st.binary(max_size=3), CHARACTERS.map(str.encode))).map(b"".join),
 )
-
-
-@cache
-def charsmap(rule: str) -> bytes:
-    proto = sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto()
-    [spec] = [value for number, value in fields(proto) if number == 3]
-    assert isinstance(spec, bytes)
-    maps = [value for number, value in fields(spec) if number == 2]
-    return maps[0] if maps and isinstance(maps[0], bytes) else b""
 
 
 @cache

@@ -1,0 +1,207 @@
+"""BPE models on the kernel, compiled and in Python, give the library's ids for every text."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sentencepiece_models import VARIANTS, charsmap, unknown, variant, written
+from support.texts import bundled_texts
+
+from tokbench.formats.sentencepiece.model import ModelPiece, ModelType, PieceType, parse_model
+from tokbench.libraries.sentencepiece import bpe
+from tokbench.libraries.sentencepiece.bpe import left_because, new_encoder
+from tokbench.native.kernel_choice import is_installed
+
+if TYPE_CHECKING:
+    from tokbench.core.kernel_or_library import KernelEncoder
+
+KERNELS = [
+    "python",
+    pytest.param("native", marks=pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="not compiled")),
+]
+BPE_VARIANTS = [name for name, (backend, _) in VARIANTS.items() if backend == "sentencepiece"]
+SMALL = "ab▁ é中\t\u0301¨"
+TEXTS = st.one_of(
+    st.text(st.sampled_from(SMALL + "x\u3000\0ﬁ\n"), max_size=60),
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.lists(
+        st.sampled_from(["the ", "▁", " and", "ing", "  ", "<sep>", "ab", "Größe ", "привет", "x" * 40])
+    ).map("".join),
+)
+SCORES = st.sampled_from([0.0, -0.0, -1.0, -1.0, -2.0, -2.5, -3.0, 1.5, -40.0])
+
+
+@cache
+def encoder(proto: bytes, kernel: str) -> KernelEncoder:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TOKBENCH_KERNEL", kernel)
+        return new_encoder(parse_model(proto))
+
+
+@cache
+def peer(proto: bytes) -> sentencepiece.SentencePieceProcessor:
+    return sentencepiece.SentencePieceProcessor(model_proto=proto)
+
+
+def check(proto: bytes, texts: list[str], kernel: str) -> None:
+    ours = encoder(proto, kernel)
+    expected = [peer(proto).encode(text) for text in texts]
+    assert [ours.encode(text) for text in texts] == expected
+    for threads in (1, 2):
+        ids, offsets = ours.encode_batch(texts, threads)
+        assert [ids[start:stop].tolist() for start, stop in pairwise(offsets)] == expected
+        assert ours.count_batch(texts, threads).tolist() == list(map(len, expected))
+
+
+@st.composite
+def models(draw: st.DrawFn) -> bytes:
+    """Models of a few characters, with everything that a model can have."""
+    texts = draw(st.lists(st.text(st.sampled_from(SMALL), min_size=1, max_size=5), unique=True, max_size=25))
+    types = st.sampled_from(
+        [PieceType.NORMAL] * 8 + [PieceType.UNUSED, PieceType.USER_DEFINED, PieceType.CONTROL]
+    )
+    pieces = [unknown(), *(ModelPiece(text, draw(SCORES), draw(types)) for text in texts)]
+    byte_fallback = draw(st.booleans())
+    if byte_fallback:
+        pieces += [ModelPiece(f"<0x{byte:02X}>", 0.0, PieceType.BYTE) for byte in range(256)]
+    names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
+    return written(
+        pieces,
+        trainer={
+            "model_type": ModelType.BPE,
+            "byte_fallback": byte_fallback,
+            "treat_whitespace_as_suffix": draw(st.booleans()),
+        },
+        normalizer={
+            "precompiled_charsmap": charsmap(draw(st.sampled_from(["identity", "nmt_nfkc", "nmt_nfkc_cf"]))),
+            **{name: draw(st.booleans()) for name in names},
+        },
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@given(proto=models(), texts=st.lists(TEXTS, max_size=4))
+def test_models_of_all_kinds(kernel: str, proto: bytes, texts: list[str]) -> None:
+    if not left_because(parse_model(proto)):
+        check(proto, texts, kernel)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", BPE_VARIANTS)
+@given(texts=st.lists(TEXTS, max_size=4))
+def test_trained_models(kernel: str, name: str, texts: list[str]) -> None:
+    check(variant(name).proto, texts, kernel)
+
+
+@pytest.mark.parametrize("name", BPE_VARIANTS)
+@pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="takes long in Python")
+def test_bundled_texts_and_every_code_point(name: str) -> None:
+    points = [chr(point) for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000]
+    blocks = ["".join(points[start : start + 4096]) for start in range(0, len(points), 4096 * 16)]
+    assigned = " a".join(points[:0x3000])
+    check(variant(name).proto, [*bundled_texts().values(), *blocks, assigned], "native")
+
+
+HOSTILE = {
+    "one character": lambda: "a" * 1_000_000,
+    "letters": lambda: "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=1_000_000)),
+    "spaces": lambda: " " * 1_000_000,
+    "an ideograph": lambda: "中" * 300_000,
+    "marks": lambda: "é\u0301" * 200_000,
+    "words, then spaces": lambda: "the cat " * 100_000 + " " * 100_000,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="takes long in Python")
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("name", ["bpe", "bpe folded"])
+def test_a_megabyte_of_one_kind(kind: str, name: str) -> None:
+    check(variant(name).proto, [HOSTILE[kind]()], "native")
+
+
+def normal(texts: dict[str, float], type: PieceType = PieceType.NORMAL) -> list[ModelPiece]:
+    return [ModelPiece(text, score, type) for text, score in texts.items()]
+
+
+def bpe_model(*pieces: ModelPiece, **options: Any) -> bytes:
+    return written([unknown(), *pieces], trainer={"model_type": ModelType.BPE, **options})
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_equal_scores_go_to_the_left(kernel: str) -> None:
+    proto = bpe_model(*normal({"▁": 0, "a": 0, "b": 0, "ab": -1, "ba": -1, "aba": -1, "▁ab": -1}))
+    check(proto, ["ab", "aba", "abab", "bab", "babab" * 20], kernel)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_piece_that_is_not_used_is_taken_apart(kernel: str) -> None:
+    unused = normal({"abc": -2, "abcabc": -3}, PieceType.UNUSED)
+    proto = bpe_model(*normal({"▁": 0, "a": 0, "b": 0, "c": 0, "ab": -1}), *unused)
+    assert not left_because(parse_model(proto))
+    check(proto, ["abc", "abcabc", "cabcabcabc"], kernel)
+
+
+def test_one_that_can_be_merged_in_two_ways_is_left_to_the_library() -> None:
+    unused = normal({"abc": -3}, PieceType.UNUSED)
+    proto = bpe_model(*normal({"a": 0, "b": 0, "c": 0, "ab": -1, "bc": -2}), *unused)
+    assert "two ways" in left_because(parse_model(proto))
+    if is_installed(bpe.COMPILED):
+        with pytest.raises(ValueError, match="two ways"):
+            encoder(proto, "native")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_piece_of_characters_that_are_no_pieces(kernel: str) -> None:
+    check(bpe_model(*normal({"▁": 0, "xy": -1, "xyz": -2})), ["xyz", "xyzx yx zz", "z xy z", "  "], kernel)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_unknown_characters_side_by_side_are_one_piece_across_spaces_that_are_unknown(kernel: str) -> None:
+    check(bpe_model(*normal({"a": 0})), ["x y", "xx  yy a zz", "a", " ", "x" * 70 + " " + "y" * 70], kernel)
+
+
+@pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="not compiled")
+def test_bad_arguments_are_refused() -> None:
+    from tokbench.native._character_bpe import Encoder
+
+    flags = (
+        "add_dummy_prefix",
+        "remove_extra_whitespaces",
+        "escape_whitespaces",
+        "treat_whitespace_as_suffix",
+    )
+
+    def make(pieces: list[bytes], kinds: list[int], *, unknown: int = 0, byte_ids: Any = None) -> None:
+        scores = np.zeros(len(kinds), np.float32)
+        options = dict.fromkeys(flags, False)
+        Encoder(
+            pieces,
+            scores,
+            np.array(kinds, np.uint8),
+            unknown=unknown,
+            byte_ids=byte_ids,
+            charsmap=b"",
+            **options,
+        )
+
+    make([b"<unk>"], [2])
+    for pieces, kinds, more in (
+        ([b"a", b"b"], [2], {}),
+        ([b""], [2], {}),
+        ([b"a"], [7], {}),
+        ([b"a"], [0], {}),
+        ([b"a"], [1], {"unknown": 1}),
+        ([b"\xff\xfe"], [1], {}),
+        ([b"a"], [1], {"byte_ids": np.zeros(3, np.uint32)}),
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            make(pieces, kinds, **more)

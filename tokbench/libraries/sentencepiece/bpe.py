@@ -1,0 +1,87 @@
+"""A BPE model of SentencePiece on our kernel: the pieces, scores and options that it is made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokbench.formats.sentencepiece.model import PieceType, byte_of
+from tokbench.native.kernel_choice import chosen_module
+
+if TYPE_CHECKING:
+    from tokbench.core.kernel_or_library import KernelEncoder
+    from tokbench.formats.sentencepiece.model import ModelPiece, SentencePieceFile
+
+COMPILED = "tokbench.native._character_bpe"
+FALLBACK = "tokbench.libraries.sentencepiece.bpe_fallback"
+
+_MOST_PIECES = 1 << 20
+_MOST_UNUSED = 100
+"""Bytes of a piece that is not used: the library takes it apart to such a depth."""
+
+
+def left_because(model: SentencePieceFile) -> str:
+    """Why a BPE model runs on its library; "" where the kernel gives the same ids for every text."""
+    if len(model.pieces) >= _MOST_PIECES:
+        return f"it has {_MOST_PIECES:,} pieces or more"
+    if any("\0" in piece.text and piece.text != "\0" for piece in model.pieces):
+        return "a piece holds the character NUL"
+    if model.trainer["byte_fallback"] and len(_ids_of_bytes(model)) != len(range(256)):
+        return "byte fallback without a piece for each byte"
+    unused = [piece.text for piece in model.pieces if piece.type is PieceType.UNUSED]
+    if any(len(text.encode()) > _MOST_UNUSED for text in unused):
+        return "it has a long piece that is not used"
+    if unused and _ways_to_make(unused, model.pieces):
+        return "a piece that is not used can be merged in two ways, of which the last one in the text counts"
+    return ""
+
+
+def new_encoder(model: SentencePieceFile) -> KernelEncoder:
+    """The encoder of a model for which there is no reason to leave it to its library.
+
+    Raises:
+        ValueError: its normalisation table is damaged, or its pieces repeat more than a table holds.
+        BackendUnavailableError: the compiled module is demanded and not installed.
+    """
+    _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
+    pieces = model.pieces
+    byte_ids = _ids_of_bytes(model)
+    names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
+    encoder: KernelEncoder = module.Encoder(
+        [piece.text.encode() for piece in pieces],
+        np.fromiter((piece.score for piece in pieces), np.float32, len(pieces)),
+        np.fromiter(map(_kind, pieces), np.uint8, len(pieces)),
+        unknown=next(id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN),
+        byte_ids=np.array([byte_ids[byte] for byte in range(256)], np.uint32)
+        if model.trainer["byte_fallback"]
+        else None,
+        charsmap=model.normalizer["precompiled_charsmap"],
+        **{name: model.normalizer[name] for name in names},
+        treat_whitespace_as_suffix=model.trainer["treat_whitespace_as_suffix"],
+    )
+    return encoder
+
+
+def _kind(piece: ModelPiece) -> PieceType:
+    # A piece of the character NUL alone is taken for one that is not used.
+    return PieceType.UNUSED if piece.text == "\0" else piece.type
+
+
+def _ids_of_bytes(model: SentencePieceFile) -> dict[int, int]:
+    """Byte → id of the piece that stands for it, as `<0x0A>`."""
+    return {byte_of(piece.text): id for id, piece in enumerate(model.pieces) if piece.type is PieceType.BYTE}
+
+
+def _ways_to_make(texts: list[str], pieces: tuple[ModelPiece, ...]) -> bool:
+    """Whether one of some pieces can be made of two others in more than one way."""
+    merged = {piece.text for piece in pieces if piece.type in (PieceType.NORMAL, PieceType.UNUSED)}
+
+    def is_symbol(text: str) -> bool:
+        return len(text) == 1 or text in merged
+
+    ways = Counter(
+        text for text in texts for i in range(1, len(text)) if is_symbol(text[:i]) and is_symbol(text[i:])
+    )
+    return any(count > 1 for count in ways.values())

@@ -1,0 +1,155 @@
+"""BPE over characters as the SentencePiece library computes it, in Python: what the kernel is tested against.
+
+A normalised text is its user-defined symbols, which nothing is merged with, and its characters. Two neighbours that
+make a piece together are merged: the pair with the highest score first, of equal ones the leftmost. A piece that is
+not used is taken apart again, and what is no piece in the end is unknown: its bytes, or one piece for all of it side
+by side.
+
+Source: bpe_model.cc of SentencePiece 0.2.3.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+from tokbench.core.kernel_or_library import EncodesOneByOne
+from tokbench.formats.sentencepiece.model import PieceType
+from tokbench.libraries.sentencepiece.normalization import Normalizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+_LENGTHS = bytes([1] * 192 + [2] * 32 + [3] * 16 + [4] * 16)
+"""The bytes of a character by its first one."""
+_MOST_NESTED_SYMBOLS = 64
+_MERGED = (PieceType.NORMAL, PieceType.UNUSED)
+_TOKENS = (PieceType.NORMAL, PieceType.USER_DEFINED)
+
+
+def merged(symbols: Sequence[bytes], scores: Mapping[bytes, float], *, frozen: frozenset[int]) -> list[bytes]:
+    """The symbols of a text when no two neighbours make a piece any more.
+
+    Args:
+        symbols: what merging begins with.
+        scores: the pieces that merging makes.
+        frozen: the positions of symbols that are not merged.
+
+    >>> merged([b"a", b"b", b"a", b"b"], {b"ab": -1.0, b"ba": -2.0}, frozen=frozenset())
+    [b'ab', b'ab']
+    """
+    parts: list[bytes | None] = list(symbols)
+    previous = list(range(-1, len(parts) - 1))
+    following = list(range(1, len(parts) + 1))
+    agenda: list[tuple[float, int, int, int]] = []
+
+    def look(left: int, right: int) -> None:
+        if left < 0 or right >= len(parts) or left in frozen or right in frozen:
+            return
+        both = (parts[left] or b"") + (parts[right] or b"")
+        if both in scores:
+            heapq.heappush(agenda, (-scores[both], left, right, len(both)))
+
+    for left in range(len(parts) - 1):
+        look(left, left + 1)
+    while agenda:
+        _, left, right, size = heapq.heappop(agenda)
+        first, second = parts[left], parts[right]
+        if first is None or second is None or len(first) + len(second) != size:
+            continue
+        parts[left], parts[right] = first + second, None
+        following[left] = following[right]
+        if following[left] < len(parts):
+            previous[following[left]] = left
+        look(previous[left], left)
+        look(left, following[left])
+    return [part for part in parts if part is not None]
+
+
+class Encoder(EncodesOneByOne):
+    """The definition; see `tokbench.core.kernel_or_library.KernelEncoder`.
+
+    Args:
+        pieces: piece i has the id i.
+        scores: float32[len(pieces)].
+        kinds: uint8[len(pieces)], of `PieceType`.
+        unknown: the id of what is no piece.
+        byte_ids: the ids of the 256 bytes, where unknown characters become bytes.
+        charsmap: as the normaliser takes it.
+        options: the options of `Normalizer`.
+
+    Raises:
+        ValueError: these do not make a model.
+    """
+
+    def __init__(
+        self,
+        pieces: Sequence[bytes],
+        scores: NDArray[np.float32],
+        kinds: NDArray[np.uint8],
+        *,
+        unknown: int,
+        byte_ids: NDArray[np.uint32] | None,
+        charsmap: bytes,
+        **options: bool,
+    ) -> None:
+        if b"" in pieces or not len(pieces) == len(scores) == len(kinds):
+            raise ValueError("a piece is empty, or has no score")
+        types = [PieceType(int(kind)) for kind in kinds]
+        self._scores = {
+            piece: float(score)
+            for piece, score, type in zip(pieces, scores, types, strict=True)
+            if type in _MERGED
+        }
+        self._ids = {piece: id for id, piece in enumerate(pieces) if types[id] in _TOKENS}
+        self._unused = {piece for id, piece in enumerate(pieces) if types[id] is PieceType.UNUSED}
+        symbols = [piece for id, piece in enumerate(pieces) if types[id] is PieceType.USER_DEFINED]
+        self._symbols = sorted(symbols, key=len)
+        self._unknown = unknown
+        self._bytes = None if byte_ids is None else byte_ids.tolist()
+        self._normalizer = Normalizer(charsmap, symbols, **options)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        ids: list[int] = []
+        is_behind_unknown = False
+        for part in self._parts(self._normalizer.normalize(text.encode())):
+            id = self._ids.get(part)
+            if id is not None:
+                ids.append(id)
+            elif self._bytes is not None:
+                ids += [self._bytes[byte] for byte in part]
+            elif not is_behind_unknown:
+                ids.append(self._unknown)
+            is_behind_unknown = id is None
+        return ids
+
+    def _parts(self, normal: bytes) -> Iterator[bytes]:
+        """The pieces of a normalised text, and its characters that are none."""
+        symbols: list[bytes] = []
+        frozen: set[int] = set()
+        place = 0
+        while place < len(normal):
+            nested = [symbol for symbol in self._symbols if normal.startswith(symbol, place)]
+            if nested:
+                frozen.add(len(symbols))
+                symbols.append(nested[:_MOST_NESTED_SYMBOLS][-1])
+            else:
+                symbols.append(normal[place : place + _LENGTHS[normal[place]]])
+            place += len(symbols[-1])
+        for part in merged(symbols, self._scores, frozen=frozenset(frozen)):
+            yield from self._taken_apart(part)
+
+    def _taken_apart(self, part: bytes) -> Iterator[bytes]:
+        """A piece, or the two that one that is not used is merged of: the only two that make it."""
+        text = part.decode() if part in self._unused else ""
+        for i in range(1, len(text)):
+            left, right = text[:i].encode(), text[i:].encode()
+            if all(len(each) == _LENGTHS[each[0]] or each in self._scores for each in (left, right)):
+                yield from self._taken_apart(left)
+                yield from self._taken_apart(right)
+                return
+        yield part

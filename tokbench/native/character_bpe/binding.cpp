@@ -1,0 +1,71 @@
+// BPE over characters as the Python module `_character_bpe`. Arguments are checked here, and only here; the interpreter's lock
+// is released around everything that takes time.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+
+#include "encoding/python_encoding.hpp"
+#include "family.hpp"
+
+using namespace tokbench;
+using namespace nb::literals;
+
+namespace {
+
+std::vector<std::string_view> views_of(const nb::tuple& texts) {
+  std::vector<std::string_view> views;
+  views.reserve(texts.size());
+  for (const nb::handle text : texts) {
+    if (!nb::isinstance<nb::bytes>(text)) throw nb::type_error("a piece is not bytes");
+    const auto bytes = nb::borrow<nb::bytes>(text);
+    views.emplace_back(bytes.c_str(), bytes.size());
+    if (bytes.size() == 0) throw std::invalid_argument("a piece is empty");
+  }
+  return views;
+}
+
+CharacterBpeEncoder* made_encoder(const nb::list& pieces, const InputArray<float>& scores, const InputArray<std::uint8_t>& kinds,
+                                  Id unknown, const std::optional<InputArray<Id>>& byte_ids, const nb::bytes& charsmap,
+                                  bool add_dummy_prefix, bool remove_extra_whitespaces, bool escape_whitespaces,
+                                  bool treat_whitespace_as_suffix) {
+  if (pieces.size() != scores.size() || pieces.size() != kinds.size()) throw std::invalid_argument("there must be a score and a kind for each piece");
+  if (unknown >= pieces.size()) throw std::invalid_argument("there is no such unknown piece");
+  const nb::tuple kept(pieces);  // other threads may change the list meanwhile
+  const std::vector<std::string_view> texts = views_of(kept);
+  std::optional<std::array<Id, 256>> bytes;
+  if (byte_ids) {
+    if (byte_ids->size() != 256) throw std::invalid_argument("there must be an id for each byte");
+    std::ranges::copy(view(*byte_ids), bytes.emplace().begin());
+  }
+  const std::span<const float> amounts = view(scores);
+  const std::span<const std::uint8_t> numbers = view(kinds);
+  const Bytes table = view(charsmap);
+  const NormalizerOptions options{add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces, treat_whitespace_as_suffix};
+  const nb::gil_scoped_release unlocked;
+  std::vector<ScoredPiece> scored;
+  std::vector<std::string_view> symbols, found, known;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (numbers[i] < 1 || numbers[i] > 6) throw std::invalid_argument("there is no such kind of piece");
+    const auto kind = static_cast<PieceKind>(numbers[i]);
+    if (amounts[i] != amounts[i]) throw std::invalid_argument("a score is no number");
+    scored.push_back({texts[i], amounts[i], kind});
+    if (kind == PieceKind::UserDefined) symbols.push_back(texts[i]);
+    if (kind == PieceKind::Normal || kind == PieceKind::Unused) found.push_back(texts[i]);
+    if (kind == PieceKind::Normal || kind == PieceKind::UserDefined) known.push_back(texts[i]);
+  }
+  Normalizer normalizer(table.empty() ? CharacterMap() : CharacterMap(table), Symbols(std::move(symbols)), options);
+  CharacterBpeFamily family(CertainCuts(normalizer, found, known, !bytes.has_value()), options);
+  return new CharacterBpeEncoder({ScoredPieces(scored, unknown, bytes), std::move(normalizer)}, std::move(family));
+}
+
+}  // namespace
+
+NB_MODULE(_character_bpe, module) {
+  module.attr("SOURCES") = TOKBENCH_SOURCES;
+  nb::class_<CharacterBpeEncoder>(module, "Encoder")
+      .def(nb::new_(&made_encoder), "pieces"_a, "scores"_a.noconvert(), "kinds"_a.noconvert(), nb::kw_only(), "unknown"_a,
+           "byte_ids"_a.noconvert() = nb::none(), "charsmap"_a, "add_dummy_prefix"_a, "remove_extra_whitespaces"_a,
+           "escape_whitespaces"_a, "treat_whitespace_as_suffix"_a)
+      .def("encode", &encode_text<CharacterBpeFamily>, "text"_a)
+      .def("encode_batch", &encode_texts<CharacterBpeFamily>, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("count_batch", &count_texts<CharacterBpeFamily>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].");
+}

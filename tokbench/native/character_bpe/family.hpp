@@ -1,0 +1,229 @@
+// BPE over characters as the encoder runs it: a text cut where no token reaches across, each word by itself normalised and merged.
+#pragma once
+
+#include <memory>
+
+#include "encoding/encoder.hpp"
+#include "merger.hpp"
+#include "normalization/certain_cuts.hpp"
+
+namespace tokbench {
+
+struct CharacterBpe {
+  ScoredPieces pieces;
+  Normalizer normalizer;
+};
+
+class CharacterBpeFamily {
+ public:
+  using Model = CharacterBpe;
+
+  class Solver {
+   public:
+    explicit Solver(const CharacterBpe& model) : model_(model), merger_(model.pieces) {}
+
+    std::size_t solve(Bytes word, std::uint64_t, Id* out) { return solve_part(word, {false, false}, out); }
+    const void* slot_of(std::uint64_t) const { return nullptr; }
+
+    // The same of a part of a text with its ends.
+    std::size_t solve_part(Bytes part, TextEnds ends, Id* out) {
+      model_.normalizer.normalize<false>(part, ends, normal_);
+      return solve_normal(out);
+    }
+
+    // The ids of a text that is normalised.
+    std::size_t solve_normal(Id* out) {
+      Id* const first = out;
+      for_each_token([&](Id id, std::size_t, std::size_t) { *out++ = id; });
+      return static_cast<std::size_t>(out - first);
+    }
+
+    // Normalises a part of a text and calls use(id, start, stop) for its tokens, with their places in normal(): of one of several
+    // bytes that an unknown character becomes, its own byte.
+    template <class Use>
+    void for_each_placed_token(Bytes part, TextEnds ends, Use use) {
+      model_.normalizer.normalize<true>(part, ends, normal_);
+      for_each_token(use);
+    }
+    const NormalizedText& normal() const { return normal_; }
+
+   private:
+    template <class Use>
+    void for_each_token(Use use) {
+      begin();
+      const std::size_t count = merger_.merge(symbols_);
+      const Bytes text(normal_.bytes);
+      const bool joins_unknown = model_.pieces.joins_unknown();
+      std::size_t unknown_start = kNowhere;  // of unknown characters that are not given out yet
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t start = symbols_[i].start, stop = i + 1 < count ? symbols_[i + 1].start : text.size();
+        std::size_t at = start;
+        model_.pieces.emit(symbols_[i].symbol, text.subspan(start, stop - start), [&](Id id, std::size_t size) {
+          if (joins_unknown && model_.pieces.is_unknown(id)) {
+            if (unknown_start == kNowhere) unknown_start = at;
+          } else {
+            if (unknown_start != kNowhere) use(model_.pieces.unknown(), unknown_start, at);
+            unknown_start = kNowhere;
+            use(id, at, at + size);
+          }
+          at += size;
+        });
+      }
+      if (unknown_start != kNowhere) use(model_.pieces.unknown(), unknown_start, text.size());
+    }
+
+    // The symbols that merging begins with: user-defined ones, which it leaves alone, and characters.
+    void begin() {
+      const Byte* const first = normal_.bytes.data();
+      const Byte* const end = first + normal_.bytes.size();
+      if (normal_.bytes.size() >= UINT32_MAX) throw std::length_error("a word of more than 4 GB");
+      symbols_.clear();
+      const Symbols& symbols = model_.normalizer.symbols();
+      for (const Byte* p = first; p != end;) {
+        const auto start = static_cast<std::uint32_t>(p - first);
+        if (const std::size_t length = symbols.longest(p, end); length != 0) {
+          symbols_.push_back({model_.pieces.user_defined({p, length}), start});
+          p += length;
+          continue;
+        }
+        const CodePoint character = code_point_at(p, end);
+        symbols_.push_back({model_.pieces.symbol_of(character.value), start});
+        p += character.value != CodePoint::kNoCharacter ? character.length : length_by_lead(p, end);
+      }
+    }
+
+    // How many bytes the library takes for a character that is none.
+    static std::size_t length_by_lead(const Byte* p, const Byte* end) {
+      const std::size_t length = *p < 0xC0 ? 1 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : 4;
+      return std::min(length, static_cast<std::size_t>(end - p));
+    }
+
+    static constexpr std::size_t kNowhere = SIZE_MAX;
+
+    const CharacterBpe& model_;
+    CharacterMerger merger_;
+    NormalizedText normal_;
+    std::vector<PlacedSymbol> symbols_;
+  };
+
+  // `cuts` of the model's pieces and normaliser, which may cut nowhere.
+  CharacterBpeFamily(CertainCuts cuts, const NormalizerOptions& options)
+      : cuts_(std::make_shared<const CertainCuts>(std::move(cuts))), options_(options), most_ids_(cuts_->most_made()) {
+    if (most_ids_ > kMostGrowth) throw NotTheSame("its normalisation makes texts many times as long");
+  }
+
+  SplitWords split_words() const { return nullptr; }
+
+  // In front of a space behind an ASCII letter or digit, where that is a cut.
+  std::size_t first_safe_cut(const Text& text, std::size_t from) const {
+    if (!cuts_->cuts()) return text.size;
+    const auto among = [&](const auto* units) {
+      for (std::size_t cut = std::max<std::size_t>(from, 1); cut < text.size; ++cut) {
+        if (units[cut] == ' ' && is_ascii_word(units[cut - 1]) && cuts_->is_cut(units[cut - 1], ' ')) return cut;
+      }
+      return text.size;
+    };
+    if (text.units == Units::Ucs2) return among(static_cast<const std::uint16_t*>(text.data));
+    if (text.units == Units::Ucs4) return among(static_cast<const std::uint32_t*>(text.data));
+    return among(static_cast<const std::uint8_t*>(text.data));
+  }
+
+  // The ids of a part of a text with its ends.
+  template <class Worker, class Output>
+  void encode(Worker& worker, const Text& text, TextEnds ends, Output& output) const {
+    if (text.size == 0) return;
+    const bool has_prefix = ends.is_first && options_.add_dummy_prefix && !options_.treat_whitespace_as_suffix;
+    if (!cuts_->cuts() || (has_prefix && !cuts_->takes_space_in_front())) return solve(worker, worker.utf8(text), ends, output);
+    static constexpr Byte kSpace = ' ';
+    const Bytes utf8 = has_prefix ? worker.utf8_behind(kSpace, text) : worker.utf8(text);
+    const std::size_t size_of_prefix = has_prefix ? 1 : 0;
+    const std::size_t first = ends.is_first && !has_prefix ? begin_of_words(utf8) : 0;
+    const std::size_t behind = ends.is_last ? end_of_words(utf8) : utf8.size();
+    if (first == kNoWords || behind <= std::max(first, size_of_prefix)) return solve(worker, utf8.subspan(size_of_prefix), ends, output);
+    Widened<Worker, Output> widened{output, most_ids_};
+    worker.encode_words_of(*cuts_, utf8.subspan(first, behind - first), widened);
+    output = widened.output;
+    if (behind != utf8.size()) solve(worker, utf8.subspan(behind), {false, true}, output);
+  }
+
+  // For the places of tokens.
+  const CertainCuts& cuts() const { return *cuts_; }
+
+ private:
+  static constexpr std::size_t kNoWords = SIZE_MAX;
+  static constexpr std::size_t kMostGrowth = 64;
+
+  // Asks for room for all that normalising can make of a word.
+  template <class Worker, class Output>
+  struct Widened {
+    Output output;
+    std::size_t most_ids;
+
+    void begin(std::size_t most) { output.begin(most * most_ids); }
+    void put(const WordEntry& entry) { output.put(entry); }
+    void put(std::span<const Id> ids) { output.put(ids); }
+    Id* room(Worker& worker, std::size_t size) { return output.room(worker, size * most_ids); }
+    void use(std::size_t count) { output.use(count); }
+    void end() { output.end(); }
+  };
+
+  template <class Worker, class Output>
+  void solve(Worker& worker, Bytes part, TextEnds ends, Output& output) const {
+    const std::size_t most = part.size() * most_ids_ + kMostAdded;
+    output.begin(most);
+    output.use(worker.solver().solve_part(part, ends, output.room(worker, most)));
+    output.end();
+  }
+
+  // Where the first word of a text begins of which spaces in front are dropped; kNoWords where what is dropped is not that plain.
+  std::size_t begin_of_words(Bytes text) const {
+    if (!options_.remove_extra_whitespaces) return 0;
+    std::size_t first = 0;
+    while (first < text.size() && text[first] == ' ') ++first;
+    if (first == text.size()) return kNoWords;
+    const bool is_plain = cuts_->is_plain(code_point_at(text.data() + first, text.data() + text.size()).value);
+    return is_plain && cuts_->takes_space_in_front() ? first : kNoWords;
+  }
+
+  // Where the last word begins that may lose spaces behind it, or gets one; the size of the text where there is none.
+  std::size_t end_of_words(Bytes text) const {
+    const bool has_suffix = options_.add_dummy_prefix && options_.treat_whitespace_as_suffix;
+    if (!options_.remove_extra_whitespaces && !has_suffix) return text.size();
+    std::size_t at = text.size();
+    CodePoint character{};
+    do {
+      if (at == 0) return 0;
+      character = character_before(text, at);
+      at -= character.length;
+    } while (!cuts_->is_plain(character.value) || cuts_->is_space(character.value));
+    if (at + character.length == text.size() && !has_suffix) return text.size();
+    while (at != 0) {
+      const CodePoint before = character_before(text, at);
+      if (cuts_->is_cut(before.value, character.value)) break;
+      character = before;
+      at -= character.length;
+    }
+    return at;
+  }
+
+  static CodePoint character_before(Bytes text, std::size_t end) {
+    std::size_t start = end - 1;
+    while (start > 0 && end - start < 4 && is_continuation(text[start])) --start;
+    const CodePoint found = code_point_at(text.data() + start, text.data() + end);
+    return found.length == end - start ? found : CodePoint{CodePoint::kNoCharacter, 1};
+  }
+
+  static bool is_ascii_word(std::uint32_t unit) {
+    return (unit >= '0' && unit <= '9') || ((unit | 0x20) >= 'a' && (unit | 0x20) <= 'z');
+  }
+
+  static constexpr std::size_t kMostAdded = 3;  // ids of the space that is put in front or behind
+
+  std::shared_ptr<const CertainCuts> cuts_;
+  NormalizerOptions options_;
+  std::size_t most_ids_;
+};
+
+using CharacterBpeEncoder = Encoder<CharacterBpeFamily>;
+
+}  // namespace tokbench

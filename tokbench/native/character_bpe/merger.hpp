@@ -1,0 +1,126 @@
+// Merges neighbouring symbols, the smallest rank first and of equal ones the leftmost, until no two merge. Up to 32 symbols by
+// looking through all pairs for each merge, beyond that by a heap: n log n at any length.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "pieces.hpp"
+
+namespace tokbench {
+
+// A symbol, and where in a text it begins.
+struct PlacedSymbol {
+  Symbol symbol;
+  std::uint32_t start;
+};
+
+class CharacterMerger {
+ public:
+  explicit CharacterMerger(const ScoredPieces& pieces) : pieces_(pieces) {}
+
+  // Merges in place; returns how many are left.
+  std::size_t merge(std::span<PlacedSymbol> symbols) {
+    if (symbols.size() < 2) return symbols.size();
+    return symbols.size() <= kMostShort ? merge_short(symbols) : merge_by_heap(symbols);
+  }
+
+ private:
+  static constexpr std::size_t kMostShort = 32;
+  static constexpr std::size_t kGroup = 8;
+  static constexpr unsigned kPositionBits = 5;
+  static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
+  static constexpr std::uint32_t kNever = 0xFFFFFFFFu;
+  static_assert(kMostShort == 1u << kPositionBits);
+
+  struct Candidate {
+    Rank rank;
+    std::uint32_t position;
+    Symbol left, right, made;
+    // std heaps keep the greatest on top: smallest rank first, then leftmost.
+    bool operator<(const Candidate& other) const { return rank != other.rank ? rank > other.rank : position > other.position; }
+  };
+  struct Node {
+    Symbol symbol;
+    std::uint32_t previous, next;
+  };
+
+  // Symbols stay where they are, with a bit for each that is left, and a pair is a number: the smallest is the next to merge.
+  std::size_t merge_short(std::span<PlacedSymbol> symbols) {
+    std::uint32_t pairs[kMostShort];
+    Symbol made[kMostShort];
+    const std::size_t size = symbols.size(), padded = (size + kGroup - 1) / kGroup * kGroup;
+    const auto look = [&](std::size_t left, std::size_t right) {
+      const Merge merge = pieces_.merge(symbols[left].symbol, symbols[right].symbol);
+      pairs[left] = merge.rank == Merge::kNever ? kNever : merge.rank << kPositionBits | static_cast<std::uint32_t>(left);
+      made[left] = merge.made;
+    };
+    for (std::size_t i = 0; i + 1 < size; ++i) look(i, i + 1);
+    std::fill(pairs + size - 1, pairs + padded, kNever);
+    std::uint32_t left = size == 32 ? 0xFFFFFFFFu : (1u << size) - 1;
+    for (;;) {
+      std::uint32_t best = kNever;
+      for (std::size_t i = 0; i < padded; ++i) best = std::min(best, pairs[i]);
+      if (best == kNever) break;
+      const std::uint32_t position = best & (kMostShort - 1);
+      const std::uint32_t behind = left & (~1u << position), before = left & ((1u << position) - 1);
+      const auto taken = static_cast<std::uint32_t>(std::countr_zero(behind));
+      symbols[position].symbol = made[position];
+      left &= ~(1u << taken);
+      pairs[taken] = kNever;
+      pairs[position] = kNever;
+      if (const std::uint32_t next = behind & (behind - 1); next != 0) look(position, static_cast<std::size_t>(std::countr_zero(next)));
+      if (before != 0) look(static_cast<std::size_t>(std::bit_width(before)) - 1, position);
+    }
+    std::size_t count = 0;
+    for (; left != 0; left &= left - 1) symbols[count++] = symbols[static_cast<std::size_t>(std::countr_zero(left))];
+    return count;
+  }
+
+  std::size_t merge_by_heap(std::span<PlacedSymbol> symbols) {
+    if (symbols.size() >= kNowhere) throw std::length_error("a word of more than 4 GB");
+    const auto size = static_cast<std::uint32_t>(symbols.size());
+    nodes_.resize(size);
+    heap_.clear();
+    for (std::uint32_t i = 0; i < size; ++i) nodes_[i] = {symbols[i].symbol, i - 1, i + 1 < size ? i + 1 : kNowhere};  // 0 - 1 is kNowhere
+    for (std::uint32_t i = 0; i + 1 < size; ++i) collect(i);
+    std::make_heap(heap_.begin(), heap_.end());
+    while (!heap_.empty()) {
+      const Candidate top = heap_.front();
+      std::pop_heap(heap_.begin(), heap_.end());
+      heap_.pop_back();
+      Node& node = nodes_[top.position];
+      if (node.symbol != top.left || node.next == kNowhere || nodes_[node.next].symbol != top.right) continue;
+      const std::uint32_t taken = node.next;
+      node.symbol = top.made;
+      node.next = nodes_[taken].next;
+      nodes_[taken].symbol = kTaken;
+      if (node.next != kNowhere) {
+        nodes_[node.next].previous = top.position;
+        if (collect(top.position)) std::push_heap(heap_.begin(), heap_.end());
+      }
+      if (node.previous != kNowhere && collect(node.previous)) std::push_heap(heap_.begin(), heap_.end());
+    }
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i != kNowhere; i = nodes_[i].next) symbols[count++] = {nodes_[i].symbol, symbols[i].start};
+    return count;
+  }
+
+  static constexpr Symbol kTaken = 0xFFFFFFFFu;  // the symbol of a node that was merged into its left neighbour
+
+  // Adds the pair that begins at `position` to the end of the heap's array, if it merges.
+  bool collect(std::uint32_t position) {
+    const Symbol left = nodes_[position].symbol, right = nodes_[nodes_[position].next].symbol;
+    const Merge merge = pieces_.merge(left, right);
+    if (merge.rank == Merge::kNever) return false;
+    heap_.push_back({merge.rank, position, left, right, merge.made});
+    return true;
+  }
+
+  const ScoredPieces& pieces_;
+  std::vector<Node> nodes_;
+  std::vector<Candidate> heap_;
+};
+
+}  // namespace tokbench

@@ -1,0 +1,209 @@
+// The pieces of a BPE over characters by scores, as SentencePiece has it: two neighbours are merged where they make a piece
+// together, however they came to be.
+//
+// Source: bpe_model.cc of SentencePiece 0.2.3.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "normalization/character_table.hpp"
+#include "pairs.hpp"
+
+namespace tokbench {
+
+enum class PieceKind : std::uint8_t { Normal = 1, Unknown, Control, UserDefined, Unused, OneByte };
+
+struct ScoredPiece {
+  std::string_view text;  // not empty
+  float score;
+  PieceKind kind;
+};
+
+// What cannot be encoded here as the library does.
+struct NotTheSame : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+class ScoredPieces {
+ public:
+  // Piece i has the id i. `bytes` are the ids of the 256 bytes, where unknown characters become bytes.
+  ScoredPieces(std::span<const ScoredPiece> pieces, Id unknown, const std::optional<std::array<Id, 256>>& bytes)
+      : unknown_(unknown), bytes_(bytes) {
+    if (pieces.size() >= kMostPieces) throw NotTheSame("it has a million pieces or more");
+    for (Id id = 0; id < pieces.size(); ++id) {
+      if (is_found(pieces[id].kind) || pieces[id].kind == PieceKind::UserDefined) by_text_.emplace(pieces[id].text, id);
+    }
+    number_characters(pieces);
+    std::vector<Pairs::Pair> pairs = found_pairs(pieces);
+    mark_unused(pieces, pairs);
+    pairs_ = Pairs(pairs, ranks_of(pieces));
+    by_text_ = {};
+    for (Id id = 0; id < pieces.size(); ++id) {
+      if (pieces[id].kind == PieceKind::UserDefined) user_defined_.emplace(pieces[id].text, id);
+    }
+  }
+
+  Symbol symbol_of(std::uint32_t code_point) const { return symbols_[code_point]; }
+  // Of a user-defined symbol: one that merges with nothing.
+  Symbol user_defined(Bytes text) const { 
+    return user_defined_.find(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()))->second;
+  }
+  Merge merge(Symbol left, Symbol right) const { return pairs_.find(left, right); }
+  bool joins_unknown() const { return !bytes_; }
+
+  // Calls emit(id, bytes that it stands for) for the ids of a symbol, which stands for `text`.
+  template <class Emit>
+  void emit(Symbol symbol, Bytes text, const Emit& emit_id) const {
+    const Final kind = symbol < kinds_.size() ? kinds_[symbol] : Final::Unknown;
+    if (kind == Final::Token) [[likely]] return emit_id(symbol, text.size());
+    if (kind == Final::Parts) {
+      const Parts& parts = parts_.at(symbol);
+      emit(parts.left, text.first(parts.left_size), emit_id);
+      return emit(parts.right, text.subspan(parts.left_size), emit_id);
+    }
+    if (!bytes_) return emit_id(unknown_, text.size());
+    for (const Byte byte : text) emit_id((*bytes_)[byte], 1);
+  }
+
+  Id unknown() const { return unknown_; }
+  bool is_unknown(Id id) const { return id == unknown_; }
+
+ private:
+  static constexpr std::size_t kMostPieces = std::size_t{1} << 20;
+  static constexpr std::size_t kMostPairs = std::size_t{1} << 25;
+  static constexpr std::size_t kMostCompared = std::size_t{1} << 30;  // bytes
+  static constexpr std::size_t kMostUnusedCharacters = 100;           // the library goes no deeper
+
+  enum class Final : std::uint8_t { Unknown, Token, Parts };
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  struct Parts {
+    Symbol left, right;
+    std::size_t left_size;
+  };
+
+  static bool is_found(PieceKind kind) { return kind == PieceKind::Normal || kind == PieceKind::Unused; }
+  static Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const Byte*>(text.data()), text.size()}; }
+
+  // Where characters begin in a text, and its end.
+  static void starts_of(Bytes text, std::vector<std::uint32_t>& starts) {
+    starts.clear();
+    for (std::size_t at = 0; at < text.size(); at += code_point_at(text.data() + at, text.data() + text.size()).length) {
+      starts.push_back(static_cast<std::uint32_t>(at));
+    }
+    starts.push_back(static_cast<std::uint32_t>(text.size()));
+  }
+
+  // Every character of a piece that merging can make is a symbol, one that is no piece behind the pieces.
+  void number_characters(std::span<const ScoredPiece> pieces) {
+    auto next = static_cast<Symbol>(pieces.size());
+    for (const auto& [text, id] : by_text_) {
+      const Bytes bytes = bytes_of(text);
+      const CodePoint first = code_point_at(bytes.data(), bytes.data() + bytes.size());
+      if (first.length == bytes.size() && pieces[id].kind != PieceKind::UserDefined) symbols_.at(first.value) = id;
+    }
+    for (const ScoredPiece& piece : pieces) {
+      if (!is_found(piece.kind)) continue;
+      const Bytes bytes = bytes_of(piece.text);
+      for (std::size_t at = 0; at < bytes.size();) {
+        const CodePoint character = code_point_at(bytes.data() + at, bytes.data() + bytes.size());
+        if (character.value == CodePoint::kNoCharacter) throw NotTheSame("a piece is not UTF-8");
+        if (symbols_[character.value] == kOther) symbols_.at(character.value) = next++;
+        at += character.length;
+      }
+    }
+    if (next >= kOther) throw NotTheSame("its pieces have too many characters");
+  }
+
+  std::optional<Symbol> symbol_of(std::string_view text, bool is_character) const {
+    if (is_character) {
+      const Bytes bytes = bytes_of(text);
+      return symbols_[code_point_at(bytes.data(), bytes.data() + bytes.size()).value];
+    }
+    const auto found = by_text_.find(text);
+    if (found == by_text_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  // Every way to make a piece of two symbols.
+  std::vector<Pairs::Pair> found_pairs(std::span<const ScoredPiece> pieces) const {
+    std::vector<Pairs::Pair> pairs;
+    std::vector<std::uint32_t> starts;
+    std::size_t compared = 0;
+    for (Id id = 0; id < pieces.size(); ++id) {
+      if (!is_found(pieces[id].kind)) continue;
+      const std::string_view text = pieces[id].text;
+      starts_of(bytes_of(text), starts);
+      const std::size_t characters = starts.size() - 1;
+      if ((compared += text.size() * characters) > kMostCompared) throw NotTheSame("its pieces are too long");
+      for (std::size_t i = 1; i < characters; ++i) {
+        const auto left = symbol_of(text.substr(0, starts[i]), i == 1);
+        if (!left || (*left < pieces.size() && pieces[*left].kind == PieceKind::UserDefined)) continue;
+        const auto right = symbol_of(text.substr(starts[i]), i + 1 == characters);
+        if (!right || (*right < pieces.size() && pieces[*right].kind == PieceKind::UserDefined)) continue;
+        pairs.push_back({*left, *right, id});
+      }
+      if (pairs.size() > kMostPairs) throw NotTheSame("its pieces can be merged in too many ways");
+    }
+    return pairs;
+  }
+
+  // What comes of each symbol in the end. A piece that is not used is taken apart again as it was merged somewhere in the text:
+  // that is known where there is one way.
+  void mark_unused(std::span<const ScoredPiece> pieces, std::span<const Pairs::Pair> pairs) {
+    kinds_.assign(pieces.size(), Final::Unknown);
+    for (Id id = 0; id < pieces.size(); ++id) {
+      const bool is_token = pieces[id].kind == PieceKind::Normal || pieces[id].kind == PieceKind::UserDefined;
+      if (is_token) kinds_[id] = Final::Token;
+    }
+    for (const Pairs::Pair& pair : pairs) {
+      if (pieces[pair.made].kind != PieceKind::Unused) continue;
+      const std::string_view text = pieces[pair.made].text;
+      if (text.size() > kMostUnusedCharacters) throw NotTheSame("it has a long piece that is not used");
+      if (kinds_[pair.made] == Final::Parts) throw NotTheSame("a piece that is not used can be merged in two ways");
+      kinds_[pair.made] = Final::Parts;
+      const std::size_t left_size = pair.left < pieces.size() ? pieces[pair.left].text.size() : code_point_at(bytes_of(text).data(), bytes_of(text).data() + text.size()).length;
+      parts_[pair.made] = {pair.left, pair.right, left_size};
+    }
+  }
+
+  // The highest score is merged first; of equal ones, whichever stands further left.
+  static std::vector<Rank> ranks_of(std::span<const ScoredPiece> pieces) {
+    // The order of single precision as that of integers: the negative ones are turned round.
+    const auto order = [](float score) {
+      const auto bits = std::bit_cast<std::int32_t>(score);
+      return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
+    };
+    std::vector<std::int32_t> orders;
+    for (const ScoredPiece& piece : pieces) orders.push_back(order(piece.score));
+    std::ranges::sort(orders, std::greater());
+    const auto twice = std::ranges::unique(orders);
+    orders.erase(twice.begin(), twice.end());
+    std::vector<Rank> ranks;
+    for (const ScoredPiece& piece : pieces) {
+      ranks.push_back(static_cast<Rank>(std::ranges::lower_bound(orders, order(piece.score), std::greater()) - orders.begin()));
+    }
+    return ranks;
+  }
+
+  Id unknown_;
+  std::optional<std::array<Id, 256>> bytes_;
+  std::unordered_map<std::string_view, Id> by_text_;  // while it is made
+  CharacterTable<Symbol> symbols_{kOther};
+  Pairs pairs_;
+  std::vector<Final> kinds_;  // of the pieces
+  std::unordered_map<Symbol, Parts> parts_;
+  std::unordered_map<std::string, Id, TextHash, std::equal_to<>> user_defined_;
+};
+
+}  // namespace tokbench

@@ -1,0 +1,213 @@
+// Where a text can be cut, before it is normalised, so that no token reaches across and the parts are normalised as the whole is.
+//
+// Between two characters that are *plain* - alone they stay what they are - and that stand side by side in no piece, in no key of
+// the character map and in no user-defined symbol. Whatever the scores are, a token ends there. A space counts as what it becomes.
+// What stands side by side is looked up exactly among ASCII, and otherwise by a hash, where a mistake leaves out a cut.
+#pragma once
+
+#include <bit>
+#include <compare>
+#include <span>
+#include <string_view>
+
+#include "character_table.hpp"
+#include "common/hashing.hpp"
+#include "normalizer.hpp"
+
+namespace tokbench {
+
+class CertainCuts {
+ public:
+  // `joins_unknown` says whether unknown characters side by side become one token: then no cut is made between two. A character
+  // is known that is a piece of `known`.
+  CertainCuts(const Normalizer& normalizer, std::span<const std::string_view> pieces, std::span<const std::string_view> known,
+              bool joins_unknown)
+      : space_(normalizer.options().escape_whitespaces ? 0x2581 : ' ') {
+    if (!joins_unknown) traits_ = CharacterTable<std::uint8_t>(kPlain | kKnown);
+    traits_.at(CodePoint::kNoCharacter) = 0;
+    for (const std::string_view piece : known) {
+      const Bytes text = bytes_of(piece);
+      const CodePoint character = code_point_at(text.data(), text.data() + text.size());
+      if (character.length == text.size()) traits_.at(character.value) |= kKnown;
+    }
+    traits_.at(' ') = static_cast<std::uint8_t>(kPlain | (traits_[space_] & kKnown));
+    std::vector<Pair> pairs;
+    for (const std::string_view piece : pieces) add_neighbours(bytes_of(piece), pairs);
+    add_keys(normalizer.map(), pairs);
+    normalizer.symbols().for_each([&](Bytes symbol) {
+      add_neighbours(symbol, pairs);
+      begins_with_space_ |= symbol[0] == ' ';
+    });
+    if (normalizer.options().remove_extra_whitespaces) pairs.push_back({space_, space_});
+    make_tables(std::move(pairs));
+  }
+
+  // Whether it cuts at all: not where a key is no whole characters.
+  bool cuts() const { return cuts_; }
+
+  // The most bytes that each byte of a text is normalised to, but for a space that is put in front or behind.
+  std::size_t most_made() const { return most_made_; }
+
+  // Whether a space may be put in front of a text instead of being added to what the text is normalised to.
+  bool takes_space_in_front() const { return !begins_with_space_ && is_plain(' '); }
+
+  bool is_plain(std::uint32_t code_point) const { return (traits_[code_point] & kPlain) != 0; }
+  // Whether a character becomes what spaces become.
+  bool is_space(std::uint32_t code_point) const { return as_normal(code_point) == space_; }
+
+  // Whether a text can be cut between two characters.
+  bool is_cut(std::uint32_t before, std::uint32_t behind) const {
+    if ((before | behind) < kAscii) return !joined_ascii(static_cast<Byte>(before), static_cast<Byte>(behind));
+    return is_cut_by_hash(before, behind);
+  }
+
+  // Gives the words from `p` on to the sink until it has no room or the text ends; returns where to go on. p < end.
+  template <class Sink>
+  const Byte* operator()(const Byte* p, const Byte* end, Sink& shared_sink) const {
+    Sink sink = shared_sink;  // a copy, which the compiler keeps in registers
+    const Byte* start = p;
+    while (start != end && sink.has_room()) {
+      CodePoint before = code_point_at(start, end);
+      p = start + before.length;
+      while (p != end) {
+        if (const Byte next = *p; (before.value | next) < kAscii) [[likely]] {
+          if (!joined_ascii(static_cast<Byte>(before.value), next)) break;
+          before = {next, 1};
+        } else {
+          const CodePoint now = code_point_at(p, end);
+          if (is_cut_by_hash(before.value, now.value)) break;
+          before = now;
+        }
+        p += before.length;
+      }
+      sink(start, p);
+      start = p;
+    }
+    shared_sink = sink;
+    return start;
+  }
+
+ private:
+  static constexpr std::uint32_t kAscii = 0x80;
+  static constexpr std::uint8_t kPlain = 1, kKnown = 2;
+  static constexpr std::size_t kBitsPerPair = 16;
+  static constexpr std::size_t kMostPairs = std::size_t{1} << 26;
+
+  static Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const Byte*>(text.data()), text.size()}; }
+
+  struct Pair {
+    std::uint32_t before, behind;
+    auto operator<=>(const Pair&) const = default;
+  };
+  std::uint32_t as_normal(std::uint32_t code_point) const { return code_point == ' ' ? space_ : code_point; }
+
+  bool joined_ascii(Byte before, Byte behind) const { return (rows_[before][behind >> 6] >> (behind & 63) & 1) != 0; }
+
+  bool is_cut_by_hash(std::uint32_t before, std::uint32_t behind) const {
+    const std::uint8_t both = traits_[before] & traits_[behind], either = traits_[before] | traits_[behind];
+    if ((both & kPlain) == 0 || (either & kKnown) == 0) return false;
+    const std::uint64_t bit = bit_of({as_normal(before), as_normal(behind)});
+    return (joined_[bit >> 6] >> (bit & 63) & 1) == 0;
+  }
+
+  std::uint64_t bit_of(Pair pair) const { return hash_words(pair.before, pair.behind, 0) >> shift_; }
+
+  void make_not_plain(std::uint32_t code_point) { traits_.at(code_point) &= static_cast<std::uint8_t>(~kPlain); }
+
+  // The characters that stand side by side in a text.
+  void add_neighbours(Bytes text, std::vector<Pair>& pairs) {
+    for_each_character(text, [&, before = CodePoint::kNoCharacter, at = 0](std::uint32_t now) mutable {
+      if (now == CodePoint::kNoCharacter) cuts_ = false;
+      now = as_normal(now);
+      if (at++ != 0) pairs.push_back({before, now});
+      before = now;
+    });
+  }
+
+  template <class Use>
+  static void for_each_character(Bytes text, Use use) {
+    const Byte* const end = text.data() + text.size();
+    for (const Byte* p = text.data(); p != end;) {
+      const CodePoint character = code_point_at(p, end);
+      use(character.value);
+      p += character.length;
+    }
+  }
+
+  // A key of one character makes it not plain. One of several is joined, and its first character and its last one are joined
+  // with what the ends of its replacement are joined with.
+  void add_keys(const CharacterMap& map, std::vector<Pair>& pairs) {
+    if (map.is_empty()) return;
+    make_not_plain(0);
+    std::vector<Pair> firsts, lasts;  // an end of a replacement, and that of a key
+    map.for_each_key([&](Bytes key, Bytes replacement) {
+      std::uint32_t first = CodePoint::kNoCharacter, last = first, size = 0;
+      add_neighbours(key, pairs);
+      for_each_character(key, [&](std::uint32_t now) {
+        if (size++ == 0) first = now;
+        last = now;
+      });
+      begins_with_space_ |= first == ' ';
+      const auto spaces = static_cast<std::size_t>(std::ranges::count(replacement, Byte{' '}));
+      most_made_ = std::max(most_made_, (replacement.size() + 2 * spaces + key.size() - 1) / key.size());
+      if (size == 1 || replacement.empty() || replacement.front() == ' ' || replacement.back() == ' ') {
+        make_not_plain(first);
+        make_not_plain(last);
+        return;
+      }
+      std::uint32_t made = 0;
+      for_each_character(replacement, [&](std::uint32_t now) {
+        if (made++ == 0) firsts.push_back({now, as_normal(first)});
+        lasts.resize(lasts.size() + (made == 1));
+        lasts.back() = {now, as_normal(last)};
+      });
+    });
+    const auto sort = [](auto& all) {
+      std::ranges::sort(all);
+      const auto twice = std::ranges::unique(all);
+      all.erase(twice.begin(), twice.end());
+    };
+    sort(firsts);
+    sort(lasts);
+    sort(pairs);
+    const auto of = [](const std::vector<Pair>& all, std::uint32_t end) { return std::ranges::equal_range(all, end, {}, &Pair::before); };
+    for (std::size_t i = 0, size = pairs.size(); i < size; ++i) {
+      const Pair pair = pairs[i];
+      for (const Pair& left : of(lasts, pair.before)) {
+        pairs.push_back({left.behind, pair.behind});
+        for (const Pair& right : of(firsts, pair.behind)) pairs.push_back({left.behind, right.behind});
+      }
+      for (const Pair& right : of(firsts, pair.behind)) pairs.push_back({pair.before, right.behind});
+      if (pairs.size() > kMostPairs) throw std::length_error("the pieces and keys have too many neighbours");
+    }
+  }
+
+  void make_tables(std::vector<Pair> pairs) {
+    std::ranges::sort(pairs);
+    const auto twice = std::ranges::unique(pairs);
+    pairs.erase(twice.begin(), twice.end());
+    const std::size_t bits = std::bit_ceil(std::max<std::size_t>(pairs.size() * kBitsPerPair, 64));
+    joined_.assign(bits / 64, 0);
+    shift_ = static_cast<unsigned>(64 - std::countr_zero(bits));
+    for (const Pair& pair : pairs) joined_[bit_of(pair) >> 6] |= std::uint64_t{1} << (bit_of(pair) & 63);
+    for (std::uint32_t before = 0; before < kAscii; ++before) {
+      for (std::uint32_t behind = 0; behind < kAscii; ++behind) {
+        const std::uint8_t both = traits_[before] & traits_[behind], either = traits_[before] | traits_[behind];
+        const bool is_joined = (both & kPlain) == 0 || (either & kKnown) == 0 ||
+                               std::ranges::binary_search(pairs, Pair{as_normal(before), as_normal(behind)});
+        if (is_joined) rows_[before][behind >> 6] |= std::uint64_t{1} << (behind & 63);
+      }
+    }
+  }
+
+  std::uint32_t space_;
+  bool begins_with_space_ = false;
+  bool cuts_ = true;
+  std::size_t most_made_ = 3;  // of a space, and of a byte that is no character
+  CharacterTable<std::uint8_t> traits_{kPlain};
+  std::uint64_t rows_[kAscii][2] = {};  // a bit for each ASCII character behind another one: whether they are joined
+  std::vector<std::uint64_t> joined_;
+  unsigned shift_ = 0;
+};
+
+}  // namespace tokbench
