@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import huggingface
 from support.places import SHARED
-from support.sentencepiece_models import VARIANTS, variant
 from support.subjects import Subject
 from support.texts import bundled_texts, texts
 
@@ -22,17 +21,14 @@ import tokbench
 from tokbench.core.encoded import Encoded
 from tokbench.errors import TextError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 from tokbench.libraries.word_cache import joined_words
-from tokbench.libraries.word_cache.cut_points import CUTS, document_cut, model_cut
-from tokbench.libraries.word_cache.joined_words import Lines, SpacedWords
+from tokbench.libraries.word_cache.cut_points import CUTS, document_cut
+from tokbench.libraries.word_cache.joined_words import Lines
 
 if TYPE_CHECKING:
     from tokbench.core.encoded import EncodedSpans
 
-CUT = {"bpe", "bpe as llama", "bpe without prefix"}
-"""The SentencePiece models of VARIANTS that are cut."""
-REAL = ["bert-base-uncased", "baai-bge-small-en", "mistral/tokenizer.model.v1"]
+REAL = ["bert-base-uncased", "baai-bge-small-en"]
 
 # What could tie two words together, if anything did: spaces of every kind, marks that compose, punctuation.
 _FRAGMENTS = [
@@ -71,14 +67,12 @@ woven = st.lists(st.sampled_from(_FRAGMENTS) | texts, max_size=20).map("".join)
 
 
 @cache
-def tokenizer_named(name: str) -> SentencePieceTokenizer | HuggingFaceTokenizer:
-    if name in VARIANTS:
-        return variant(name)
+def tokenizer_named(name: str) -> HuggingFaceTokenizer:
     if name in REAL and not (SHARED / "vocab" / name).exists():
         pytest.skip(f"{name} is not at {SHARED}")
     if name in REAL:
         made = tokbench.load(SHARED / "vocab" / name, engine="library")
-        assert isinstance(made, SentencePieceTokenizer | HuggingFaceTokenizer)
+        assert isinstance(made, HuggingFaceTokenizer)
         return made
     trained = Subject("wordpiece", options=WORDPIECE[name]).train()
     assert isinstance(trained, HuggingFaceTokenizer)
@@ -100,7 +94,6 @@ WORDPIECE = {
     },
 }
 NAMES = [
-    *sorted(CUT),
     "wordpiece",
     *(pytest.param(name, marks=pytest.mark.slow) for name in WORDPIECE if name != "wordpiece"),
     *(pytest.param(name, marks=pytest.mark.real) for name in REAL),
@@ -112,19 +105,11 @@ def remembered(name: str, given_texts: list[str]) -> EncodedSpans:
     tokenizer = tokenizer_named(name)
     cache = tokenizer._word_cache
     assert cache is not None
-    if isinstance(tokenizer, HuggingFaceTokenizer):
-        return cache.encode_spans(given_texts)
-    prefix = tokenizer._prefix
-    encoded = cache.encode_batch([prefix + text if text else text for text in given_texts])
-    return tokenizer._span_finder.find(given_texts, encoded, threads=1)
+    return cache.encode_spans(given_texts)
 
 
 def by_the_library(name: str, given_texts: list[str]) -> EncodedSpans:
-    tokenizer = tokenizer_named(name)
-    if isinstance(tokenizer, HuggingFaceTokenizer):
-        return tokenizer._library_spans(given_texts)
-    encoded = tokenizer._library_batch(given_texts)
-    return tokenizer._span_finder.find(given_texts, encoded, threads=1)
+    return tokenizer_named(name)._library_spans(given_texts)
 
 
 def assert_same(name: str, given_texts: list[str]) -> None:
@@ -170,37 +155,20 @@ def test_words_side_by_side_are_what_they_are_alone(
     name: str, given_texts: list[str], characters: int
 ) -> None:
     tokenizer = tokenizer_named(name)
-    model = isinstance(tokenizer, SentencePieceTokenizer)
-    cut = model_cut(tokenizer.model) if model else document_cut(tokenizer._parsed)
+    cut = document_cut(tokenizer._parsed)
     assert cut is not None
-    prefix = tokenizer._prefix if model else ""
-    parts = dict.fromkeys(
-        chain.from_iterable(re.findall(CUTS[cut], prefix + text) for text in given_texts if text)
-    )
-    calls = 0
-
-    def encode(texts: list[str], *, threads: int | None) -> Encoded:
-        nonlocal calls
-        calls += 1
-        return tokenizer._library_batch([text[len(prefix) :] for text in texts])
-
+    parts = dict.fromkeys(chain.from_iterable(re.findall(CUTS[cut], text) for text in given_texts))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(joined_words.groups_of, "__kwdefaults__", {"characters": characters})
-        if model:
-            found = SpacedWords(tokenizer.model, encode).encode_batch(list(parts))
-            expected = tokenizer._library_batch([part[len(prefix) :] for part in parts])
-        else:
-            expected = tokenizer._library_spans(list(parts)).encoded
-            patched.setattr(tokenizer, "_library_spans", None)
-            found = tokenizer._word_spans(list(parts)).encoded
-    assert calls == int(model)  # never one by one
+        expected = tokenizer._library_spans(list(parts)).encoded
+        patched.setattr(tokenizer, "_library_spans", None)  # never one by one
+        found = tokenizer._word_spans(list(parts)).encoded
     assert found.ids.tolist() == expected.ids.tolist()
     assert found.offsets.tolist() == expected.offsets.tolist()
 
 
 def test_where_the_parts_cannot_be_told_each_is_encoded_alone() -> None:
     tokenizer = tokenizer_named("wordpiece")
-    assert isinstance(tokenizer, HuggingFaceTokenizer)
     backwards = Encoded(ids=np.array([1, 2], np.uint32), offsets=np.array([0, 2]))
     assert Lines(["a", "b"]).apart(backwards, np.array([[2, 3], [0, 1]])) is None
     with pytest.MonkeyPatch.context() as patched:
@@ -210,15 +178,9 @@ def test_where_the_parts_cannot_be_told_each_is_encoded_alone() -> None:
     assert (found.ids.tolist(), found.offsets.tolist()) == (expected.ids.tolist(), expected.offsets.tolist())
 
 
-@pytest.mark.parametrize("name", ["bpe", "wordpiece"])
-def test_a_surrogate_stands_where_it_stands_in_the_text(name: str) -> None:
+def test_a_surrogate_stands_where_it_stands_in_the_text() -> None:
     with pytest.raises(TextError, match=r"U\+D800, at character 20000:"):
-        tokenizer_named(name).encode_batch(["ab" * 10_000 + "\ud800"])
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_which_models_are_cut(name: str) -> None:
-    assert (model_cut(variant(name).model) is not None) == (name in CUT)
+        tokenizer_named("wordpiece").encode_batch(["ab" * 10_000 + "\ud800"])
 
 
 @pytest.mark.parametrize("cut", CUTS)

@@ -10,7 +10,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.formats.llama2c.model import model_of_llama2c
 from tokbench.formats.llama2c.vocabulary import DOMAIN
 from tokbench.formats.protobuf import fields
-from tokbench.formats.sentencepiece.model import parse_model, special_tokens_of
+from tokbench.formats.sentencepiece.model import ModelType, parse_model, special_tokens_of
 from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
@@ -112,9 +112,11 @@ def _engine(tokenizer: KernelModel, request: OpenRequest) -> tuple[str, str]:
     if tokenizer.left_because:
         request.refuses("native", tokenizer.left_because)
         return "library", tokenizer.left_because
+    is_unigram = tokenizer.model.model_type is ModelType.UNIGRAM
+    done = "added up as sentencepiece rounds them" if is_unigram else "merged as by sentencepiece"
     return (
         "native",
-        "its scores are added up as sentencepiece rounds them, so that every text has the same ids",
+        f"its {'scores' if is_unigram else 'pieces'} are {done}, so that every text has the same ids",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.native.kernel_choice import is_installed
@@ -71,15 +71,14 @@ def kernel_or_reason(model: SentencePieceFile) -> tuple[str, str]:
 
     The Python fallback is slower than the library, and runs only where TOKBENCH_KERNEL asks for it.
     """
-    from tokbench.libraries.sentencepiece import unigram
-
-    if model.model_type is not ModelType.UNIGRAM:
-        return "", "SentencePiece models but Unigram run on their own library"
-    if reason := unigram.left_because(model):
+    kernel = _kernel_of(model)
+    if kernel is None:
+        return "", "SentencePiece models of words and of characters run on their own library"
+    if reason := kernel.left_because(model):
         return "", reason
     if os.environ.get("TOKBENCH_KERNEL") == "python":
         return "python", ""
-    return ("native", "") if is_installed(unigram.COMPILED) else ("", "the compiled kernel is not installed")
+    return ("native", "") if is_installed(kernel.COMPILED) else ("", "the compiled kernel is not installed")
 
 
 def new_encoder(model: SentencePieceFile) -> KernelEncoder:
@@ -89,6 +88,22 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
         ValueError: its normalisation table is damaged, or a piece occurs twice.
         BackendUnavailableError: the compiled module is demanded and not installed.
     """
-    from tokbench.libraries.sentencepiece import unigram
+    kernel = _kernel_of(model)
+    assert kernel is not None  # as it has one
+    return kernel.new_encoder(model)
 
-    return unigram.new_encoder(model)
+
+class _ModelKernel(Protocol):
+    """A module that has the encoders of one algorithm."""
+
+    COMPILED: str
+
+    def left_because(self, model: SentencePieceFile) -> str: ...
+    def new_encoder(self, model: SentencePieceFile) -> KernelEncoder: ...
+
+
+def _kernel_of(model: SentencePieceFile) -> _ModelKernel | None:
+    from tokbench.libraries.sentencepiece import bpe, unigram
+
+    kernels: dict[ModelType, _ModelKernel] = {ModelType.UNIGRAM: unigram, ModelType.BPE: bpe}
+    return kernels.get(model.model_type)

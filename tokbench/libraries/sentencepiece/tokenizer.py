@@ -46,7 +46,6 @@ from tokbench.formats.sentencepiece.model import (
 )
 from tokbench.libraries.sentencepiece.bytes import Found, found_pieces, own_spans
 from tokbench.libraries.sentencepiece.sampling import Lexicon
-from tokbench.libraries.word_cache.cut_points import are_long, model_cut
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
@@ -67,7 +66,6 @@ if TYPE_CHECKING:
     from tokbench.libraries.sentencepiece.derivation import ModelExplainer
     from tokbench.libraries.sentencepiece.guarded import GuardedEncoder
     from tokbench.libraries.sentencepiece.offsets import SpanFinder
-    from tokbench.libraries.word_cache.cache import WordCache
 
 MODEL_NAME = "tokenizer.model"
 
@@ -171,37 +169,7 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
         """
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return super().encode_batch(texts, special=special, threads=threads)
-        if self._word_cache is not None and are_long(texts):
-            for text in texts:
-                utf8(text)  # here, as an error counts characters without the prefix
-            prefix = self._prefix
-            return self._word_cache.encode_batch(
-                [prefix + text if text else text for text in texts], threads=threads
-            )
         return self._library_batch(texts, threads=threads)
-
-    @cached_property
-    def _word_cache(self) -> WordCache | None:
-        from tokbench.libraries.word_cache.cache import WordCache, without_spans
-        from tokbench.libraries.word_cache.joined_words import SpacedWords
-
-        cut = model_cut(self.model)
-        if cut is None:
-            return None
-        # Each text begins with a space where the library would put one in front of it.
-        skipped = len(self._prefix)
-        spaced_words = SpacedWords(
-            self.model,
-            lambda texts, threads: self._library_batch([text[skipped:] for text in texts], threads=threads),
-        )
-        return WordCache(
-            cut=cut,
-            encode=lambda words, threads: without_spans(spaced_words.encode_batch(words, threads=threads)),
-        )
-
-    @property
-    def _prefix(self) -> str:
-        return " " if self.model.normalizer["add_dummy_prefix"] else ""
 
     def _library_batch(self, texts: Sequence[str], *, threads: int | None = None) -> Encoded:
         encoded: list[NDArray[np.int32]] = self._processor.encode(

@@ -8,26 +8,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
 from tokbench.libraries.huggingface.tokenizer_json import model_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.formats.sentencepiece.model import SentencePieceFile
-
 _ASCII_PUNCTUATION = r"!-/:-@\[-`{-~"
 CUTS = {
     "words": re.compile(rf"[ \n]*(?:[^ \n{_ASCII_PUNCTUATION}]+|[{_ASCII_PUNCTUATION}])|[ \n]+"),
     "white space": re.compile(r"[ \n]*[^ \n]+|[ \n]+"),
-    # White space at the end of a text stays with what it follows, so that no part is a single space.
-    "before spaces": re.compile(f"[ {SPACE}]*[^ {SPACE}]+(?:[ {SPACE}]+\\Z)?|[ {SPACE}]+"),
 }
 """The ways to cut: each match is a word, and the words together are the text.
 
 `native/word_cache/cutting.hpp` has them too.
 """
-_CROSSES = re.compile(f"[^{SPACE}]{SPACE}")
 
 _LOCAL_NORMALIZERS = {None, "BertNormalizer", "Lowercase"}
 _WORD_PRE_TOKENIZERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
@@ -55,29 +49,6 @@ def document_cut(document: Mapping[str, Any]) -> str | None:
     if not is_local:
         return None
     return "words" if pre_tokenizer == "BertPreTokenizer" else "white space"
-
-
-def model_cut(model: SentencePieceFile) -> str | None:
-    """How to cut for a SentencePiece model, texts with the space in front that it adds; None as above.
-
-    A BPE merges two symbols where they make a piece. Where no piece has a space behind something else, no
-    merge ever reaches from one word into the next, and the words cannot see one another. It takes a model
-    that leaves the text as it is. Unigram adds up the scores of a whole text in single precision, so that
-    what stands before a word can decide between two ways to cut it.
-    """
-    normalizer = model.normalizer
-    texts = {piece.text for piece in model.pieces if piece.type is PieceType.NORMAL}
-    is_local = (
-        model.model_type is ModelType.BPE
-        and not normalizer["precompiled_charsmap"]
-        and not normalizer["remove_extra_whitespaces"]
-        and normalizer["escape_whitespaces"]
-        and not model.trainer["treat_whitespace_as_suffix"]
-        and SPACE in texts
-        and not any(piece.type is PieceType.USER_DEFINED for piece in model.pieces)
-        and not any(_CROSSES.search(piece.text) for piece in model.pieces)
-    )
-    return "before spaces" if is_local else None
 
 
 def are_long(texts: Sequence[str]) -> bool:

@@ -10,9 +10,9 @@
 
 namespace tokbench::word_cache {
 
-enum class Cut { Words, WhiteSpace, BeforeSpaces };
+enum class Cut { Words, WhiteSpace };
 
-inline constexpr std::array<std::string_view, 3> kCutNames = {"words", "white space", "before spaces"};
+inline constexpr std::array<std::string_view, 2> kCutNames = {"words", "white space"};
 
 inline std::optional<Cut> cut_named(std::string_view name) {
   for (std::size_t i = 0; i < kCutNames.size(); ++i) {
@@ -28,33 +28,14 @@ inline bool is_ascii_punctuation(Byte byte) {
          (byte >= '{' && byte <= '~');
 }
 
-// How many bytes the space at `p` has: " ", or U+2581, which SentencePiece writes for it; 0 where there is none.
-inline std::size_t space_length(const Byte* p, const Byte* end) {
-  if (*p == ' ') return 1;
-  return end - p >= 3 && p[0] == 0xE2 && p[1] == 0x96 && p[2] == 0x81 ? 3 : 0;
-}
-
-inline const Byte* behind_spaces(const Byte* p, const Byte* end) {
-  for (std::size_t length; p < end && (length = space_length(p, end)) != 0;) p += length;
-  return p;
-}
-
-// The end of the word that begins at `p` < `end`. Between two words no look-up goes back, so that the cost
-// is linear: spaces are looked through once for what is behind them, and once as the beginning of that.
+// The end of the word that begins at `p` < `end`.
 template <Cut kCut>
 inline const Byte* word_end(const Byte* p, const Byte* end) {
-  if constexpr (kCut == Cut::BeforeSpaces) {
-    p = behind_spaces(p, end);
-    if (p == end) return end;
-    while (p < end && space_length(p, end) == 0) ++p;
-    return p == end || behind_spaces(p, end) != end ? p : end;
-  } else {
-    while (p < end && is_blank(*p)) ++p;
-    if (p == end) return end;
-    if (kCut == Cut::Words && is_ascii_punctuation(*p)) return p + 1;
-    while (p < end && !is_blank(*p) && !(kCut == Cut::Words && is_ascii_punctuation(*p))) ++p;
-    return p;
-  }
+  while (p < end && is_blank(*p)) ++p;
+  if (p == end) return end;
+  if (kCut == Cut::Words && is_ascii_punctuation(*p)) return p + 1;
+  while (p < end && !is_blank(*p) && !(kCut == Cut::Words && is_ascii_punctuation(*p))) ++p;
+  return p;
 }
 
 // Calls use(word) for each word of a text, which together are the text.
@@ -73,8 +54,6 @@ inline void for_each_word(Cut cut, Bytes text, const Use& use) {
       return all(&word_end<Cut::Words>);
     case Cut::WhiteSpace:
       return all(&word_end<Cut::WhiteSpace>);
-    case Cut::BeforeSpaces:
-      return all(&word_end<Cut::BeforeSpaces>);
   }
 }
 
