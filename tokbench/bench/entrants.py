@@ -27,17 +27,17 @@ class Subject:
 
     Attributes:
         name: unique among those that are compared.
-        options: what `tokbench.workbench.open_tokenizer` takes, as plain data: a process of its own opens it too.
+        options: what `tokbench.load` takes, as plain data: a process of its own opens it too.
     """
 
     name: str
     options: Mapping[str, Any]
 
     def opened(self) -> Tokenizer:
-        """Open it. Raises what `open_tokenizer` raises."""
-        from tokbench.workbench.open import open_tokenizer
+        """Open it. Raises what `load` raises."""
+        from tokbench.workbench.open import load
 
-        tokenizer: Tokenizer = open_tokenizer(**self.options)
+        tokenizer: Tokenizer = load(**self.options)
         return tokenizer
 
 
@@ -114,7 +114,7 @@ def subjects_of(names: Sequence[str], **options: Any) -> list[Subject]:
     from tokbench.evaluation.comparison import unique_names
 
     return [
-        Subject(name, {"name": given, **options})
+        Subject(name, {"path": given, **options})
         for given, name in zip(names, unique_names(list(map(_short, names))), strict=True)
     ]
 

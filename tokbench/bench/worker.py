@@ -34,9 +34,9 @@ def _opened(recipe: Mapping[str, Any]) -> Runner:
 
         return PEERS[recipe["peer"]].opened(Path(recipe["folder"]))
     from tokbench.bench.runner import runner_of
-    from tokbench.workbench.open import open_tokenizer
+    from tokbench.workbench.open import load
 
-    return runner_of(open_tokenizer(**recipe["tokenizer"]))
+    return runner_of(load(**recipe["tokenizer"]))
 
 
 if __name__ == "__main__":

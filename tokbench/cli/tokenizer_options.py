@@ -107,15 +107,10 @@ class VocabularyChoices:
         self, name: str, *, roles: Mapping[str, str] | None = None, progress: ProgressChoice
     ) -> Tokenizer:
         """The tokenizer of `-t NAME`. Raises as `tokbench.workbench.open.open_tokenizer`."""
-        asked = self.request()
         with showing_progress(progress) as report:
             return open_tokenizer(
                 name,
-                pattern=asked.pattern,
-                special_tokens=asked.special_tokens,
-                engine=asked.engine,
-                roles=roles,
-                special_preset=asked.special_preset,
+                replace(self.request(), roles=roles or {}),
                 progress=report,
                 tell=lambda message: print(f"note: {message}", file=sys.stderr),
             )

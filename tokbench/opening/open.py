@@ -9,22 +9,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.formats.tokenizer_config.roles import with_roles
 from tokbench.opening.config_files import with_config
 from tokbench.opening.recognition import Format, recognise, recognise_without
-from tokbench.opening.request import OpenRequest
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+    from pathlib import Path
 
-    from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.recognition import Source
-    from tokbench.opening.request import Opened
+    from tokbench.opening.request import Opened, OpenRequest
 
 _OPENERS = {
     Format.SAVED: "saved:open_saved",
@@ -40,45 +37,21 @@ _OPENERS = {
 """Format → module and function; a module is imported when a file of its format is opened."""
 
 
-def open_path(
-    path: Path | str,
-    *,
-    pattern: str | None = None,
-    special_tokens: Mapping[str, int | None] | None = None,
-    engine: str = "auto",
-    roles: Mapping[str, str] | None = None,
-    special_preset: str | None = None,
-) -> Tokenizer:
+def open_path(path: Path, request: OpenRequest) -> Opened:
     """The tokenizer in a file or folder, recognised by content.
 
     Args:
         path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, a vocabulary with
             merges, `vocab.txt`, GGUF, tokbin, or a folder with one of them.
-        pattern: how text is split, a name or a regular expression, where the file does not say.
-        special_tokens: text → id where the file does not say; None for the next free id.
-        engine: "native", "library", or "auto", which is native where it certainly gives the same ids.
-        roles: what a token is to a model ("pad", "turn_end", …) → its text; before what the files say.
-        special_preset: a well-known set of special tokens ("llama3", "chatml", …), where the file does not say.
+        request: what the user asks for.
 
     Raises:
         StoreError: nothing is there, or it cannot be read.
         ModelFormatError: it is no tokenizer, or a damaged one.
         ConfigError: an option that cannot be used, or a pattern that is needed and not given; or
             an engine was asked for that cannot run it exactly.
-
-    Usage:
-
-        open_path("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
     """
-    request = OpenRequest(
-        pattern=pattern,
-        special_tokens=special_tokens or {},
-        engine=engine,
-        roles=roles or {},
-        special_preset=special_preset,
-    )
-    opened = open_found(recognise(Path(path)), request)
-    return with_roles(opened.tokenizer, roles=request.all_roles)
+    return open_found(recognise(path), request)
 
 
 def open_found(source: Source, request: OpenRequest) -> Opened:

@@ -57,52 +57,10 @@ def load(
 
         tokenizer = load("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
     """
-    if isinstance(path, str):
-        return open_tokenizer(
-            path,
-            pattern=pattern,
-            special_tokens=special_tokens,
-            engine=engine,
-            roles=roles,
-            special_preset=special_preset,
-        )
-    if not isinstance(path, Path):
-        raise ConfigError(f"a tokenizer is opened by a path or a name, not by {path!r:.60}")
-    from tokbench.opening.open import open_path
-
-    return open_path(
-        path,
-        pattern=pattern,
-        special_tokens=special_tokens,
-        engine=engine,
-        roles=roles,
-        special_preset=special_preset,
-    )
-
-
-def open_tokenizer(
-    name: str,
-    *,
-    pattern: str | None = None,
-    special_tokens: Mapping[str, int | None] | None = None,
-    engine: str = "auto",
-    roles: Mapping[str, str] | None = None,
-    special_preset: str | None = None,
-    progress: Progress = no_progress,
-    tell: Callable[[str], None] = lambda _: None,
-) -> Tokenizer:
-    """The tokenizer that `-t NAME` means.
-
-    That is a path, a name below `tokenizers/`, the built-in `default`, `tiktoken:NAME` or `hf:ORG/MODEL`;
-    only the last two may fetch something. The options are those of `load`; `tell` is called with each damaged
-    file that was skipped for another one of its folder.
-
-    Raises:
-        StoreError: nothing of that name, or it cannot be fetched.
-        ModelFormatError, ConfigError: as `load`.
-    """
     from tokbench.opening.request import OpenRequest
 
+    if not isinstance(path, str | Path):
+        raise ConfigError(f"a tokenizer is opened by a path or a name, not by {path!r:.60}")
     request = OpenRequest(
         pattern=pattern,
         special_tokens=special_tokens or {},
@@ -110,6 +68,29 @@ def open_tokenizer(
         roles=roles or {},
         special_preset=special_preset,
     )
+    return open_tokenizer(path, request)
+
+
+def open_tokenizer(
+    name: str | Path,
+    request: OpenRequest,
+    *,
+    progress: Progress = no_progress,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Tokenizer:
+    """The tokenizer that `-t NAME` means.
+
+    Args:
+        name: a path, a name below `tokenizers/`, the built-in `default`, `tiktoken:NAME` or `hf:ORG/MODEL`; only the
+            last two may fetch something. A `Path` is no name.
+        request: what the user asks for.
+        progress: told how far the training of `default` is.
+        tell: called with each damaged file that was skipped for another one of its folder.
+
+    Raises:
+        StoreError: nothing of that name, or it cannot be fetched.
+        ModelFormatError, ConfigError: as `load`.
+    """
     started = time.perf_counter()
     opened = find_and_open(name, request, progress=progress)
     for message in opened.source.passed_over:
@@ -120,9 +101,14 @@ def open_tokenizer(
     return tokenizer
 
 
-def find_and_open(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
+def find_and_open(name: str | Path, request: OpenRequest, *, progress: Progress) -> Opened:
     """What a name of `-t` stands for, opened; raises as `open_tokenizer`."""
-    opened = _opened(name, request, progress=progress)
+    if isinstance(name, Path):
+        from tokbench.opening.open import open_path
+
+        opened = open_path(name, request)
+    else:
+        opened = _named(name, request, progress=progress)
     if request.all_roles:
         from tokbench.formats.tokenizer_config.roles import with_roles
 
@@ -130,23 +116,23 @@ def find_and_open(name: str, request: OpenRequest, *, progress: Progress) -> Ope
     return opened
 
 
-def _opened(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
-    from tokbench.opening.open import open_found
-    from tokbench.opening.recognition import Format, Source, recognise
+def _named(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
+    from tokbench.opening.open import open_path
+    from tokbench.opening.recognition import Format, Source
     from tokbench.opening.remote import is_remote, open_remote
     from tokbench.opening.saved import opened_as_saved
 
     if not name:
         raise StoreError("the name of the tokenizer is empty", hint="`tokbench list` shows those there are")
     if store.is_saved_tokenizer(Path(name)):
-        return open_found(recognise(Path(name)), request)
+        return open_path(Path(name), request)
     if (TOKENIZERS / name).exists():
-        return open_found(recognise(TOKENIZERS / name), request)
+        return open_path(TOKENIZERS / name, request)
     if name == DEFAULT_NAME:
         source = Source(Format.SAVED, default_directory(), ())
         return opened_as_saved(default_tokenizer(progress=progress), source, request)
     if Path(name).exists():
-        return open_found(recognise(Path(name)), request)
+        return open_path(Path(name), request)
     if is_remote(name):
         return open_remote(name, request)
     raise _no_tokenizer(name)

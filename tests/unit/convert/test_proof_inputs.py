@@ -23,8 +23,8 @@ from tokbench.convert.targets import transformers as to_transformers
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
-from tokbench.opening.open import open_path
 from tokbench.workbench.convert import compare, convert
+from tokbench.workbench.open import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ def opened(tmp_path: Path) -> Callable[..., Any]:
         path = tmp_path / "source" / "tokenizer.json"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(documented(ids, flags=flags, **parts))
-        return open_path(path, engine=engine)
+        return load(path, engine=engine)
 
     return opened
 
@@ -130,7 +130,7 @@ def test_tokens_that_take_white_space_behind_them_go_to_transformers_as_they_are
         token = {"id": following + place, "content": text, **flags, "special": is_special}
         document["added_tokens"].append(token)
     (tmp_path / "tokenizer.json").write_text(json.dumps(document))
-    source = open_path(tmp_path / "tokenizer.json")
+    source = load(tmp_path / "tokenizer.json")
     convert(source, to="transformers", out=tmp_path / "folder")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
     text = "<|user|>\nthe cat<|end|> \n<|out|>  the"
@@ -192,12 +192,12 @@ def test_a_template_that_writes_nothing_is_no_news(opened: Callable[..., Any], t
 def test_a_vocabulary_of_bert_is_opened_with_its_template(tmp_path: Path) -> None:
     bare = json.loads(huggingface.wordpiece())
     (tmp_path / "tokenizer.json").write_text(json.dumps(bare))
-    result = convert(open_path(tmp_path / "tokenizer.json"), to="vocab.txt", out=tmp_path / "vocab.txt")
+    result = convert(load(tmp_path / "tokenizer.json"), to="vocab.txt", out=tmp_path / "vocab.txt")
     assert any(
         "writes [CLS] $A [SEP] around a text; the source writes nothing" in note for note in result.notes
     )
     assert result.proof.inputs == 0
-    source: Any = open_path(tmp_path / "vocab.txt")
+    source: Any = load(tmp_path / "vocab.txt")
     cls, sep = (source.info.special_tokens[text] for text in ("[CLS]", "[SEP]"))
     assert source.with_template("the", "cat") == [cls, *source.encode("the"), sep, *source.encode("cat"), sep]
     again = convert(source, to="vocab.txt", out=tmp_path / "again.txt")
@@ -208,7 +208,7 @@ def test_a_vocabulary_of_bert_is_opened_with_its_template(tmp_path: Path) -> Non
 def test_a_model_of_bert_is_told_which_text_is_which(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\n")
-    convert(open_path(tmp_path / "vocab.txt"), to="transformers", out=tmp_path / "folder")
+    convert(load(tmp_path / "vocab.txt"), to="transformers", out=tmp_path / "folder")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
     found = tokenizer("the cat", "cat")
     assert found["input_ids"] == [2, 5, 6, 3, 6, 3]
@@ -330,7 +330,7 @@ def test_what_stands_beside_a_vocabulary_decides_of_the_padding(
     beside = {"bos_token": "<s>", "pad_token": "<mask>", "padding_side": "right", "truncation_side": "left"}
     beside |= {"model_max_length": 512}
     (tmp_path / "source" / "tokenizer_config.json").write_text(json.dumps(beside))
-    source: Any = open_path(tmp_path / "source", engine="native")
+    source: Any = load(tmp_path / "source", engine="native")
     convert(source, to="transformers", out=tmp_path / "folder")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
     filled = tokenizer("the cat", padding="max_length", max_length=8)["input_ids"]
@@ -344,7 +344,7 @@ def test_a_token_that_no_template_writes_is_told(opened: Callable[..., Any], tmp
     opened(template([0, "</s>"], [0, 1]))
     beside = {"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True, "add_eos_token": True}
     (tmp_path / "source" / "tokenizer_config.json").write_text(json.dumps(beside))
-    source: Any = open_path(tmp_path / "source", engine="native")
+    source: Any = load(tmp_path / "source", engine="native")
     result = convert(source, to="transformers", out=tmp_path / "folder")
     told = [note for note in result.notes if "no template writes" in note]
     assert len(told) == 1

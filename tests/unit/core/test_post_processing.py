@@ -26,7 +26,7 @@ from tokbench.formats.post_processors import (
     spelled_template,
 )
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.opening.open import open_path
+from tokbench.workbench.open import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -191,7 +191,7 @@ def both(processor: str, flags: tuple[str, ...] = (), limits: str = "none") -> t
     with TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.json"
         path.write_bytes(documented(PROCESSORS[processor], flags=flags, **LIMITS[limits]))
-        return open_path(path, engine="native"), open_path(path, engine="library")
+        return load(path, engine="native"), load(path, engine="library")
 
 
 @pytest.mark.parametrize("processor", ["none", "roberta", "llama", "two ids"])
@@ -261,7 +261,7 @@ def test_a_text_that_cannot_be_cut_is_an_error_on_either_engine() -> None:
 def test_a_word_piece_is_cut_and_filled_up_as_its_file_asks(tmp_path: Path) -> None:
     made = {**json.loads(huggingface.wordpiece()), **word_piece_limits()}
     (tmp_path / "tokenizer.json").write_text(json.dumps(made))
-    tokenizer: Any = open_path(tmp_path / "tokenizer.json")
+    tokenizer: Any = load(tmp_path / "tokenizer.json")
     peer = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for given_text in ("the cat", "the cat and the water " * 20):
         found = peer.encode(given_text)

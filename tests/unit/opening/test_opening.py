@@ -19,7 +19,7 @@ from tokbench.opening.patterns import known_pattern
 from tokbench.opening.recognition import Format, recognise
 from tokbench.opening.request import OpenRequest
 from tokbench.workbench.convert import convert
-from tokbench.workbench.open import open_tokenizer
+from tokbench.workbench.open import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -348,9 +348,9 @@ def test_names_are_paths_then_folders_then_built_in(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tokenizers").mkdir()
     document_file(tmp_path / "tokenizers", document(), name="foreign.json")
-    assert open_tokenizer("foreign.json").encode("low") == [257]
+    assert load("foreign.json").encode("low") == [257]
     with pytest.raises(StoreError, match="there is no tokenizer 'nothing'") as caught:
-        open_tokenizer("nothing")
+        load("nothing")
     assert "tiktoken:NAME" in (caught.value.hint or "")
 
 
@@ -365,11 +365,11 @@ def test_tiktoken_names_are_asked_of_tiktoken_alone(monkeypatch: pytest.MonkeyPa
     )
     monkeypatch.setattr(tiktoken, "list_encoding_names", lambda: ["tiny"])
     monkeypatch.setattr(tiktoken, "get_encoding", lambda name: made)
-    tokenizer = open_tokenizer("tiktoken:tiny")
+    tokenizer = load("tiktoken:tiny")
     assert tokenizer.info.name == "tiny"
     assert tokenizer.encode("low<|end|>", special=SpecialPolicy.ENCODE) == [257, 300]
     with pytest.raises(StoreError, match="tiktoken has no 'big'") as caught:
-        open_tokenizer("tiktoken:big")
+        load("tiktoken:big")
     assert caught.value.hint == "it has tiny"
 
 
@@ -382,11 +382,11 @@ def test_what_cannot_be_fetched_says_which_file_to_put_where(monkeypatch: pytest
 
     monkeypatch.setattr(tiktoken, "get_encoding", offline)
     with pytest.raises(StoreError, match=r"cannot fetch 'cl100k_base': no network$") as caught:
-        open_tokenizer("tiktoken:cl100k_base")
+        load("tiktoken:cl100k_base")
     assert "TIKTOKEN_CACHE_DIR" in (caught.value.hint or "")
     monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
     with pytest.raises(StoreError, match=r"hf:org/model cannot be fetched: no network$") as caught:
-        open_tokenizer("hf:org/model")
+        load("hf:org/model")
     assert "tokenizer.json" in (caught.value.hint or "")
 
 
@@ -401,7 +401,7 @@ def test_a_model_of_the_hub_is_its_data_alone(tmp_path: Path, monkeypatch: pytes
         return str(tmp_path)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    assert open_tokenizer("hf:org/model").encode("low") == [257]
+    assert load("hf:org/model").encode("low") == [257]
     assert asked["name"] == "org/model"
     assert not any(pattern.endswith((".py", ".bin", "*")) for pattern in asked["patterns"])
 

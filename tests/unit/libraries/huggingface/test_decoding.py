@@ -15,7 +15,7 @@ from support.huggingface import added, byte_fallback, byte_level, document, dump
 from tokbench import StreamingDecoder
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.opening.open import open_path
+from tokbench.workbench.open import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,5 +152,5 @@ def test_a_special_token_in_letters_of_the_byte_alphabet_is_decoded_as_bytes(tmp
     made["model"]["vocab"] = {"Ġend" if piece == "<s>" else piece: id for piece, id in vocab.items()}
     path = tmp_path / "tokenizer.json"
     path.write_bytes(dump(made))
-    assert open_path(path).decode([0]) == " end"
-    assert open_path(path, engine="native").decode([0]) == " end"
+    assert load(path).decode([0]) == " end"
+    assert load(path, engine="native").decode([0]) == " end"
