@@ -16,6 +16,8 @@ from tokbench.formats.tokenizer_config.files import with_special_tokens
 from tokbench.formats.tokenizer_config.roles import with_given
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tokbench.convert.conversion import Source
 
 
@@ -136,7 +138,9 @@ class _Ids:
 
 
 def known_roles(source: Source) -> dict[str, str]:
-    """Role → special token: what a SentencePiece model says, and the names that BERT gave to those of WordPiece.
+    """Role → special token: what a SentencePiece model or a `tokenizer.json` says, its template and padding among it.
+
+    Without unk, but for those that BERT named: of an added token, a library would find the text.
 
     >>> from types import SimpleNamespace as Made
     >>> added = b'{"id": 1, "content": "[SEP]", "special": true}'
@@ -146,21 +150,26 @@ def known_roles(source: Source) -> dict[str, str]:
     """
     match source.description:
         case SentencePieceModel(proto=proto):
-            return _of_sentencepiece(proto)
+            return _without_unk(_of_sentencepiece(proto))
         case HuggingFaceModel(document=document):
-            return _of_bert(document)
+            return _of_document(document)
         case _:
-            return {}
+            file_roles = getattr(source.tokenizer, "file_roles", {})
+            return _without_unk({role: text for role, text in file_roles.items() if role != "turn_end"})
 
 
-def _of_sentencepiece(proto: bytes) -> dict[str, str]:
-    """Without unk: of an added token, a library would find the text."""
+def _without_unk(roles: Mapping[str, str]) -> dict[str, str]:
+    return {role: text for role, text in roles.items() if role != "unk"}
+
+
+def _of_sentencepiece(proto: bytes) -> Mapping[str, str]:
     from tokbench.formats.sentencepiece.model import parse_model, roles_of_model
 
-    return {role: text for role, text in roles_of_model(parse_model(proto)).items() if role != "unk"}
+    return roles_of_model(parse_model(proto))
 
 
-def _of_bert(data: bytes) -> dict[str, str]:
-    from tokbench.libraries.huggingface.tokenizer_json import parse_tokenizer_json, roles_of_names
+def _of_document(data: bytes) -> dict[str, str]:
+    from tokbench.libraries.huggingface.tokenizer_json import own_roles, parse_tokenizer_json, roles_of_names
 
-    return roles_of_names(parse_tokenizer_json(data, source="the tokenizer"))
+    document = parse_tokenizer_json(data, source="the tokenizer")
+    return {**_without_unk(own_roles(document)), **roles_of_names(document)}

@@ -22,6 +22,7 @@ from tokbench.convert.roles import known_roles
 from tokbench.convert.target import TARGETS, Target, target_named
 from tokbench.convert.targets.token_bytes import read_token_bytes
 from tokbench.errors import ConfigError, ConversionError, ModelFormatError, StoreError
+from tokbench.formats.tokenizer_json import dump_byte_level_bpe
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.workbench.convert import compare, convert
 
@@ -306,3 +307,32 @@ def test_roles_are_known_from_the_tokenizer() -> None:
     assert roles("unigram as t5") == {"eos": "</s>", "pad": "<pad>"}
     assert roles("wordpiece") == {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]"}
     assert roles("word-level") == {}
+
+
+def test_roles_of_the_template_of_a_document_are_known(tmp_path: Path) -> None:
+    specials = {text: 256 + place for place, text in enumerate(("<s>", "</s>", "<pad>"))}
+    data = dump_byte_level_bpe(
+        tokens=[bytes([byte]) for byte in range(256)], merges=[], special_tokens=specials, pattern=r"\s|\S+"
+    )
+    document = json.loads(data) | {
+        "post_processor": {
+            "type": "RobertaProcessing",
+            "sep": ["</s>", 257],
+            "cls": ["<s>", 256],
+            "trim_offsets": True,
+            "add_prefix_space": False,
+        },
+        "padding": {
+            "strategy": "BatchLongest",
+            "direction": "Right",
+            "pad_to_multiple_of": None,
+            "pad_id": 258,
+            "pad_type_id": 0,
+            "pad_token": "<pad>",
+        },
+    }
+    alone = tmp_path / "tokenizer.json"
+    alone.write_text(json.dumps(document))
+    made = tokbench.load(alone)
+    assert made.roles == {"cls": "<s>", "sep": "</s>", "pad": "<pad>"}
+    assert known_roles(Source(tokenizer=made, description=made.description())) == made.roles
