@@ -43,7 +43,7 @@ class Subject:
 
 @dataclass(slots=True)
 class Entrant:
-    """One that is timed.
+    """A tokenizer in a library that is timed.
 
     Attributes:
         name: unique.
@@ -132,11 +132,11 @@ def _short(name: str) -> str:
 
 
 def is_of_library(error: BaseException) -> bool:
-    """Whether a library of others may have failed: what stops the whole process is not meant."""
+    """Whether an exception is a failure of the library, not an interrupt or an exit."""
     return not isinstance(error, KeyboardInterrupt | SystemExit | MemoryError)
 
 
 def first_line(error: BaseException) -> str:
-    """What is told of an error."""
+    """The first line of an error's message."""
     text = str(error).strip()
     return text.splitlines()[0] if text else type(error).__name__

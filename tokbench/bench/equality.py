@@ -14,7 +14,7 @@ _SHOWN = 4
 
 
 class Expected:
-    """The ids that a tokenizer gives for a sample, to which its peers are held."""
+    """The ids that a tokenizer gives for a sample; its peers must give the same."""
 
     def __init__(self, runner: Runner, sample: Sample) -> None:
         self._sample = sample

@@ -128,7 +128,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where it was measured: without that, no time says anything."""
+    """The machine of the measurements."""
 
     cpu: str
     processors: int
@@ -179,7 +179,7 @@ class Bench:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The figures of the parts that were measured, those left out that nobody has."""
+        """The figures of the measured parts, without those that no entrant has."""
         return tuple(
             measure
             for measure in MEASURES.values()

@@ -44,7 +44,7 @@ class Runner:
 
 
 def runner_of(tokenizer: Tokenizer) -> Runner:
-    """One of ours, whatever runs it."""
+    """The runner of a tokenizer of tokbench, on whichever engine."""
     from tokbench import __version__
 
     return Runner(

@@ -20,7 +20,7 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What is encoded.
+    """The texts to encode, and prompts cut from them.
 
     Attributes:
         texts: the first documents, the last one cut.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Do what stdin says."""
+    """Run the job described on stdin."""
     from tokbench.core.time_and_memory import peak_bytes
 
     asked = json.load(sys.stdin)

@@ -117,7 +117,7 @@ def _opened(file: CorpusFile) -> BufferedReader:
 
 
 def _opened_pipe(file: CorpusFile) -> BufferedReader:
-    """A pipe that somebody writes to: opening it waits for that, and without an end where nobody does."""
+    """Open a pipe, for which a writer is waited for, but not forever."""
     opened: list[int] = []
 
     def wait() -> None:

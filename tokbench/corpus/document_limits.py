@@ -91,7 +91,7 @@ def bounded_blocks(blocks: Iterable[bytes], bound: Bound, *, lines: bool) -> Ite
 
 
 def _check_lines(block: bytes, pending: int, number: int, bound: Bound) -> None:
-    """Look at each line that ends in a block, the first of which has begun before."""
+    """Check each line that ends in a block; the first may have begun in an earlier one."""
     *ended, _ = block.split(b"\n")
     for position, line in enumerate(ended, number + 1):
         if pending + len(line.removesuffix(b"\r")) > bound.num_bytes:

@@ -1,4 +1,4 @@
-"""The files of a corpus: what the named paths, folders and patterns come to."""
+"""The files of a corpus: paths, folders and patterns resolved."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def _describe(path: Path, below: tuple[str, ...], status: os.stat_result) -> Cor
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What the system says of a path, links followed; None where nothing is there."""
+    """The status of a path, links followed; None where it does not exist."""
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -316,7 +316,7 @@ def _folders_below(root: Path) -> Iterator[Path]:
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether a name in a folder is not text that somebody put there: pip compiles even texts that end in .py."""
+    """Whether a name in a folder is not one of its texts: pip compiles even texts that end in .py."""
     return name.startswith(".") or name == "__pycache__"
 
 

@@ -109,7 +109,7 @@ class _Notes:
         self._lines.update(text)
 
     def add_source(self, blocks: Iterable[bytes], documents: str) -> None:
-        """The documents of a source, whose bytes may be no UTF-8: then there is no identity."""
+        """Note the documents of a source; where its bytes are not UTF-8, there is no identity."""
         try:
             watched = self._lines.watch_blocks(blocks)
             if documents == "file":

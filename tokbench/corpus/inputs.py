@@ -164,7 +164,7 @@ def _exists(argument: str) -> bool:
 
 
 def _utf8(argument: str) -> str:
-    """An argument as the UTF-8 that it is, also where the locale is of another time."""
+    """An argument decoded as UTF-8, whatever the locale."""
     try:
         argument.encode()
     except UnicodeEncodeError:

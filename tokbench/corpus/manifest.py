@@ -1,4 +1,4 @@
-"""Which files of a folder are about its texts: what its `MANIFEST.toml` does not list, and README and others.
+"""Which files of a folder describe its texts: those that its `MANIFEST.toml` does not list, and READMEs.
 
 That is a table `[[file]]` with a `path` for each text, as the bundled texts have one. A file of that name that says
 nothing of the kind is a text like any other. Beside translations, where each file is a language, names that

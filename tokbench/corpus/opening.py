@@ -39,7 +39,7 @@ def open_corpus(
         paths: files are read whatever they are; folders with everything below them but hidden and
             binary files, and what a MANIFEST.toml in them does not list; patterns (`docs/**/*.md`) as a
             shell expands them.
-        documents: what a text file falls into: the whole "file"; its "lines" without their ends
+        documents: how text files are split into documents: the whole "file"; its "lines" without their ends
             ("\n" or "\r\n"), blank ones left out; or its "paragraphs" between blank lines.
         text_field: the field of a JSON record, or column of a Parquet file, that holds the text; of several,
             those that a record has are joined by a blank line.
@@ -81,7 +81,7 @@ def bundled_corpus(*, documents: DocumentUnit = "file", group_by: str = "auto") 
     """The texts that come with tokbench, in groups by language; without the hard cases of `edge`.
 
     Args:
-        documents: what a file falls into, as for `open_corpus`.
+        documents: how files are split into documents, as for `open_corpus`.
         group_by: how they are grouped, as for `open_corpus`.
 
     >>> "python" in {document.group for document in bundled_corpus().documents()}
@@ -92,7 +92,7 @@ def bundled_corpus(*, documents: DocumentUnit = "file", group_by: str = "auto") 
 
 
 def _check_readable(file: CorpusFile) -> None:
-    """Raise now for what would stop the reading of a file later."""
+    """Raise now what reading a file would raise later."""
     if file.compression == "zst":
         require_zstd(file.name)
     if file.kind == "parquet":

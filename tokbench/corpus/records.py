@@ -209,7 +209,7 @@ def _json_object(
 
 
 def _lenient_json(text: str, name: str, complaint: str) -> Any:
-    """What orjson refuses and other writers of JSON make: NaN, lone surrogates, deep nesting."""
+    """Parse JSON that orjson refuses and other programs write: NaN, lone surrogates, deep nesting."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

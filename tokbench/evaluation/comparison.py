@@ -124,7 +124,7 @@ class Comparison:
         )
 
     def __repr__(self) -> str:
-        """Short: who was compared, and on how much."""
+        """A short form: the tokenizers, and the amount of text."""
         names = ", ".join(one.name for one in self.tokenizers)
         text = f"{self.parts}, {counted(self.num_bytes, 'byte')}"
         return f"<comparison of {names} on {text}>"

@@ -126,6 +126,6 @@ class _Notes:
 
 
 def _first_lines(text: str, most: int) -> list[str]:
-    """The first lines with text; of what is behind them nothing is looked at."""
+    """The first lines with text; the rest is not read."""
     lines = (found.group() for found in _LINE.finditer(text))
     return [line[:_LONGEST_LINE] for line in islice(filter(str.strip, lines), most)]

@@ -71,7 +71,7 @@ class Stability:
         self._characters = 0
 
     def chosen(self, documents: Sequence[Document]) -> NDArray[np.bool_]:
-        """Of the next documents of the corpus which ones are: bool[D]."""
+        """Which of the next documents are encoded a second time: bool[D]."""
         sizes = np.fromiter((len(document.text) for document in documents), np.int64, len(documents))
         before = self._characters + np.cumsum(sizes) - sizes
         self._characters += int(sizes.sum())
@@ -79,7 +79,7 @@ class Stability:
 
 
 def all_kept(documents: Sequence[Document], is_chosen: NDArray[np.bool_]) -> Fidelity:
-    """What is to say of documents that their tokens are, byte for byte; arguments as of `fidelity_of`."""
+    """The counts for documents that are, byte for byte, their tokens; arguments as of `fidelity_of`."""
     counts = np.zeros((len(documents), len(FIDELITY)), dtype=np.int64)
     counts[:, [_PLACES["roundtrips"], _PLACES["whitespace_kept"]]] = 1
     counts[:, _PLACES["stable"]] = counts[:, _PLACES["checked_for_stability"]] = is_chosen

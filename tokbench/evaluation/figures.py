@@ -111,7 +111,7 @@ def _figure(
 
 
 def _possible(interval: Interval, metric: Metric) -> Interval:
-    """An interval without what the metric cannot be: below 0, or above 1 for a share."""
+    """Clip an interval to the values that the metric can have: from 0, and up to 1 for a share."""
     highest = 1.0 if metric.share else math.inf
     return Interval(max(interval.low, 0.0), min(interval.high, highest))
 

@@ -68,7 +68,7 @@ class Plan:
     documents: frozenset[int]
 
     def parts(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Part]]:
-        """The parts that documents fall into, each with its document."""
+        """The parts of documents, each with its document."""
         lines_before: Counter[str] = Counter()
         for document in documents:
             count = self.lines.get(document.group, 0)
@@ -133,7 +133,7 @@ def plan_of(corpus: Corpus, lines: Mapping[str, int], *, seed: int, progress: Pr
 
 @dataclass(slots=True)
 class _Group:
-    """The sizes of what a group falls into.
+    """The sizes of a group's parts.
 
     Attributes:
         hashes: of its documents.

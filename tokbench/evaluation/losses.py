@@ -148,7 +148,7 @@ class _Signs:
 
 
 def cause_of(lost: str, found: str) -> Cause:
-    r"""Why a character became another one, or none, or came from none.
+    r"""The cause of a substitution, deletion or insertion of a character.
 
     >>> cause_of("A", "a"), cause_of("é", "e"), cause_of("\n", ""), cause_of("x", "y")
     ('case', 'accents', 'white space', 'other')
@@ -258,7 +258,7 @@ def _without_marks(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without accents and case."""
+    """A text without accents and case."""
     return "".join(
         one for one in unicodedata.normalize("NFKD", text) if not unicodedata.category(one).startswith("M")
     ).casefold()

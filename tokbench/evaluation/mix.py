@@ -268,7 +268,7 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
 
 
 def _less(best: Alternative, following: Alternative, share: float) -> str:
-    """By how much the best is cheaper, with the ends of the interval."""
+    """How much cheaper the best is, with the ends of the interval."""
     drawn, others = best.mixed.resampled, following.mixed.resampled
     found = None if drawn is None or others is None else drawn.relative_to(others)
     between = "" if found is None else f" ({-found.interval.high * 100:.1f}…{-found.interval.low * 100:.1f})"

@@ -1,4 +1,4 @@
-"""What a comparison was made of, so that it can be repeated, and whether a tokenizer knew its text."""
+"""The provenance of a comparison, so that it can be repeated, and whether a tokenizer was trained on its text."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def recommend(points: Sequence[SweepPoint], *, model: Model) -> Recommendation:
 
 
 def _loss(point: SweepPoint) -> str:
-    """How much of it, at one size."""
+    """How much text is lost at a size."""
     figure = point.figures.get("character_error_rate")
     if figure is None or not figure.value:
         return ""
@@ -104,7 +104,7 @@ def _loss(point: SweepPoint) -> str:
 
 
 def _why_enough(one: SweepPoint, following: SweepPoint, model: Model) -> str | None:
-    """Why the next size is not worth it; None where it is."""
+    """Why the next size does not pay; None where it does."""
     more = (following.compression or 0) / (one.compression or 1) - 1
     step = f"from {one.vocab_size:,} to {following.vocab_size:,} tokens a token holds {more * 100:.1f} % more bytes"
     costs = _growth_of_computing(one, following, model)
@@ -119,7 +119,7 @@ def _why_enough(one: SweepPoint, following: SweepPoint, model: Model) -> str | N
 
 
 def _doubt(one: SweepPoint, following: SweepPoint) -> str:
-    """That the interval of a step reaches what would be worth it; empty where it does not."""
+    """The caveat that the interval of a step includes a gain that would pay; empty where it does not."""
     figure = following.gain
     if figure is None or figure.difference_interval is None:
         return ""
@@ -128,7 +128,7 @@ def _doubt(one: SweepPoint, following: SweepPoint) -> str:
 
 
 def _why_largest(points: Sequence[SweepPoint], kept: Sequence[SweepPoint], model: Model) -> str:
-    """Why the largest size is taken, though nothing speaks against a larger one."""
+    """Why the largest size is recommended, though a larger one might pay."""
     if len(points) < 2:
         return "it is the only size that was tried"
     if len(kept) < 2:

@@ -96,7 +96,7 @@ class Report:
     cost: Cost
 
     def __repr__(self) -> str:
-        """Short: of whom, and on how much."""
+        """A short form: the tokenizer, and the amount of text."""
         text = (
             f"{counted(self.comparison.documents, 'document')}, {counted(self.comparison.num_bytes, 'byte')}"
         )

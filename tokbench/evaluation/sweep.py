@@ -84,7 +84,7 @@ class Sweep:
     largest: Tokenizer
 
     def __repr__(self) -> str:
-        """Short: of what, over which sizes."""
+        """A short form: the backend and the sizes."""
         sizes = ", ".join(f"{point.vocab_size:,}" for point in self.points)
         return f"<sweep of {self.backend} over {sizes} tokens>"
 

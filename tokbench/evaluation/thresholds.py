@@ -1,4 +1,4 @@
-"""Thresholds on metrics, and whether tokenizers keep them."""
+"""Thresholds on metrics, and whether tokenizers satisfy them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Threshold:
 
     @property
     def figure(self) -> str:
-        """What it bounds, as one writes it: "de:unk_rate"."""
+        """The figure that it limits, as `check` takes it: "de:unk_rate"."""
         return self.metric if self.group is None else f"{self.group}:{self.metric}"
 
 
@@ -112,7 +112,7 @@ def _number(number: float, digits: int, *, is_share: bool) -> str:
 
 
 def _change(share: float) -> str:
-    """A change in percent, which never looks like none.
+    """Format a change in percent; only no change is shown as 0 %.
 
     >>> _change(-0.0471), _change(0.00001), _change(0.0)
     ('−4.7 %', '+0.001 %', '±0 %')
@@ -224,7 +224,7 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        """Whether all bounds are kept."""
+        """Whether all thresholds are satisfied."""
         return all(finding.passed for finding in self.findings)
 
 

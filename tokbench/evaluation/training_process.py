@@ -92,7 +92,7 @@ def train_in_process(
 
 
 def _asked(document: str, *, name: str, progress: Progress) -> dict[str, Any] | None:
-    """What the process tells at its end; None where it told nothing."""
+    """What the process reports at its end; None where it reported nothing."""
     paths = [os.path.abspath(path) for path in sys.path]  # noqa: PTH100 -- "" is the current folder
     try:
         process = subprocess.Popen(

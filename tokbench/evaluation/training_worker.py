@@ -19,7 +19,7 @@ _BETWEEN_REPORTS = 0.1
 
 
 def main() -> None:
-    """Do what stdin says."""
+    """Run the job described on stdin."""
     from tokbench.core.time_and_memory import training_peak_bytes
     from tokbench.errors import TokbenchError
     from tokbench.evaluation.candidates import Sample

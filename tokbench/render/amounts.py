@@ -9,7 +9,7 @@ _MEGA = 1_000_000
 
 
 def rate(num_bytes: float, seconds: float, *, digits: int = 1) -> str | None:
-    """How fast text was read; None where there was too little of it to tell.
+    """The reading rate; None for too little text to measure.
 
     >>> rate(5_000_000, 0.4), rate(200_000, 10.0), rate(12, 0.1)
     ('12.5 MB/s', '20.0 kB/s', None)
@@ -20,7 +20,7 @@ def rate(num_bytes: float, seconds: float, *, digits: int = 1) -> str | None:
 
 
 def amount(num_bytes: float, *, of: float | None = None, digits: int = 1) -> str:
-    """An amount of text, of a whole in the unit of the whole.
+    """Format an amount of text; with a total, in the unit of the total.
 
     >>> amount(25e6), amount(0, of=50e6), amount(1_500, of=4_000)
     ('25.0 MB', '0.0 of 50.0 MB', '1.5 of 4.0 kB')

@@ -39,7 +39,7 @@ def render_bench(bench: Bench, *, console: Console) -> None:
 
 
 def bench_forms(bench: Bench) -> Forms:
-    """The same in the forms that other programs read."""
+    """The same as JSON, CSV and tables for other programs."""
     return result_forms(
         json=bench.to_json,
         csv=lambda: _csv_rows(bench),
@@ -97,7 +97,7 @@ def legend(bench: Bench) -> Iterator[str]:
 
 
 def problems(bench: Bench) -> Iterator[str]:
-    """Who was not timed, and why."""
+    """The entrants that were not timed, and why."""
     for entry in bench.entries:
         if entry.difference is not None:
             yield f"{entry.name} gives other ids, and was not timed: {entry.difference}"

@@ -66,7 +66,7 @@ class Piece(NamedTuple):
 
 
 def render_chat(result: ChatResult, *, console: Console) -> None:
-    """Print a conversation, its legend, and what there is to know of it."""
+    """Print a conversation, its legend and notes."""
     console.print(_header(result, width=console.width), soft_wrap=True)
     pieces = list(shown_pieces(result))
     for line in _lines(pieces, text=result.chat.rendered.text, console=console):
@@ -108,7 +108,7 @@ def _refused_bytes(result: ChatResult) -> list[tuple[int, int]]:
 
 
 def notes_of(result: ChatResult) -> Iterator[str]:
-    """What there is to know of a conversation, a sentence each."""
+    """Notes on a conversation, one sentence each."""
     findings = result.chat.findings
     for finding in findings[:_MOST_FINDINGS]:
         yield f"! {finding_in_words(finding)}"
@@ -127,7 +127,7 @@ def notes_of(result: ChatResult) -> Iterator[str]:
 
 
 def finding_in_words(finding: Finding) -> str:
-    """What a finding says.
+    """A finding as a sentence.
 
     >>> from tokbench.chat.encoding import Finding
     >>> finding_in_words(Finding(1, "content", "<|im_end|>", 40, 50, crosses=False))

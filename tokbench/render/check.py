@@ -42,7 +42,7 @@ def render_checked(checked: Checked, *, console: Console) -> None:
 
 
 def _passed(findings: Sequence[Finding]) -> Iterator[str]:
-    """What is told of findings that passed: by tokenizer, figures on all text first."""
+    """The lines for findings that passed: by tokenizer, figures on all text first."""
     of_groups = [
         finding for finding in findings if finding.threshold.was is not None and finding.threshold.group
     ]

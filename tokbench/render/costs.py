@@ -105,5 +105,5 @@ def shown_megabytes(num_bytes: float) -> str:
 
 
 def model_of(model: Model) -> str | None:
-    """What computations are of; None where nothing is computed."""
+    """The model that computations are for; None where nothing is computed."""
     return None if model.dim is None else f"MFLOP/byte: {described(model)}"

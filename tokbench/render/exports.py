@@ -43,7 +43,7 @@ def result_forms(
     csv: Callable[[], Iterable[Sequence[object]]],
     parts: Callable[[], Iterable[Table | str]],
 ) -> Forms:
-    """The forms of a result; only the one that is asked for is made.
+    """The export formats of a result, each made on request.
 
     Args:
         json: the document.

@@ -1,4 +1,4 @@
-"""Figures as they are written: shares in percent, everything else with the digits that mean something."""
+"""Format figures: shares in percent, everything else with its significant digits."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def shown_figure(figure: Figure | None, metric: Metric) -> str:
 
 
 def _percent(share: float) -> str:
-    """Rounded, but what is not everything never looks like 100 %, and what is something never like 0 %."""
+    """Round a share, but only 1 is shown as 100 % and only 0 as 0 %."""
     if 0.9999 < share < 1:
         return "99.99 %"
     if 0 < share < 0.00005:
@@ -66,7 +66,7 @@ def _percent(share: float) -> str:
 
 
 def shown_premium(one: EvaluatedTokenizer, language: str) -> str:
-    """What a language costs over the reference; with a "?" where it is cheap because text is lost.
+    """The premium of a language; with a "?" where it is cheap because text is lost.
 
     Unknown tokens stand for any number of characters: from one in a hundred on the figure says little.
     """
@@ -137,7 +137,7 @@ def loses_text(one: EvaluatedTokenizer, group: str) -> bool:
 
 
 def shown_change(figure: Figure, *, unit: str = "%") -> str:
-    """By how many hundredths a figure differs from another one, with the interval; ≈ where it may be none.
+    """The change of a figure in percent with its interval; ≈ where it may be zero.
 
     >>> from tokbench.evaluation.figures import Figure
     >>> shown_change(Figure(2.5, None, 0.25)), shown_change(Figure(2.5))

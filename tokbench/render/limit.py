@@ -57,7 +57,7 @@ def limit_forms(result: LimitResult) -> Forms:
 
 
 def in_words(text: LimitedText, limit: int) -> str:
-    """How a text stands to a limit."""
+    """How the length of a text compares with a limit."""
     if not text.is_exact:
         return f"more than {counted(limit, 'token')}: its first {text.num_bytes:,} bytes have {text.tokens:,}"
     if text.tokens > limit:

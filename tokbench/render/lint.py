@@ -1,4 +1,4 @@
-"""What `tokbench lint` found: the rules with findings first, the gravest at the top."""
+"""The findings of `tokbench lint` by rule, the most severe first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tokbench lint --text` found: a line for each document and check, the gravest first."""
+"""The findings of `tokbench lint --text`: a line for each document and check, the most severe first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is: groups of a corpus, tokenizers, backends and presets, and what `doctor` found."""
+"""Listings: groups of a corpus, tokenizers, backends and presets, and the checks of `doctor`."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def render_shards(result: ShardsResult, *, console: Console) -> None:
 
 
 def _chat_rows(index: Mapping[str, Any]) -> dict[str, str]:
-    """What the index tells of conversations."""
+    """The rows about conversations in the index."""
     chat = index["options"].get("chat")
     if chat is None:
         return {}
@@ -47,7 +47,7 @@ def _chat_rows(index: Mapping[str, Any]) -> dict[str, str]:
 
 
 def render_verify(result: VerifyResult, *, console: Console) -> None:
-    """Each thing that is wrong, or that nothing is."""
+    """Print each problem, or that there is none."""
     for problem in result.problems:
         console.print(Text.assemble(("wrong: ", "bold red"), visible(problem)), soft_wrap=True)
     compared = f", {result.compared:,} of them encoded anew" if result.compared else ""

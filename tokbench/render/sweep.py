@@ -166,7 +166,7 @@ def _mix_columns(sweep: Sweep) -> Iterator[Column]:
 
 
 def marks_of(sweep: Sweep, point: SweepPoint) -> Iterator[str]:
-    """What is to be said of a size."""
+    """The marks of a size: knee, recommended, not filled, loses text."""
     if point.vocab_size == sweep.knee:
         yield "knee"
     if point.vocab_size == sweep.recommended:
@@ -235,7 +235,7 @@ def recommendation_of(sweep: Sweep) -> str:
 
 
 def problems_of(sweep: Sweep) -> Iterator[str]:
-    """What the text was not enough for, and what is held out of some groups that is no tenth."""
+    """Sizes that the text cannot fill, and groups of which more or less than a tenth is held out."""
     yield from gaps_of(sweep.shares)
     if sweep.missing:
         sizes = ", ".join(f"{size:,}" for size in sweep.missing)

@@ -61,7 +61,7 @@ class Column:
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """What it is sorted by."""
+        """The values to sort by."""
         return tuple(cell.value for cell in self.cells)
 
 
@@ -132,7 +132,7 @@ def value_column(
 
 
 def known_columns(*columns: Column) -> list[Column]:
-    """Those that have a value somewhere."""
+    """The columns that have a value in some row."""
     return [column for column in columns if any(value is not None for value in column.values)]
 
 

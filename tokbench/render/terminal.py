@@ -156,7 +156,7 @@ def _panes(columns: Sequence[Column], *, first: int, width: int) -> Iterator[lis
 
 
 def _width(column: Column) -> int:
-    """What a column takes at least, without the space beside it."""
+    """The minimum width of a column, without the space beside it."""
     width = max(cell_len(text.plain) for text in (Text(column.title), *_texts(column)))
     return min(width, _NARROWEST_TEXT) if column.is_long else width
 

@@ -31,7 +31,7 @@ _RETRAIN = "the folder is damaged: restore it, or train again"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByteConfig:
-    """What the baseline `byte` is made with. Raises `ConfigError` for an option that cannot be used."""
+    """The options of the baseline `byte`. Raises `ConfigError` for an invalid one."""
 
     special_tokens: tuple[str, ...] = field(
         default=(), metadata={"help": "texts with ids of their own, behind the 256 bytes"}

@@ -47,7 +47,7 @@ _SECONDS_BETWEEN_REPORTS = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrequentConfig:
-    """What `char` and `word` are trained with. Raises `ConfigError` for an option that cannot be used."""
+    """The training options of `char` and `word`. Raises `ConfigError` for an invalid one."""
 
     vocab_size: int | None = field(
         default=None,
@@ -78,7 +78,7 @@ class FrequentConfig:
 
 
 class FrequentTokenizer(SaveableTokenizer):
-    """A token for each part of a text that is among the most frequent, [UNK] for every other part.
+    """A token for each of the most frequent parts of texts, [UNK] for all others.
 
     Attributes:
         parts: the tokens in the order of their ids, special tokens and [UNK] first.
@@ -217,7 +217,7 @@ class CharTokenizer(FrequentTokenizer):
 
 
 class WordTokenizer(FrequentTokenizer):
-    """A token for every frequent word, and for every frequent run of what stands between words."""
+    """A token for every frequent word, and for every frequent run of characters between words."""
 
     backend = "word"
 

@@ -59,7 +59,7 @@ class BpeBackend:
         return smaller(tokenizer, vocab_size) if isinstance(tokenizer, BpeTokenizer) else None
 
     def examine(self) -> Iterator[Check]:
-        """What `tokbench doctor` asks of it: which kernel runs, and whether it keeps to the textbook."""
+        """Report for `tokbench doctor`: which kernel runs, and whether it equals the reference."""
         from tokbench.backends.bpe.self_check import examine
 
         return examine()

@@ -20,7 +20,7 @@ _MAX_VOCAB_SIZE = 2**31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BpeConfig:
-    """What a byte-level BPE is trained with; checked when it is made.
+    """The training options of a byte-level BPE, validated on construction.
 
     Raises:
         ConfigError: an option that cannot be used, with the smallest change that works.

@@ -39,7 +39,7 @@ class ExplainsMerges:
         raise NotImplementedError
 
     def derivation(self, text: str) -> Derivation:
-        """The steps by which a text becomes ids, in which nothing is a special token. Raises `TextError`."""
+        """The steps by which a text becomes ids, treating special tokens as ordinary text. Raises `TextError`."""
         from tokbench.backends.bpe.normalization import changed_runs
         from tokbench.explain.pretokens import Change
 

@@ -1,4 +1,4 @@
-"""From what a byte-level BPE is made of to the kernel's encoder, and back."""
+"""Convert between the description of a byte-level BPE and the kernel's encoder."""
 
 from __future__ import annotations
 

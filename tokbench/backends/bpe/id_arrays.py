@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def id_array(ids: Sequence[int]) -> NDArray[np.uint32]:
-    """Ids as the kernel takes them. Raises TypeError, ValueError or OverflowError for what can be none."""
+    """Convert ids to the array that the kernel takes. Raises TypeError, ValueError or OverflowError for invalid ids."""
     import numpy as np
 
     given: object = ids

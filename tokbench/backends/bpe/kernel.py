@@ -37,7 +37,7 @@ class PretokenCounter(Protocol):
         """Whole documents."""
 
     def add_file(self, fd: int, documents: str, progress: CountProgress | None) -> int:
-        """A source of unchecked bytes, one document or one a line ("file", "lines"); returns its bytes."""
+        """Add a source of unchecked bytes, one document or one per line ("file", "lines"); returns its size."""
 
     def begin_source(self, documents: str) -> None:
         """The same in blocks, cut anywhere: begin, feed, end."""

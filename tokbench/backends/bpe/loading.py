@@ -1,4 +1,4 @@
-"""Loading a byte-level BPE from the folder that `saving.py` writes, checked in every part."""
+"""Load and validate a byte-level BPE from the folder that `saving.py` writes."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _files(tokenizer: BpeTokenizer, merges: tuple[Merge, ...]) -> tuple[dict[str
 
 
 def _check_same_ids(tokenizer: BpeTokenizer, document: bytes) -> None:
-    """Hold a `tokenizer.json` to the tokenizer: Oniguruma may read a custom pattern in another way.
+    """Compare a `tokenizer.json` with the tokenizer: Oniguruma may interpret a custom pattern differently.
 
     Raises:
         ConversionError: a text of the self-test or of the hard cases has other ids there.
@@ -141,7 +141,7 @@ def pairs_of(merges: Sequence[Merge]) -> memoryview | NDArray[np.uint32]:
 
 
 def _check(merges: Sequence[Merge], *, path: Path) -> None:
-    """Hold each merge to those before it.
+    """Check each merge against those before it.
 
     One may double the last one's token: a few rows could ask for more memory than there is.
     """

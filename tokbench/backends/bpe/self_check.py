@@ -22,7 +22,7 @@ _SAMPLE = (
 
 
 def examine() -> Iterator[Check]:
-    """Which kernel runs, whether it splits and trains as the textbook does, and the age of its tables."""
+    """Which kernel runs, whether it splits and trains as the reference does, and the age of its tables."""
     kernel = current_kernel()
     yield Check(
         "  kernel",

@@ -1,4 +1,4 @@
-"""Split patterns: how a text falls into pre-tokens, which merges never cross.
+"""Split patterns: how a text is divided into pre-tokens, whose ends merges never cross.
 
 A named pattern is known by its text, runs on the native scanners, and is saved with both
 its name and its text. Any other pattern is custom and runs on the `regex` package, which

@@ -194,13 +194,13 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
 
     @property
     def post_processing(self) -> PostProcessing:
-        """What is done to the ids of a text before a model gets them, as the file that it is from says."""
+        """The post-processing of ids before they go to a model, as the original file defines it."""
         return NOTHING if self._description is None else self._description.post_processing
 
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
-        """What a model gets of one text or two; see `TakesTemplate`."""
+        """The model input for one text or a pair; see `TakesTemplate`."""
         ids = [self.encode(text, special=special) for text in texts]
         done = NOTHING if self._description is None else self._description.post_processing
         return model_input(done, ids, template=template, limits=limits)
@@ -313,7 +313,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
 
     @cached_property
     def _decoder(self) -> Decoder:
-        """Of all ids together, but for special tokens whose ids are out of all proportion."""
+        """The decoder of all ids, without special tokens whose ids are far beyond the others."""
         beyond = min(self.info.vocab_size, _MOST_DECODED) - self._num_ordinary
         entries = [*self._tokens, *[b""] * beyond]
         for id, data in self._special_bytes.items():

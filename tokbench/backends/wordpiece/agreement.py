@@ -1,4 +1,4 @@
-"""The characters of which BERT's normaliser and words are the same in the library and in our kernel.
+"""The characters that the library and our kernel normalise and split alike, as BERT does.
 
 Both look characters up in Unicode tables of several years. The kernel has those of one version of `tokenizers`; where
 another one is installed, that is asked. Each character is normalised by itself, so that agreeing on each of them is
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BertAgreement(CharacterAgreement):
-    """Decides whether the library and the kernel make the same of every character of a text.
+    """Decides whether the library and the kernel treat every character of a text alike.
 
     Args:
         kernel: ours.
@@ -36,7 +36,7 @@ class BertAgreement(CharacterAgreement):
         super().__init__(settled, all_marked=kernel.all_marked)
 
     def disputed_among(self, characters: set[str]) -> set[str]:
-        """Those of some characters of which the two make something else."""
+        """The characters, of those given, that the two treat differently."""
         return {character for character in characters if not self._agrees(character)}
 
     def _agrees(self, character: str) -> bool:

@@ -18,7 +18,7 @@ _MAX_CHARACTERS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordPieceConfig:
-    """What a WordPiece is trained with; checked when it is made.
+    """The training options of WordPiece, validated on construction.
 
     Raises:
         ConfigError: an option that cannot be used.

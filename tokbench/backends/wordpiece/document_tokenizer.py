@@ -1,4 +1,4 @@
-"""A WordPiece of a `tokenizer.json` on our kernel, with its library for all that the kernel does not do."""
+"""The WordPiece of a `tokenizer.json` on our kernel, with its library for what the kernel does not support."""
 
 from __future__ import annotations
 

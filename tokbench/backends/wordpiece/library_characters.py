@@ -1,4 +1,4 @@
-"""What `tokenizers`, as it is installed, makes of single characters: asked when they first come up."""
+"""How the installed `tokenizers` treats single characters, asked when each first occurs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tokenizers: whatever a `tokenizer.json` says."""
+"""tokenizers: any `tokenizer.json`."""
 
 from __future__ import annotations
 

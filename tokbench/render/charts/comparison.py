@@ -195,7 +195,7 @@ def _powers_of_ten(values: Sequence[float]) -> list[float]:
 
 
 def _left_out(comparison: Comparison, groups: Sequence[str]) -> str:
-    """Who has no dot in some of the groups, as it would stretch the chart by the text that it loses."""
+    """Which tokenizers have no dot in some groups, where the text that they lose would stretch the chart."""
     names = [
         visible(one.name) for one in comparison.tokenizers if any(loses_text(one, group) for group in groups)
     ]

@@ -70,7 +70,7 @@ def headline_of(metrics: Sequence[Metric] | None) -> Metric:
 
 
 def baseline_of(comparison: Comparison) -> EvaluatedTokenizer:
-    """The tokenizer that differences are taken to."""
+    """The tokenizer that differences are relative to."""
     return next(one for one in comparison.tokenizers if one.name == comparison.baseline)
 
 
@@ -111,7 +111,7 @@ def legend_lines(comparison: Comparison, *, metrics: Sequence[Metric] | None, ma
 
 
 def mix_table(comparison: Comparison) -> Table | None:
-    """A row for each tokenizer: what the mix costs; None where none was asked for."""
+    """A row for each tokenizer: what the mix costs; None without a mix."""
     columns = list(_mix_columns(comparison))
     return (
         _tokenizers_table(comparison, f"a mix of {visible(str(comparison.mix))}, by bytes", columns)
@@ -269,7 +269,7 @@ def _fairness_columns(comparison: Comparison) -> Iterator[Column]:
 
 
 def _mix_columns(comparison: Comparison) -> Iterator[Column]:
-    """What a mix costs with each tokenizer; nothing where none was asked for."""
+    """The columns of a mix: what it costs with each tokenizer; none without a mix."""
     found = [one.mixed for one in comparison.tokenizers if one.mixed is not None]
     if comparison.mix is None or len(found) < len(comparison.tokenizers):
         return

@@ -186,7 +186,7 @@ def _heading(comparison: Comparison, curve: Curve | None) -> str:
 
 
 def _gaps(comparison: Comparison, curve: Curve | None) -> list[str]:
-    """What is held out of some groups that is no tenth, where the sentences of a sweep do not tell."""
+    """Groups of which more or less than a tenth is held out, unless the sentences of a sweep say so."""
     if comparison.training_setup is None or (curve is not None and curve.sentences):
         return []
     return list(gaps_of(comparison.training_setup.shares))
@@ -214,7 +214,7 @@ def _hash_of(text: str) -> str:
 
 
 def _json(document: dict[str, Any]) -> str:
-    r"""JSON that no HTML parser takes for anything but text.
+    r"""JSON escaped for a script element.
 
     >>> _json({"a": "</script>"})
     '{"a":"\\u003c/script\\u003e"}'

@@ -71,7 +71,7 @@ def _csv_rows(report: Report, metrics: Sequence[Metric] | None) -> Iterator[Sequ
 
 
 def _depth(report: Report) -> Iterator[tuple[str, str, float | None]]:
-    """What it is of, what it is, and the value: for vocabulary usage the kind, for words the word and so on."""
+    """Rows of subject, name and value: for vocabulary usage the kind, for words the word, and so on."""
     yield from _vocabulary(report)
     yield from _text(report)
     cost = report.cost

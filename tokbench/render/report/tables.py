@@ -115,7 +115,7 @@ def group_figures(metrics: Sequence[Metric] | None) -> Sequence[Metric]:
 
 
 def depth_tables(report: Report) -> Iterator[Table]:
-    """What a report has beyond a comparison, as far as there is something to say."""
+    """The tables that a report has beyond a comparison, without empty ones."""
     tables = (
         words_table(report),
         usage_table(report),
