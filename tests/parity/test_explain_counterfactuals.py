@@ -8,13 +8,22 @@ from functools import cache
 
 import pytest
 from support.sentencepiece_models import variant, written
-from support.subjects import Subject
+from support.subjects import SPECIAL_TOKENS, Subject
 from support.texts import bundled_texts
 
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
+from tokbench.core.tokens import SpecialPolicy
 from tokbench.explain.assembling import explain
-from tokbench.explain.causes import EarlierMerge, LowerScore, NoLongerPiece, NoMerge
+from tokbench.explain.causes import (
+    BesideAddedToken,
+    EarlierMerge,
+    Fallback,
+    LowerScore,
+    NewPreToken,
+    NoLongerPiece,
+    NoMerge,
+)
 from tokbench.explain.words import why_word
 from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
@@ -29,8 +38,11 @@ def trained(backend: str):
     return Subject(backend, options=options).train()
 
 
-def bpe(*, without=(), adding=()):
-    """The trained BPE on our kernel with other merges."""
+NO_PATTERN = {"pattern": None, "pattern_name": "none"}
+
+
+def bpe(*, without=(), adding=(), **options):
+    """The trained BPE on our kernel with other merges, and other fields of its description."""
     description = trained("bpe").description()
     tokens, merges = (
         list(description.tokens),
@@ -39,7 +51,9 @@ def bpe(*, without=(), adding=()):
     for left, right in adding:
         tokens.append(tokens[left] + tokens[right])
         merges.append((left, right, len(tokens) - 1))
-    changed = dataclasses.replace(description, tokens=tuple(tokens), merges=tuple(merges), special_tokens={})
+    changed = dataclasses.replace(
+        description, tokens=tuple(tokens), merges=tuple(merges), special_tokens={}, **options
+    )
     return BpeTokenizer.from_description(changed, name="changed", kernel=current_kernel())
 
 
@@ -94,10 +108,43 @@ def test_with_the_missing_piece_wordpiece_cuts_otherwise() -> None:
         assert edges(changed, word) != edges(tokenizer, word)
 
 
-def unigram(scores):
-    """The trained Unigram with other scores, and with the pieces that it does not have."""
-    model = variant("unigram without bytes").model
-    pieces = [piece._replace(score=scores.get(piece.text, piece.score)) for piece in model.pieces]
+def test_without_the_pattern_a_merge_crosses_the_boundary() -> None:
+    checked = 0
+    for line, boundary in causes(trained("bpe"), [bundled_texts()["parallel/en.txt"][:400]], NewPreToken):
+        left, right = trained("bpe").segment(line).tokens[boundary.token - 1 : boundary.token + 1]
+        text, pair = (left.piece + right.piece).decode(), (left.id, right.id)
+        if isinstance(explain(trained("bpe"), text).boundaries[0].cause, NewPreToken):
+            checked += 1
+            assert len(bpe(adding=[pair]).encode(text)) == 2
+            assert len(left.piece) not in edges(bpe(adding=[pair], **NO_PATTERN), text)
+    assert checked > 10
+
+
+def test_without_the_added_token_the_cut_beside_it_is_another() -> None:
+    text = f"no{SPECIAL_TOKENS[0]}s"
+    boundaries = explain(trained("bpe"), text, special=SpecialPolicy.ENCODE).boundaries
+    beside = [each.offset for each in boundaries if isinstance(each.cause, BesideAddedToken)]
+    assert beside == [2, len(text) - 1]
+    assert not set(beside) & set(edges(bpe(adding=joining(text), **NO_PATTERN), text))
+
+
+def joining(text):
+    """Merges that make one token of a text without a pattern: each of its tokens with all before it."""
+    tokens = [token.id for token in bpe(**NO_PATTERN).segment(text).tokens]
+    number = len(trained("bpe").description().tokens)
+    return [
+        (tokens[0] if place == 0 else number + place - 1, right) for place, right in enumerate(tokens[1:])
+    ]
+
+
+def sentencepiece(name, *, scores=(), without=()):
+    """A trained SentencePiece model with other scores, without some pieces, and with some that it does not have."""
+    model, scores = variant(name).model, dict(scores)
+    pieces = [
+        piece._replace(score=scores.get(piece.text, piece.score))
+        for piece in model.pieces
+        if piece.text not in without
+    ]
     known = {piece.text for piece in pieces}
     pieces += [
         ModelPiece(text, score, PieceType.NORMAL) for text, score in scores.items() if text not in known
@@ -107,7 +154,40 @@ def unigram(scores):
         key: model.normalizer[key]
         for key in ("name", "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
     }
+    trainer["byte_fallback"] = model.trainer["byte_fallback"]
     return open_model(written(pieces, trainer=trainer, normalizer=normalizer), name="changed")
+
+
+def unigram(scores):
+    """The trained Unigram with other scores, and with the pieces that it does not have."""
+    return sentencepiece("unigram without bytes", scores=scores)
+
+
+def test_without_the_named_pieces_sentencepiece_merges_across_the_boundary() -> None:
+    tokenizer = variant("bpe")
+    for word, boundary in causes(tokenizer, WORDS, EarlierMerge)[:40]:
+        named = {rule.made.data.decode() for rule in boundary.cause.by}
+        if (
+            boundary.offset == 0
+        ):  # behind the space that is put before a text, where a token begins in any case
+            continue
+        assert boundary.offset not in edges(sentencepiece("bpe", without=named), word)
+
+
+def test_with_the_missing_piece_sentencepiece_merges() -> None:
+    tokenizer = variant("bpe")
+    for word, boundary in causes(tokenizer, WORDS, NoMerge)[:40]:
+        joined = (boundary.cause.left.data + boundary.cause.right.data).decode()
+        changed = sentencepiece("bpe", scores={joined: -1e6})
+        assert edges(changed, word) != edges(tokenizer, word)
+
+
+@pytest.mark.parametrize("name", ["bpe", "unigram"])
+def test_with_a_piece_of_its_own_a_character_is_not_spelled_in_bytes(name: str) -> None:
+    inside = [each for each in explain(variant(name), "日").boundaries if isinstance(each.cause, Fallback)]
+    assert [each.cause.character for each in inside] == ["日", "日"]
+    changed = sentencepiece(name, scores={"日": -5.0})
+    assert len(changed.encode("日")) == len(variant(name).encode("日")) - 2
 
 
 def test_with_a_better_piece_across_it_unigram_cuts_otherwise() -> None:
