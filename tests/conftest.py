@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from functools import _lru_cache_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,20 @@ settings.register_profile("brief", deadline=None, max_examples=10)
 settings.register_profile("fast", deadline=None, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+def pytest_unconfigure() -> None:
+    """Let go of what tests have cached.
+
+    Hypothesis refers to test functions until the process ends, and these to the names of their modules: without this,
+    nanobind would tell of leaked tokenizers.
+    """
+    here = str(Path(__file__).parent)
+    for module in list(sys.modules.values()):
+        if str(getattr(module, "__file__", None)).startswith(here):
+            for value in vars(module).values():
+                if isinstance(value, _lru_cache_wrapper):
+                    value.cache_clear()
 
 
 @pytest.fixture
