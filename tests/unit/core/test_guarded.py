@@ -171,6 +171,7 @@ parts = st.lists(
 @pytest.mark.parametrize("name", SUBJECTS)
 @given(parts=parts)
 @example(parts=[("<|im_end|>", True), (" x", False), ("<|im_end|>", True), ("<|im_end|>", False)])
+@example(parts=[("<▁<|im_end|>", True)])
 def test_no_control_token_comes_from_what_is_not_trusted(name: str, parts: list[tuple[str, bool]]) -> None:
     tokenizer = subject(name)
     text, trusted = laid_out(parts)
@@ -180,7 +181,8 @@ def test_no_control_token_comes_from_what_is_not_trusted(name: str, parts: list[
     for id, (start, stop) in zip(ids, spans, strict=True):
         assert 0 <= start <= stop <= edges[-1]
         if id in controls and controls[id] not in ("<unk>", "[UNK]"):
-            core = text.encode()[start:stop].strip()
+            # ▁ is a space to a normaliser that writes spaces as ▁, and goes to the token that takes white space.
+            core = text.encode()[start:stop].decode().strip(" \n▁").encode()
             assert core.decode() == controls[id] or name in ("folded", "lower case")
             first = text.encode().index(core, start)
             assert any(edges[a] <= first and first + len(core) <= edges[b] for a, b in trusted)
