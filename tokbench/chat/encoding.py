@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 ASSISTANT = frozenset({"assistant"})
 """The roles whose turns are learned if nothing else is asked for."""
 
+_TOGETHER = 1 << 18
+"""Characters of conversations that are encoded at once, about: with 300 KB 1.4 times as fast as with 5 MB."""
+
 NO_MESSAGE = -1
 """The message of a token that belongs to none."""
 
@@ -164,13 +167,59 @@ def encode_chats(
     Raises:
         TextError: a text holds a lone surrogate.
     """
+    wanted = frozenset(train_on)
+    parts = [
+        _encode_some(tokenizer, rendered[some], roles[some], wanted, by_segment=by_segment, threads=threads)
+        for some in _slices(rendered)
+    ]
+    return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def _slices(rendered: Sequence[Rendered]) -> Iterator[slice]:
+    """Neighbouring texts with about so many characters that what is known of each token stays in the caches."""
+    start, size = 0, 0
+    for number, each in enumerate(rendered):
+        size += len(each.text)
+        if size >= _TOGETHER:
+            yield slice(start, number + 1)
+            start, size = number + 1, 0
+    if start < len(rendered) or not rendered:
+        yield slice(start, len(rendered))
+
+
+def _joined(parts: Sequence[EncodedChats]) -> EncodedChats:
+    """The chats of several, one after another."""
+    counts = np.concatenate([each.spans.encoded.counts for each in parts])
+    spans = EncodedSpans(
+        Encoded(np.concatenate([each.spans.encoded.ids for each in parts]), offsets_of(counts)),
+        np.concatenate([each.spans.starts for each in parts]),
+        np.concatenate([each.spans.stops for each in parts]),
+        np.concatenate([each.spans.kinds for each in parts]),
+    )
+    return EncodedChats(
+        rendered=list(chain.from_iterable(each.rendered for each in parts)),
+        spans=spans,
+        loss_mask=np.concatenate([each.loss_mask for each in parts]),
+        message_index=np.concatenate([each.message_index for each in parts]),
+        findings=list(chain.from_iterable(each.findings for each in parts)),
+    )
+
+
+def _encode_some(
+    tokenizer: Tokenizer,
+    rendered: Sequence[Rendered],
+    roles: Sequence[Sequence[str]],
+    wanted: frozenset[str],
+    *,
+    by_segment: bool,
+    threads: int | None,
+) -> EncodedChats:
     guarded = (
         _encode_segments(tokenizer, rendered, threads)
         if by_segment
         else _encode(tokenizer, rendered, threads)
     )
     places = _Places(rendered, guarded.spans)
-    wanted = frozenset(train_on)
     return EncodedChats(
         rendered=rendered,
         spans=guarded.spans,

@@ -15,6 +15,7 @@ from support.rendering import pieces, said, write
 from support.texts import bundled_texts
 
 import tokbench
+from tokbench.chat import encoding
 from tokbench.chat.encoding import EncodedChat, encode_chats
 from tokbench.chat.formats import named
 from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Turn
@@ -141,20 +142,27 @@ def ids_by_definition(rendered: Rendered, tokenizer: Tokenizer) -> list[int]:
     return ids
 
 
+@pytest.mark.parametrize("together", [1, 100, 1 << 18])
 @given(st.lists(conversations(), min_size=1, max_size=4))
-def test_many_are_encoded_as_each_alone(many: list[Conversation]) -> None:
+def test_many_are_encoded_as_each_alone(together: int, many: list[Conversation]) -> None:
     rendered = [each for each in named("chatml").render(many) if isinstance(each, Rendered)]
     roles = [[str(m["role"]) for m in each.messages] for each in many][: len(rendered)]
     if len(rendered) < len(many):
         return
-    together = encode_chats(tokenizer(), rendered, roles=roles)
-    for chat, each, speakers in zip(together, rendered, roles, strict=True):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoding, "_TOGETHER", together)
+        chats = encode_chats(tokenizer(), rendered, roles=roles)
+    for chat, each, speakers in zip(chats, rendered, roles, strict=True):
         alone = encode(each, speakers)
         for name in ("ids", "loss_mask", "message_index", "starts", "stops", "kinds"):
             assert np.array_equal(getattr(chat, name), getattr(alone, name)), name
-    assert together[-1].ids.tolist() == together[len(many) - 1].ids.tolist()
+    assert [each.text for each in chats.rendered] == [each.text for each in rendered]
+    assert [chat.findings for chat in chats] == [
+        encode(each, speakers).findings for each, speakers in zip(rendered, roles, strict=True)
+    ]
+    assert chats[-1].ids.tolist() == chats[len(many) - 1].ids.tolist()
     with pytest.raises(IndexError):
-        together[len(many)]
+        chats[len(many)]
 
 
 def test_benign_ids_are_those_of_the_whole_text() -> None:
