@@ -83,7 +83,7 @@ def _of_document(contents: TokenizerContents) -> TokenMerges:
     assert document is not None
     model = document["model"]
     if "merges" not in model:
-        raise NoTokenMerges(f"{contents.opened.model} has no merges: no token is made of others")
+        raise NoTokenMerges(f"{contents.opened.composition.model} has no merges: no token is made of others")
     path, vocab = contents.opened.source.path, model["vocab"]
     prefix = model.get("continuing_subword_prefix") or ""
     try:

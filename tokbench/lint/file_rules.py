@@ -185,8 +185,8 @@ def _list(parts: tuple[str, ...]) -> str:
 
 def _pattern_text(target: LintTarget) -> str | None:
     """The one pattern that text is split by, where it is none of the well-known ones."""
-    if target.opened.pattern is not None:
-        name, text = target.opened.pattern
+    if (pattern := target.opened.composition.pattern) is not None:
+        name, text = pattern
         return text if name == "custom" else None
     found = [
         step["pattern"].get("Regex")

@@ -97,32 +97,48 @@ class OpenRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Composition:
+    """What a file is made of, for those who ask.
+
+    Attributes:
+        model: the algorithm, in words.
+        parts: the file's parts ("normalizer", "pre_tokenizer", …), in words; None for none.
+        merges: how many merges are listed; None where there are none to list.
+        pattern: name and text of the split pattern, where it is known.
+    """
+
+    model: str
+    parts: Mapping[str, str | None] = field(default_factory=dict)
+    merges: int | None = None
+    pattern: tuple[str, str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """A tokenizer and what was found in its files.
 
     Attributes:
         tokenizer: ready for use.
         source: the format and the files.
-        model: the algorithm, in words.
         engine: "native" or "library".
         reason: why that engine.
-        parts: the file's parts ("normalizer", "pre_tokenizer", …), in words; None for none.
-        merges: how many merges are listed; None where there are none to list.
+        compose: finds out what the file is made of, once somebody asks.
         added_tokens: text → id of the added tokens that are not special.
-        pattern: name and text of the split pattern, where it is known.
         find_warnings: finds out what a user should know of: for `tokbench inspect`, as it takes its time.
     """
 
     tokenizer: Tokenizer
     source: Source
-    model: str
     engine: str
     reason: str
-    parts: Mapping[str, str | None] = field(default_factory=dict)
-    merges: int | None = None
+    compose: Callable[[], Composition]
     added_tokens: Mapping[str, int] = field(default_factory=dict)
-    pattern: tuple[str, str | None] | None = None
     find_warnings: Callable[[], tuple[str, ...]] = tuple
+
+    @property
+    def composition(self) -> Composition:
+        """What the file is made of."""
+        return self.compose()
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from tokbench import __version__, store
 from tokbench.core.descriptions import ByteLevelBpe, DescribesItself
 from tokbench.core.progress import no_progress
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
-from tokbench.opening.request import Opened
+from tokbench.opening.request import Composition, Opened
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
@@ -48,7 +49,13 @@ def opened_as_saved(tokenizer: Tokenizer, source: Source, request: OpenRequest) 
     """What a backend loaded. Raises `ConfigError`."""
     request.takes_nothing("a saved tokenizer")
     reason = f"the backend {tokenizer.info.backend!r} runs what it trained"
-    return _opened(tokenizer, source, request, reason=reason)
+    return Opened(
+        tokenizer=tokenizer,
+        source=source,
+        engine=_engine(tokenizer, request, reason=reason),
+        reason=reason,
+        compose=cache(partial(_composition, tokenizer)),
+    )
 
 
 def default_directory() -> Path:
@@ -107,28 +114,28 @@ def open_binary(source: Source, request: OpenRequest) -> Opened:
     return Opened(
         tokenizer=tokenizer,
         source=source,
-        model="byte-level BPE" if is_bpe else tokenizer.info.backend,
         engine=_engine(tokenizer, request, reason=reason),
         reason=reason,
-        parts={"normalizer": texts.normalization.upper() if texts.normalization else None} if is_bpe else {},
-        merges=file.num_merges if file.model is Model.MERGES else None,
-        pattern=(texts.pattern_name or "custom", texts.pattern) if is_bpe else None,
+        compose=lambda: Composition(
+            model="byte-level BPE" if is_bpe else tokenizer.info.backend,
+            parts={"normalizer": texts.normalization.upper() if texts.normalization else None}
+            if is_bpe
+            else {},
+            merges=file.num_merges if file.model is Model.MERGES else None,
+            pattern=(texts.pattern_name or "custom", texts.pattern) if is_bpe else None,
+        ),
     )
 
 
-def _opened(tokenizer: Tokenizer, source: Source, request: OpenRequest, *, reason: str) -> Opened:
-    engine = _engine(tokenizer, request, reason=reason)
+def _composition(tokenizer: Tokenizer) -> Composition:
     described = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
-    bpe = described if isinstance(described, ByteLevelBpe) else None
-    return Opened(
-        tokenizer=tokenizer,
-        source=source,
-        model="byte-level BPE" if bpe else tokenizer.info.backend,
-        engine=engine,
-        reason=reason,
-        parts={"normalizer": bpe.normalization.upper() if bpe.normalization else None} if bpe else {},
-        merges=len(bpe.merges) if bpe and bpe.merges is not None else None,
-        pattern=(bpe.pattern_name, bpe.pattern) if bpe else None,
+    if not isinstance(described, ByteLevelBpe):
+        return Composition(model=tokenizer.info.backend)
+    return Composition(
+        model="byte-level BPE",
+        parts={"normalizer": described.normalization.upper() if described.normalization else None},
+        merges=None if described.merges is None else len(described.merges),
+        pattern=(described.pattern_name, described.pattern),
     )
 
 

@@ -16,7 +16,7 @@ from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
 from tokbench.opening.recognition import Format
-from tokbench.opening.request import Opened
+from tokbench.opening.request import Composition, Opened
 from tokbench.opening.sentencepiece_template import template_beside
 from tokbench.opening.t5_extra_ids import with_extra_ids
 
@@ -95,10 +95,12 @@ def open_pieces(
     return Opened(
         tokenizer=tokenizer,
         source=source,
-        model=f"SentencePiece {tokenizer.model.model_type.name.lower()}{fallback}",
         engine=engine,
         reason=reason,
-        parts={"normalizer": ", ".join(steps)},
+        compose=lambda: Composition(
+            model=f"SentencePiece {tokenizer.model.model_type.name.lower()}{fallback}",
+            parts={"normalizer": ", ".join(steps)},
+        ),
         find_warnings=lambda: (
             *warnings,
             *contradictions,

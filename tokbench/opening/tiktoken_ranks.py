@@ -18,7 +18,7 @@ from tokbench.opening.added_tokens import beside_ranks
 from tokbench.opening.files import read_file
 from tokbench.opening.known_ranks import KNOWN_BY_SHA256, likely_pattern
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.request import Opened
+from tokbench.opening.request import Composition, Opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -153,11 +153,13 @@ def open_rank_table(
     return Opened(
         tokenizer=tokenizer,
         source=source,
-        model="byte-level BPE, by ranks",
         engine=engine,
         reason=reason,
-        parts={"normalizer": normalization.upper() if normalization else None},
-        pattern=(pattern_name, text),
+        compose=lambda: Composition(
+            model="byte-level BPE, by ranks",
+            parts={"normalizer": normalization.upper() if normalization else None},
+            pattern=(pattern_name, text),
+        ),
         find_warnings=lambda: _warnings(tokens.ranks()),
     )
 

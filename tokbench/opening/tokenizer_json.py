@@ -15,7 +15,7 @@ from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.kernel_document import KernelDocument, kernel_document
 from tokbench.opening.native_bpe import NotNativeError, byte_level_bpe, check_bpe, merge_pairs
 from tokbench.opening.native_document import NativeDocument
-from tokbench.opening.request import Opened
+from tokbench.opening.request import Composition, Opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,15 +70,17 @@ def open_tokenizer_json(
     return Opened(
         tokenizer=run.tokenizer,
         source=source,
-        model=_model(document, kind),
         engine=run.engine,
         reason=run.reason,
-        parts={part: _in_words(document.get(part)) for part in _PARTS},
-        merges=len(document["model"]["merges"]) if kind == "BPE" else None,
+        compose=lambda: Composition(
+            model=_model(document, kind),
+            parts={part: _in_words(document.get(part)) for part in _PARTS},
+            merges=len(document["model"]["merges"]) if kind == "BPE" else None,
+            pattern=run.pattern,
+        ),
         added_tokens={
             t["content"]: t["id"] for t in document.get("added_tokens") or [] if not t.get("special")
         },
-        pattern=run.pattern,
         find_warnings=lambda: (
             *warnings,
             *contradictions,

@@ -184,7 +184,7 @@ PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 def inspect_opened(opened: Opened) -> InspectResult:
     """What was found when a tokenizer was opened, with the figures of its files and tokens."""
-    tokenizer = opened.tokenizer
+    tokenizer, made_of = opened.tokenizer, opened.composition
     tokens, config = _tokens(tokenizer), config_of(tokenizer)
     roles, ids = roles_of(tokenizer), role_ids_of(tokenizer)
     byte_level = len({token for token in tokens.values() if len(token) == 1}) == 256
@@ -193,12 +193,12 @@ def inspect_opened(opened: Opened) -> InspectResult:
         place=str(opened.source.path),
         format=opened.source.format.value,
         files=tuple(map(_inspected, _files(opened))),
-        model=opened.model,
+        model=made_of.model,
         byte_level=byte_level,
         tokens=len(tokens),
-        merges=opened.merges,
-        parts=opened.parts,
-        pattern=opened.pattern,
+        merges=made_of.merges,
+        parts=made_of.parts,
+        pattern=made_of.pattern,
         added_tokens=opened.added_tokens,
         engine=opened.engine,
         reason=opened.reason,
@@ -263,7 +263,7 @@ def _inspected(path: Path) -> InspectedFile:
 def _lossless_reason(opened: Opened, *, byte_level: bool) -> str:
     if opened.tokenizer.info.lossless:
         return "every byte has a token, and nothing is normalised" if byte_level else "shown by its backend"
-    if normalizer := opened.parts.get("normalizer"):
+    if normalizer := opened.composition.parts.get("normalizer"):
         return f"the text is normalised before: {normalizer}"
     if not byte_level:
         return "not every byte has a token: some text is unknown to it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from tokbench.lint.reachability.verdicts import Cause
 from tokbench.lint.reachability.witnesses import completions
 from tokbench.lint.target import LintTarget
 from tokbench.opening.recognition import Format, Source
-from tokbench.opening.request import Opened
+from tokbench.opening.request import Composition, Opened
 
 if TYPE_CHECKING:
     from tokbench.lint.reachability.verdicts import Reachability
@@ -52,7 +53,7 @@ def described(pairs: list[tuple[bytes, bytes]], pattern: str, **options: Any) ->
 
 def target_of_bpe(bpe: ByteLevelBpe) -> LintTarget:
     source = Source(Format.SAVED, Path("made"), ())
-    return LintTarget(Opened(running(bpe), source, model="BPE", engine="native", reason="made"))
+    return LintTarget(Opened(running(bpe), source, "native", "made", partial(Composition, "BPE")))
 
 
 def seen(target: LintTarget, texts: list[str] = TEXTS) -> set[int]:
@@ -171,7 +172,7 @@ def opened_document(document: dict[str, Any]) -> LintTarget:
 
     tokenizer = HuggingFaceTokenizer(huggingface.dump(document), name="made", backend="made")
     source = Source(Format.SENTENCEPIECE, Path("made"), ())
-    return LintTarget(Opened(tokenizer, source, model="", engine="library", reason="made"))
+    return LintTarget(Opened(tokenizer, source, "library", "made", partial(Composition, "")))
 
 
 def cause_of(target: LintTarget, token: bytes) -> tuple[Cause, str]:

@@ -68,7 +68,7 @@ def test_gguf_holds_a_byte_level_bpe(tmp_path: Path) -> None:
     found = opened(gguf(tmp_path, gguf_bpe()))
     assert found.engine == "native"
     assert found.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
-    assert found.model == "BPE, byte-level, whole pre-tokens first"
+    assert found.composition.model == "BPE, byte-level, whole pre-tokens first"
 
 
 def test_gguf_with_tokens_of_its_user_or_in_several_steps_runs_on_the_kernel(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_gguf_holds_a_sentencepiece_model(tmp_path: Path) -> None:
         },
     )
     found = opened(path)
-    assert found.model == "SentencePiece bpe, with byte fallback"
+    assert found.composition.model == "SentencePiece bpe, with byte fallback"
     assert found.tokenizer.encode("low low") == [265, 265]
     assert found.tokenizer.encode("é") == [259, 3 + 0xC3, 3 + 0xA9]
 

@@ -241,8 +241,8 @@ def test_a_description_is_what_was_opened(tmp_path: Path) -> None:
 def test_a_plain_byte_level_bpe_runs_on_the_kernel(tmp_path: Path) -> None:
     found = opened(document_file(tmp_path, document()))
     assert found.engine == "native"
-    assert found.pattern is not None
-    assert found.pattern[0] == "llama3"
+    assert found.composition.pattern is not None
+    assert found.composition.pattern[0] == "llama3"
     assert found.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
 
 

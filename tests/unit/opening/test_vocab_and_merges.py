@@ -68,7 +68,7 @@ def test_it_asks_for_its_pattern_as_a_rank_file_does(tmp_path: Path) -> None:
 
 def test_the_pattern_of_the_user_counts_before_what_stands_beside(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, tokenizer_config={"tokenizer_class": "GPT2Tokenizer"})
-    assert opened(folder, pattern="llama3").pattern[0] == "llama3"  # type: ignore[index]
+    assert opened(folder, pattern="llama3").composition.pattern[0] == "llama3"  # type: ignore[index]
 
 
 def test_qwen2_brings_text_to_nfc_as_beside_ranks(tmp_path: Path) -> None:
@@ -96,8 +96,8 @@ def test_qwen2_brings_text_to_nfc_as_beside_ranks(tmp_path: Path) -> None:
 def test_a_class_beside_it_says_how_text_is_split(tmp_path: Path, beside: dict[str, dict[str, Any]]) -> None:
     found = opened(folder_of(tmp_path, **beside))
     assert found.engine == "native"
-    assert found.pattern is not None
-    assert found.pattern[0] == "gpt2"
+    assert found.composition.pattern is not None
+    assert found.composition.pattern[0] == "gpt2"
     assert found.warnings == ()
     assert found.tokenizer.encode("low low") == [257, 258]
     assert dict(found.tokenizer.info.special_tokens) == {END: 259}
