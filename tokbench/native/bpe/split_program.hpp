@@ -1,6 +1,6 @@
 // A regular expression of the kind that split patterns are, as a list of operations that is matched with backtracking.
 //
-// The list is made in Python (opening/split_programs.py); an operation only leads to later ones, so that each match ends.
+// The list is made in Python (opening/splitting/programs.py); an operation only leads to later ones, so that each match ends.
 // Characters are known by the sets that they are in, a bit each.
 #pragma once
 

@@ -1,0 +1,209 @@
+// BPE over characters gives what its definition gives for whole texts: cut into words, one text and many, on threads, remembered
+// or not; and a damaged table of replacements is refused, or leads nowhere outside of itself.
+#include "fuzz.hpp"
+#include "naive.hpp"
+#include "character_bpe/family.hpp"
+
+#include <optional>
+#include <set>
+
+using namespace tokbench;
+using fuzz::Input;
+using fuzz::Random;
+
+namespace {
+
+using Found = std::vector<Id>;
+
+struct Vocabulary {
+  std::vector<std::string> texts{"<unk>"};
+  std::vector<float> scores{0};
+  std::vector<PieceKind> kinds{PieceKind::Unknown};
+  bool has_bytes = false;
+  NormalizerOptions options{};
+
+  std::vector<std::string_view> of(std::initializer_list<PieceKind> wanted) const {
+    std::vector<std::string_view> views;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (std::ranges::find(wanted, kinds[i]) != wanted.end()) views.push_back(texts[i]);
+    }
+    return views;
+  }
+  std::optional<std::array<Id, 256>> bytes() const {
+    if (!has_bytes) return std::nullopt;
+    std::array<Id, 256> ids;
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<Id>(100'000 + i);
+    return ids;
+  }
+  Normalizer normalizer() const { return {CharacterMap(), Symbols(of({PieceKind::UserDefined})), options}; }
+  CharacterBpeEncoder encoder() const {
+    std::vector<ScoredPiece> pieces;
+    for (std::size_t i = 0; i < texts.size(); ++i) pieces.push_back({texts[i], scores[i], kinds[i]});
+    const CertainCuts cuts(normalizer(), of({PieceKind::Normal, PieceKind::Unused}), of({PieceKind::Normal, PieceKind::UserDefined}), !has_bytes);
+    return {CharacterBpe{ScoredPieces(pieces, 0, bytes()), normalizer()}, CharacterBpeFamily(cuts, options)};
+  }
+};
+
+std::string normalized(const Vocabulary& vocabulary, Bytes text) {
+  NormalizedText made;
+  vocabulary.normalizer().normalize<false>(text, {}, made);
+  return {made.bytes.begin(), made.bytes.end()};
+}
+
+std::size_t length_by_lead(const std::string& text, std::size_t at) {
+  const auto lead = static_cast<Byte>(text[at]);
+  return std::min<std::size_t>(lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, text.size() - at);
+}
+
+// Characters of the normalised text and slices of it.
+Vocabulary vocabulary_for(Bytes text, Random& random) {
+  Vocabulary vocabulary;
+  vocabulary.has_bytes = random.one_in(2);
+  vocabulary.options = {random.one_in(2), random.one_in(2), !random.one_in(4), random.one_in(4)};
+  const std::string normal = normalized(vocabulary, text);
+  std::vector<std::size_t> starts{0};
+  while (starts.back() < normal.size()) starts.push_back(starts.back() + length_by_lead(normal, starts.back()));
+  std::set<std::string> pieces;
+  for (std::size_t left = normal.empty() ? 0 : random.below(60); left > 0; --left) {
+    const std::size_t first = random.below(starts.size() - 1);
+    const std::size_t behind = std::min(first + (random.one_in(2) ? 1 : random.between(1, 9)), starts.size() - 1);
+    const std::string slice = normal.substr(starts[first], starts[behind] - starts[first]);
+    if (!first_invalid(naive::to_bytes(slice))) pieces.insert(slice);
+  }
+  for (const std::string& piece : pieces) {
+    vocabulary.texts.push_back(piece);
+    vocabulary.scores.push_back(static_cast<float>(random.below(6)) - 4);
+    vocabulary.kinds.push_back(random.one_in(12) ? PieceKind::UserDefined : random.one_in(12) ? PieceKind::Control : PieceKind::Normal);
+  }
+  return vocabulary;
+}
+
+struct Part {
+  std::string text;
+  bool is_frozen;
+};
+
+// The pair of the highest score, the leftmost of equal ones, again and again.
+void merge(std::vector<Part>& parts, const std::map<std::string, float>& scores) {
+  for (;;) {
+    std::optional<std::size_t> best;
+    float score = 0;
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+      if (parts[i].is_frozen || parts[i + 1].is_frozen) continue;
+      const auto found = scores.find(parts[i].text + parts[i + 1].text);
+      if (found != scores.end() && (!best || found->second > score)) {
+        best = i;
+        score = found->second;
+      }
+    }
+    if (!best) return;
+    parts[*best].text += parts[*best + 1].text;
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(*best) + 1);
+  }
+}
+
+Found defined(const Vocabulary& vocabulary, Bytes text) {
+  std::map<std::string, float> scores;
+  std::map<std::string, Id> ids;
+  for (Id id = 0; id < vocabulary.texts.size(); ++id) {
+    if (vocabulary.kinds[id] == PieceKind::Normal) scores[vocabulary.texts[id]] = vocabulary.scores[id];
+    if (vocabulary.kinds[id] == PieceKind::Normal || vocabulary.kinds[id] == PieceKind::UserDefined) ids[vocabulary.texts[id]] = id;
+  }
+  const std::string normal = normalized(vocabulary, text);
+  std::vector<Part> parts;
+  for (std::size_t at = 0; at < normal.size(); at += parts.back().text.size()) {
+    std::string symbol;
+    for (const std::string_view each : vocabulary.of({PieceKind::UserDefined})) {
+      if (normal.compare(at, each.size(), each) == 0 && each.size() > symbol.size()) symbol = each;
+    }
+    parts.push_back({symbol.empty() ? normal.substr(at, length_by_lead(normal, at)) : symbol, !symbol.empty()});
+  }
+  merge(parts, scores);
+  Found found;
+  bool is_behind_unknown = false;
+  for (const Part& part : parts) {
+    const auto id = ids.find(part.text);
+    if (id != ids.end()) {
+      found.push_back(id->second);
+    } else if (vocabulary.has_bytes) {
+      for (const char byte : part.text) found.push_back((*vocabulary.bytes())[static_cast<Byte>(byte)]);
+    } else if (!is_behind_unknown) {
+      found.push_back(0);
+    }
+    is_behind_unknown = id == ids.end();
+  }
+  return found;
+}
+
+Found found_in(const Ids& ids) { return {ids.view().begin(), ids.view().end()}; }
+
+template <class Unit>
+void check_batch(const CharacterBpeEncoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
+  std::vector<Text> texts;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t size = std::min(random.below(random.one_in(3) ? 300 : 40), text.size() - start);
+    texts.emplace_back(text.data() + start, size, kind);
+    start += size;
+  }
+  const auto threads = static_cast<unsigned>(random.below(4));
+  const CharacterBpeEncoder::Batch batch = encoder.encode_batch(texts, threads);
+  const std::vector<std::int64_t> counts = encoder.count_batch(texts, threads);
+  CHECK(batch.offsets.back() == static_cast<std::int64_t>(batch.ids.size()));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto ids = batch.ids.view().subspan(static_cast<std::size_t>(batch.offsets[i]), static_cast<std::size_t>(counts[i]));
+    CHECK(batch.offsets[i] + counts[i] == batch.offsets[i + 1]);
+    CHECK(found_in(encoder.encode(texts[i])) == Found(ids.begin(), ids.end()));
+  }
+}
+
+// A table whose units are of few kinds, so that many of them lead somewhere.
+std::vector<Byte> table_for(Random& random) {
+  constexpr std::size_t kUnits = 256;
+  std::vector<Byte> table;
+  const auto add = [&](std::uint32_t value) {
+    for (unsigned shift = 0; shift < 32; shift += 8) table.push_back(static_cast<Byte>(value >> shift));
+  };
+  add(static_cast<std::uint32_t>(random.one_in(20) ? random.next() : kUnits * 4));
+  for (std::size_t i = 0; i < kUnits; ++i) {
+    const auto label = static_cast<std::uint32_t>(random.one_in(3) ? random.below(256) : i ^ 1);
+    const auto offset = static_cast<std::uint32_t>(random.one_in(60) ? random.below(1 << 21) : random.between(1, 255));
+    const bool is_value = random.one_in(3);
+    add(is_value ? 0x80000000u | static_cast<std::uint32_t>(random.below(random.one_in(60) ? 200 : 60))
+                 : offset << 10 | static_cast<std::uint32_t>(i != 0 && random.one_in(4)) << 8 | (i == 0 ? 0 : label));
+  }
+  for (std::size_t i = 0; i < 64; ++i) table.push_back(random.one_in(5) ? Byte{0} : static_cast<Byte>(random.next()));
+  if (!random.one_in(20)) table.push_back(0);
+  return table;
+}
+
+void check_table(Bytes text, Random& random) {
+  try {
+    const Normalizer normalizer(CharacterMap(table_for(random)), Symbols(), {true, random.one_in(2), true, false});
+    NormalizedText made;
+    normalizer.normalize<true>(text, {}, made);
+    CHECK(made.places.empty() || made.places.size() == made.bytes.size() + 1);
+    const CertainCuts cuts(normalizer, {}, {}, false);
+  } catch (const std::invalid_argument&) {
+  } catch (const std::length_error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::size_t kMostBytes = 400;
+  Input input(data, size);
+  Random random(input.word());
+  const std::string text = naive::to_string(input.rest().first(std::min(input.rest().size(), kMostBytes)));
+  const std::vector<Byte> block(text.begin(), text.end());  // of its own size, for the sanitizer
+  const Bytes bytes = block;
+  check_table(bytes, random);
+  const Vocabulary vocabulary = vocabulary_for(bytes, random);
+  const Found expected = defined(vocabulary, bytes);
+  const CharacterBpeEncoder encoder = vocabulary.encoder();
+  CHECK(found_in(encoder.encode(bytes)) == expected);
+  CHECK(found_in(encoder.encode(bytes)) == expected);  // now out of the store
+  check_batch(encoder, block, Units::Utf8, random);
+  if (!first_invalid(bytes)) check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
+  return 0;
+}
