@@ -5,23 +5,17 @@ from __future__ import annotations
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
+from support.byte_tokenizer import FILES, MANIFEST, ByteTokenizer
 
 from tokbench import store
-from tokbench.core.encoded import Encoded
-from tokbench.core.interfaces import TokenizerInfo
-from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
-from tokbench.errors import ModelFormatError, SelfTestError, StoreError, TextError
+from tokbench.errors import ModelFormatError, StoreError
 from tokbench.store import (
     MANIFEST_NAME,
-    Manifest,
-    SelfTestSample,
     check_place,
     is_saved_tokenizer,
     read_files,
@@ -29,75 +23,10 @@ from tokbench.store import (
     saved_tokenizers,
     write,
 )
-from tokbench.store.saveable import self_test, self_test_texts
+from tokbench.store.saveable import self_test
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-FILES = {"ranks.tiktoken": b"YQ== 0\n", "tokenizer.json": b"{}\n"}
-
-
-@dataclass(frozen=True)
-class ByteTokenizer:
-    """The smallest tokenizer there is: a text's ids are its bytes."""
-
-    info = TokenizerInfo("bytes", "byte", 256, {}, lossless=True, kernel="python")
-
-    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        return list(text.encode())
-
-    def encode_batch(
-        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
-    ) -> Encoded:
-        rows = [self.encode(text) for text in texts]
-        offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        return Encoded(np.array(list(chain.from_iterable(rows)), dtype=np.uint32), offsets)
-
-    def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
-        bytes_with_places = enumerate(self.encode(text))
-        return Segmentation(
-            text,
-            tuple(
-                Token(byte, bytes([byte]), Span(start, start + 1), TokenKind.NORMAL)
-                for start, byte in bytes_with_places
-            ),
-        )
-
-    def decode_bytes(self, ids: Sequence[int]) -> bytes:
-        return bytes(ids)
-
-    def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:
-        return bytes(ids).decode(errors=errors)
-
-    def token_bytes(self, id: int) -> bytes:
-        return bytes([id])
-
-    def token_id(self, piece: bytes) -> int | None:
-        return piece[0] if len(piece) == 1 else None
-
-    def save(self, directory: Path, *, overwrite: bool = False) -> None:
-        write(directory, manifest=MANIFEST, files=FILES, overwrite=overwrite)
-
-
-MANIFEST = Manifest(
-    name="bytes",
-    backend="byte",
-    kernel="python",
-    vocab_size=256,
-    special_tokens={},
-    config={"seed": 1},
-    training=None,
-    versions={"tokbench": "0.1.0", "regex": "2025.9.1"},
-    self_test=tuple(SelfTestSample(text, tuple(text.encode())) for text in self_test_texts(seed=1)),
-)
-
-
-@pytest.fixture
-def saved(tmp_path: Path) -> Path:
-    """A folder with a saved tokenizer, alone in its parent."""
-    directory = tmp_path / "tokenizers" / "bytes"
-    ByteTokenizer().save(directory)
-    return directory
+    from collections.abc import Callable
 
 
 def names(directory: Path) -> list[str]:
@@ -333,67 +262,6 @@ def test_a_reader_beside_a_writer_gets_one_tokenizer_or_an_error(saved: Path) ->
             except (ModelFormatError, StoreError):
                 continue  # a mixture of two, or a folder on its way out: noticed
         writing.result()
-
-
-# The self-test
-
-
-@dataclass(frozen=True)
-class Changed(ByteTokenizer):
-    """As if a library had changed: other ids for one character."""
-
-    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        return list(text.replace("東", "东").encode())
-
-
-@dataclass(frozen=True)
-class Broken(ByteTokenizer):
-    def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        raise TextError("no text is good enough")
-
-
-def test_the_first_text_with_other_ids_is_named(saved: Path) -> None:
-    with pytest.raises(SelfTestError) as caught:
-        self_test(Changed(), read_manifest(saved), path=saved)
-    assert caught.value.expected == (
-        "ids [230, 157, 177, 228, 186, 172, 227, 130 …] for the text "
-        "'東京タワーは高い。价格：¥１２３，안녕하세요 세계'"
-    )
-    assert caught.value.found == "ids [228, 184, 156, 228, 186, 172, 227, 130 …]"
-    assert caught.value.hint is not None
-    assert "saved with regex 2025.9.1, tokbench 0.1.0" in caught.value.hint
-
-
-def test_a_difference_far_into_a_text_is_shown(saved: Path) -> None:
-    manifest = replace(MANIFEST, self_test=(SelfTestSample("x" * 1000, (120,) * 999 + (121,)),))
-    with pytest.raises(SelfTestError) as caught:
-        self_test(ByteTokenizer(), manifest, path=saved)
-    assert caught.value.expected == f"ids [… 120, 120, 121] for the text '{'x' * 39}…'"
-    assert caught.value.found == "ids [… 120, 120, 120]"
-
-
-def test_ids_that_are_cut_off_are_a_difference(saved: Path) -> None:
-    manifest = replace(MANIFEST, self_test=(SelfTestSample("abc", (97, 98)),))
-    with pytest.raises(SelfTestError, match=re.escape("found ids [97, 98, 99]")):
-        self_test(ByteTokenizer(), manifest, path=saved)
-
-
-def test_a_tokenizer_that_cannot_encode_fails_its_self_test(saved: Path) -> None:
-    with pytest.raises(SelfTestError, match="found no text is good enough"):
-        self_test(Broken(), MANIFEST, path=saved)
-
-
-def test_self_test_texts_are_many_kinds_and_depend_on_the_seed_alone() -> None:
-    texts = self_test_texts(seed=7)
-    assert texts == self_test_texts(seed=7)
-    assert texts[:8] == self_test_texts(seed=8)[:8]
-    assert texts[8:] != self_test_texts(seed=8)[8:]
-    assert len(set(texts)) == 12
-    for seed in range(50):
-        "".join(self_test_texts(seed=seed)).encode()  # raises for a surrogate
-    everything = "".join(texts)
-    for awkward in ("\n\t\t", "\r\n", "東", "\u200d", "\u0301", "\u3000", "٣", "ſ", "🇩🇪", "'"):
-        assert awkward in everything
 
 
 # The list of saved tokenizers

@@ -1,0 +1,222 @@
+"""Shards: what is written is what numpy maps, the index says all of it, and what cannot be written is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.sharded import EOS, TEXTS, tokenizer
+
+import tokbench
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError, CorpusError, StoreError
+from tokbench.shards.layout import npy_header
+from tokbench.shards.plan import chosen_dtype, chosen_eos
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tokbench.shards.reading import Shards
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+# What is written
+
+
+@pytest.mark.parametrize("shard_tokens", [1, 5, 20, 10**9])
+@pytest.mark.parametrize("eos", [None, True, "<pad>"])
+@pytest.mark.parametrize("format", ["npy", "bin"])
+def test_every_document_is_there_in_order(
+    write: Callable[..., Shards], format: str, eos: str | None, shard_tokens: int
+) -> None:
+    shards = write(format=format, eos=eos, shard_tokens=shard_tokens)
+    special = tokenizer().info.special_tokens
+    end = [] if eos is None else [special[EOS if eos is True else eos]]
+    wanted = [tokenizer().encode(text) + end for text in TEXTS]
+    assert [ids.tolist() for ids in shards] == wanted
+    assert len(shards) == len(TEXTS)
+    assert shards[-1].tolist() == wanted[-1]
+    assert shards.tokens == sum(map(len, wanted))
+    assert [shards.text(i, tokenizer()) for i in range(len(shards))] == TEXTS
+    sizes = [len(array) for array in shards.arrays()]
+    assert sum(sizes) == shards.tokens
+    for entry, size in zip(shards.index.shards, sizes, strict=True):
+        assert size <= shard_tokens or entry.documents == 1
+        assert size == entry.tokens
+    for one, following in zip(sizes, shards.index.shards[1:], strict=False):
+        first = sum(entry.documents for entry in shards.index.shards[: shards.index.shards.index(following)])
+        assert one + len(shards[first]) > shard_tokens  # a shard ends only where the next does not fit
+    with pytest.raises(IndexError):
+        shards[len(TEXTS)]
+
+
+def test_numpy_maps_a_shard_as_it_is(write: Callable[..., Shards]) -> None:
+    shards = write()
+    array = np.load(shards.folder / "shard-00000.npy", mmap_mode="r")
+    assert isinstance(array, np.memmap)
+    assert (array.dtype, array.shape) == (np.dtype("<u2"), (shards.tokens,))
+    offsets = np.load(shards.folder / "shard-00000.offsets.npy", mmap_mode="r")
+    assert offsets.dtype == np.dtype("<i8")
+    assert array[offsets[1] : offsets[2]].tolist() == tokenizer().encode(TEXTS[1])
+    bare = write(format="bin", dtype="uint32", overwrite=True)
+    mapped = np.memmap(bare.folder / "shard-00000.bin", dtype="<u4", mode="r")
+    assert mapped.tolist() == array.tolist()
+    assert (bare.folder / "shard-00000.bin").stat().st_size == 4 * shards.tokens
+    assert sorted(path.name for path in bare.folder.iterdir()) == [
+        "index.json",
+        "shard-00000.bin",
+        "shard-00000.offsets.npy",
+    ]
+
+
+def test_the_index_says_what_is_there(write: Callable[..., Shards]) -> None:
+    shards = write(eos=True, shard_tokens=20)
+    index = json.loads((shards.folder / "index.json").read_bytes())
+    assert index["schema"] == "tokbench.shards/1"
+    assert (index["format"], index["dtype"]) == ("npy", "uint16")
+    assert index["eos"] == {"text": EOS, "id": tokenizer().info.special_tokens[EOS]}
+    assert index["tokenizer"]["vocab_size"] == tokenizer().info.vocab_size
+    assert [file["documents"] for file in index["files"]] == [3, 3, 2]
+    for entry in index["shards"]:
+        data = (shards.folder / entry["file"]).read_bytes()
+        assert hashlib.sha256(data).hexdigest() == entry["sha256"]
+    assert index["total"] == {
+        "shards": len(index["shards"]),
+        "documents": len(TEXTS),
+        "tokens": shards.tokens,
+        "text_bytes": sum(len(text.encode()) for text in TEXTS),
+    }
+
+
+def test_the_same_corpus_gives_the_same_bytes(write: Callable[..., Shards]) -> None:
+    one = files_of(write(eos=True, shard_tokens=20, threads=1).folder)
+    assert files_of(write(eos=True, shard_tokens=20, threads=3, overwrite=True).folder) == one
+
+
+def test_special_tokens_are_text_unless_asked_for(write: Callable[..., Shards]) -> None:
+    id = tokenizer().info.special_tokens[EOS]
+    assert id not in write()[4]
+    assert write(special=SpecialPolicy.ENCODE, overwrite=True)[4].tolist() == [id]
+
+
+def test_bad_utf8_is_counted_by_file(tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes(b"good\nb\xe9d\nlast")
+    corpus = tokbench.open_corpus(tmp_path / "bad.txt", documents="lines", errors="skip")
+    shards = tokbench.write_shards(tokenizer(), corpus, tmp_path / "shards")
+    assert [shards.text(i, tokenizer()) for i in range(len(shards))] == ["good", "last"]
+    assert shards.index.files[0].skipped_documents == corpus.problems.skipped_documents == 1
+
+
+def test_the_header_is_one_that_numpy_reads(tmp_path: Path) -> None:
+    for dtype, length in (("uint16", 0), ("uint32", 7), ("int64", 3)):
+        data = np.arange(length).astype(dtype)
+        (tmp_path / "a.npy").write_bytes(npy_header(dtype, length) + data.tobytes())
+        assert np.load(tmp_path / "a.npy").tolist() == data.tolist()
+
+
+# What is refused
+
+
+def test_a_type_that_is_too_small_is_refused() -> None:
+    assert chosen_dtype("auto", 70_000) == "uint32"
+    assert chosen_dtype("uint16", 65_536) == "uint16"
+    with pytest.raises(ConfigError, match="65,537"):
+        chosen_dtype("uint16", 65_537)
+    with pytest.raises(ConfigError, match="float"):
+        chosen_dtype("float", 10)
+
+
+def test_an_end_of_text_that_there_is_not_is_refused() -> None:
+    assert chosen_eos(tokenizer(), True).text == EOS
+    assert chosen_eos(tokenizer(), "<pad>").text == "<pad>"
+    assert chosen_eos(tokenizer(300, ("[SEP]", "</s>")), True).text == "</s>"
+    with pytest.raises(ConfigError, match="no special token '<eos>'") as refused:
+        chosen_eos(tokenizer(), "<eos>")
+    assert "'<|endoftext|>', '<pad>'" in str(refused.value.hint)
+    with pytest.raises(ConfigError, match="known to end documents"):
+        chosen_eos(tokenizer(300, ("<pad>",)), True)
+    with pytest.raises(ConfigError) as refused:
+        chosen_eos(tokenizer(300, ()), True)
+    assert refused.value.hint == "it has none at all"
+
+
+def test_options_that_cannot_be_are_refused(write: Callable[..., Shards]) -> None:
+    for options in ({"format": "csv"}, {"shard_tokens": 0}, {"dtype": "int8"}):
+        with pytest.raises(ConfigError):
+            write(**options)
+    with pytest.raises(ConfigError):
+        write(resume=True, overwrite=True)
+
+
+def test_nothing_is_lost_in_the_folder(write: Callable[..., Shards], tmp_path: Path) -> None:
+    write()
+    with pytest.raises(StoreError, match="exists"):
+        write()
+    (tmp_path / "shards" / "thesis.txt").write_text("years", encoding="utf-8")
+    for options in ({}, {"overwrite": True}, {"resume": True}):
+        with pytest.raises(StoreError, match=r"thesis\.txt"):
+            write(**options)
+    (tmp_path / "shards" / "thesis.txt").unlink()
+    write(overwrite=True, format="bin", shard_tokens=5)
+    before = files_of(tmp_path / "shards")
+    write(resume=True, format="bin", shard_tokens=5)  # it is done already
+    assert files_of(tmp_path / "shards") == before
+    with pytest.raises(StoreError, match="format was bin, and is npy"):
+        write(resume=True, shard_tokens=5)
+
+
+def test_a_corpus_without_a_document_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("\n \n", encoding="utf-8")
+    corpus = tokbench.open_corpus(tmp_path / "empty.txt", documents="lines")
+    with pytest.raises(CorpusError, match="there is no text"):
+        tokbench.write_shards(tokenizer(), corpus, tmp_path / "shards")
+
+
+def test_a_corpus_that_changes_meanwhile_is_an_error(
+    tmp_path: Path, corpus: tokbench.Corpus, write: Callable[..., Shards]
+) -> None:
+    def change(*_: object) -> None:
+        (tmp_path / "corpus" / "c.txt").write_text("other", encoding="utf-8")
+
+    with pytest.raises(CorpusError, match="changed while it was read"):
+        write(progress=change)
+    with pytest.raises(CorpusError, match=r"c\.txt has changed since"):
+        tokbench.write_shards(
+            tokenizer(),
+            tokbench.open_corpus(tmp_path / "corpus", documents="lines"),
+            tmp_path / "shards",
+            resume=True,
+        )
+
+
+def test_another_tokenizer_is_told_even_by_what_it_does_alone(
+    write: Callable[..., Shards], tmp_path: Path
+) -> None:
+    """A tokenizer with the same entries that splits otherwise."""
+    shards = write()
+    ours = tokenizer()
+    other = tokbench.train(TEXTS * 3, vocab_size=300, special_tokens=["<|endoftext|>", "<other>"])
+    with pytest.raises(ConfigError, match="is another tokenizer"):
+        shards.check_tokenizer(other)
+    shards.check_tokenizer(ours)
+    assert not tokbench.verify_shards(shards.folder, tokenizer=other).passed
+    tokens = [ours.token_bytes(id) for id in range(ours.info.vocab_size - 2)]
+    from tokbench.backends.bpe.kernel import current_kernel
+    from tokbench.backends.bpe.split_patterns import resolve_pattern
+    from tokbench.backends.bpe.tokenizer import BpeTokenizer
+
+    unsplit = BpeTokenizer.from_ranks(
+        tokens,
+        pattern=resolve_pattern(r"[\s\S]"),
+        kernel=current_kernel(),
+        special_tokens=ours.info.special_tokens,
+    )
+    result = tokbench.verify_shards(shards.folder, tokenizer=unsplit)
+    assert "gives other ids" in result.problems[0]

@@ -1,0 +1,19 @@
+"""A saved tokenizer for the tests of this folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.byte_tokenizer import ByteTokenizer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A folder with a saved tokenizer, alone in its parent."""
+    directory = tmp_path / "tokenizers" / "bytes"
+    ByteTokenizer().save(directory)
+    return directory
