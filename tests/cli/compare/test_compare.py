@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import random
 import signal
@@ -15,32 +14,6 @@ from rich.cells import cell_len
 import tokbench
 from tokbench.files.bundled import corpora_directory
 from tokbench.metrics.catalogue import METRICS
-
-ENGLISH = "".join(f"the quick brown fox number {number} jumps over\n" for number in range(40))
-GERMAN = "".join(f"der schnelle braune Fuchs Nummer {number} springt darüber\n" for number in range(40))
-
-
-@pytest.fixture
-def texts(tmp_path):
-    """Two languages that say the same, and some code."""
-    for name, text in {
-        "c/parallel/en.txt": ENGLISH,
-        "c/parallel/de.txt": GERMAN,
-        "c/code/python.py": "def f(getUserName):\n    return getUserName == 1234\n" * 9,
-    }.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    return tmp_path / "c"
-
-
-@pytest.fixture(scope="session")
-def byte(start, tmp_path_factory):
-    """A saved tokenizer of bytes."""
-    folder = tmp_path_factory.mktemp("byte")
-    with start("train", "--backend", "byte", "--name", "byte", folder=folder) as running:
-        _, err = running.communicate(timeout=120)
-    assert running.returncode == 0, err.decode()
-    return folder / "tokenizers" / "byte"
 
 
 def test_json_equals_an_independent_computation(run, trained, byte, texts):
@@ -305,104 +278,6 @@ def test_without_tokenizers_some_are_trained(run, tmp_path):
     for one in (*data["tokenizers"], *again["tokenizers"]):
         del one["training"]  # times
     assert again == data
-
-
-# --- bad input --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["-t", "NAME", "--metrics", "byte_per_token"], ["no metric 'byte_per_token'", "bytes_per_token"]),
-        (["-t", "NAME", "--metrics", "§"], ["no metric '§'", "there are bytes_per_token"]),
-        (["-t", "NAME", "--json", "--csv"], ["--json and --csv"]),
-        (["-t", "NAME", "--baseline", "other"], ["no tokenizer 'other'", "there are mine"]),
-        (["-t", "NAME", "--reference", "fr"], ["'fr' is not among the aligned", "de, en"]),
-        (["-t", "NAME", "--vocab-size", "500"], ["nothing is trained where tokenizers are given"]),
-        (["-t", "NAME", "--backend", "bpe"], ["nothing is trained where tokenizers are given"]),
-        (["-t", "NAME", "--threads", "0"], ["--threads"]),
-        (["-t", "NAME", "--out", "."], [". is a folder"]),
-        (["--vocab-size", "0"], ["--vocab-size"]),
-        (["--backend", "bqe"], ["bqe", "bpe"]),
-    ],
-)
-def test_usage_errors(run, trained, texts, arguments, parts):
-    arguments = [str(trained) if one == "NAME" else one for one in arguments]
-    run("compare", texts, *arguments, "--no-times").refused(2, *parts)
-
-
-def test_a_corpus_that_cannot_be_evaluated_on(run, trained, tmp_path):
-    (tmp_path / "one.txt").write_text("one line\n")
-    (tmp_path / "empty.txt").touch()
-    (tmp_path / "bad.txt").write_bytes(b"a\xff")
-    (tmp_path / "surrogate.jsonl").write_text(json.dumps({"text": "\ud800"}) + "\n")
-    run("compare", "one.txt").refused(
-        1, "too few to hold a tenth of them out", "evaluate existing tokenizers"
-    )
-    run("compare", "empty.txt", "-t", trained).refused(1, "no text in empty.txt")
-    run("compare", "bad.txt", "-t", trained).refused(1, "bad.txt", "byte 1")
-    run("compare", "surrogate.jsonl", "-t", trained).refused(1, "surrogate.jsonl:1: ", "U+D800")
-    run("compare", "-", "-t", trained, "-t", trained, stdin=b"read once").refused(1, "can be read only once")
-    run("compare", "missing.txt", "-t", trained).refused(1, "missing.txt does not exist")
-
-
-def test_what_cannot_be_known_is_null_with_the_reason(run, trained, tmp_path):
-    (tmp_path / "one.txt").write_text("one document")
-    data = run("compare", "one.txt", "-t", trained, "-t", trained, "--no-times", "--json").good().json
-    assert [one["name"] for one in data["tokenizers"]] == ["mine", "mine#2"]
-    assert data["fairness_gap"].startswith("the corpus has no folder of translations")
-    for one in data["tokenizers"]:
-        assert one["fairness"] is None
-        assert one["metrics"]["bytes_per_token"]["interval"] is None
-        assert one["metrics"]["bytes_per_token"]["distinguishable"] is None
-        assert one["metrics"]["operator_isolation"]["value"] is None
-
-
-def test_one_language_and_lines_that_do_not_match(run, trained, texts):
-    arguments = ["-t", trained, "--no-times", "--json"]
-    one = run("compare", texts / "parallel" / "en.txt", texts / "code", *arguments).good().json
-    assert one["fairness_gap"] is not None
-    (texts / "parallel" / "de.txt").write_text(GERMAN + "noch eine\n", encoding="utf-8")
-    data = run("compare", texts, *arguments).good().json
-    assert data["fairness_gap"] == "the translations do not have the same number of lines"
-    assert data["tokenizers"][0]["fairness"] is None
-    assert "no premium of languages" in run("compare", texts, "-t", trained, "--no-times").good().stdout
-
-
-def test_a_group_of_two_files_is_one_group(run, trained, texts):
-    (texts / "more" / "code").mkdir(parents=True)
-    (texts / "more" / "code" / "python.py").write_text("x = 1\n")
-    data = run("compare", texts, "-t", trained, "--no-times", "--json").good().json
-    assert data["tokenizers"][0]["group_counts"]["python"]["documents"] == 2
-
-
-@pytest.mark.skipif(os.name == "nt", reason="names are bytes on POSIX only")
-def test_a_file_whose_name_is_not_text(run, trained, tmp_path):
-    folder = tmp_path / "odd"
-    folder.mkdir()
-    try:
-        (folder / os.fsdecode(b"caf\xe9.txt")).write_text("some text\n")
-    except OSError:
-        pytest.skip("this file system takes names that are UTF-8 only")
-    arguments = ["compare", "odd", "-t", trained, "--no-times", "--group-by", "path"]
-    assert list(run(*arguments, "--json").good().json["tokenizers"][0]["groups"]) == [r"caf\xe9"]
-    assert r"caf\xe9" in run(*arguments, "--csv").good().stdout
-
-
-def test_a_text_that_a_tokenizer_loses_is_told(run, texts, tmp_path):
-    (tmp_path / "vocab.txt").write_text(
-        "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox"]) + "\n"
-    )
-    data = run("compare", texts, "-t", "vocab.txt", "--no-times", "--json").good().json
-    lost = data["tokenizers"][0]["metrics"]["character_error_rate"]
-    assert any(
-        f"loses {lost['value'] * 100:.1f} % of characters, all of it unknown characters: 0.0 % of the documents"
-        in one
-        for one in data["summary"]
-    )
-    assert lost["interval"][0] <= lost["value"] <= lost["interval"][1]
-    assert 0 < data["tokenizers"][0]["metrics"]["unk_rate"]["value"] < 1
-    assert data["tokenizers"][0]["failures"]
 
 
 @pytest.mark.real
