@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.documents import ByteSource, TextIdentity
@@ -25,6 +24,7 @@ from tokbench.corpus.groups import (
 from tokbench.corpus.memory import MOST_BYTES, DocumentMemory
 from tokbench.corpus.records import RecordFields, jsonl_records, parquet_records
 from tokbench.corpus.scripts import script_of
+from tokbench.corpus.sides import Side, sides_of
 from tokbench.corpus.text import (
     Problems,
     Utf8Stream,
@@ -34,7 +34,7 @@ from tokbench.corpus.text import (
     text_documents,
     utf8_stream,
 )
-from tokbench.errors import ConfigError, CorpusError
+from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,19 +42,6 @@ if TYPE_CHECKING:
     from tokbench.corpus.opening import CorpusOptions
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """One side of a split: a document is held out whose keyed hash is below the threshold."""
-
-    key: bytes
-    threshold: int
-    held_out: bool
-
-    def has(self, text: str) -> bool:
-        digest = blake2b(text.encode(), digest_size=8, key=self.key).digest()
-        return (int.from_bytes(digest, "big") < self.threshold) == self.held_out
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +68,7 @@ class Corpus:
     on_block: Callable[[], None] | None = field(default=None, init=False, repr=False)
     _memory: DocumentMemory | None = field(default=None, init=False, repr=False)
     _bytes_before: int = field(default=0, init=False, repr=False)
-    _sides: tuple[_Side, ...] = field(default=(), kw_only=True, repr=False)
+    _sides: tuple[Side, ...] = field(default=(), kw_only=True, repr=False)
     _streams_read: set[str] = field(default_factory=set, kw_only=True, repr=False)
 
     def __repr__(self) -> str:
@@ -241,18 +228,11 @@ class Corpus:
         A document's bytes and the seed alone decide its side, so neither the order of documents nor
         the files they are in matter, and equal documents stay together.
         """
-        if not 0 < held_out < 1:
-            raise ConfigError(
-                f"held_out={held_out} is not a share", hint="choose one between 0 and 1, as 0.1"
-            )
         # A second split must cut elsewhere than the first, even with the same seed.
-        key = sha256(f"{len(self._sides)}:{seed}".encode()).digest()
-        threshold = int(held_out * (1 << 64))
-        return self._part(_Side(key, threshold, held_out=False)), self._part(
-            _Side(key, threshold, held_out=True)
-        )
+        training, rest = sides_of(held_out, key=f"{len(self._sides)}:{seed}")
+        return self._part(training), self._part(rest)
 
-    def _part(self, side: _Side) -> Corpus:
+    def _part(self, side: Side) -> Corpus:
         return Corpus(
             self.files,
             options=self.options,
