@@ -32,6 +32,7 @@ _SOURCES = (
     "normalization",
     "training",
     "unigram",
+    "unigram_training",
     "word_cache",
     "wordpiece",
 )

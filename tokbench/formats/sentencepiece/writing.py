@@ -43,11 +43,15 @@ def _piece(piece: ModelPiece) -> bytes:
 
 
 def _options(values: Mapping[str, Any], known: Mapping[str, SpecField]) -> bytes:
-    parts = []
-    for name, value in values.items():
-        number = known[name].number
-        data = value.encode() if isinstance(value, str) else value
-        parts.append(
-            length_field(number, data) if isinstance(data, bytes) else varint_field(number, int(data))
-        )
-    return b"".join(parts)
+    return b"".join(_option(value, known[name]) for name, value in values.items())
+
+
+def _option(value: Any, field: SpecField) -> bytes:
+    if field.kind == "texts":
+        return b"".join(length_field(field.number, text.encode()) for text in value)
+    if field.kind == "float":
+        return float_field(field.number, value)
+    data = value.encode() if isinstance(value, str) else value
+    return (
+        length_field(field.number, data) if isinstance(data, bytes) else varint_field(field.number, int(data))
+    )

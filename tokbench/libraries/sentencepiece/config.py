@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 NUM_BYTES = 256
 NORMALIZATIONS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 
+TRAINERS = ("tokbench", "sentencepiece")
+"""What can train Unigram."""
+
 PARTS = 16
 """The parts in which the library works, its own default. It changes the result, so it does not follow
 the machine; how many of them run at once does."""
@@ -259,7 +262,7 @@ class SentencePieceConfig(PassesOn):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnigramConfig(SentencePieceConfig):
-    """What SentencePiece trains Unigram with; checked when it is made.
+    """What Unigram is trained with; checked when it is made.
 
     Raises:
         ConfigError: an option that cannot be used, with the smallest change that works.
@@ -267,10 +270,20 @@ class UnigramConfig(SentencePieceConfig):
 
     model_type: ClassVar[ModelType] = ModelType.UNIGRAM
 
+    trainer: str = _option(
+        default="tokbench",
+        help="tokbench: by the same algorithm, faster; or sentencepiece: the library's own",
+    )
     round_scores: bool = _option(
         default=True,
         help="round scores to 1/32, so that every library adds them up exactly, to the same ids",
     )
+
+    def __post_init__(self) -> None:
+        # Dataclasses with slots make the class anew: super() without arguments would not find it.
+        SentencePieceConfig.__post_init__(self)
+        if self.trainer not in TRAINERS:
+            raise ConfigError(f"unknown trainer {self.trainer!r}", hint=_suggestion(self.trainer, TRAINERS))
 
 
 _REFUSED = {

@@ -20,7 +20,6 @@ from typing import IO, TYPE_CHECKING
 
 from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.plurals import was_or_were
 from tokbench.core.progress import reading_of
 from tokbench.core.training import early_end, identity_of, refuse_one_text
 from tokbench.errors import BackendUnavailableError, TrainingError
@@ -84,7 +83,7 @@ def train(
     if isinstance(config, UnigramConfig) and config.round_scores:
         proto = with_rounded_scores(proto)
     model = parse_model(proto, path="the trained model")
-    learned, unit = _learned(model)
+    learned, unit = learned_pieces(model)
     trained = time.perf_counter()
     return open_model(
         proto,
@@ -108,7 +107,7 @@ def train(
             stopped_early=early_end(
                 f"the text gives no more {unit}", learned=len(model.pieces), wanted=vocab_size
             ),
-            notes=_notes(lines, config),
+            notes=lines.notes_with_draw(config.input_sentence_size),
         ),
     )
 
@@ -281,24 +280,34 @@ def _require_library() -> None:
 def _training_error(message: str, config: SentencePieceConfig) -> TrainingError:
     """The library's message in the user's words."""
     if found := _TOO_SMALL.search(message):
-        bytes_ = f", {NUM_BYTES} of them bytes" if config.byte_fallback else ""
-        return TrainingError(
-            f"a vocabulary of {int(found[1]):,} is too small for this text: its characters and what is there "
-            f"anyway are {int(found[2]):,} tokens{bytes_}",
-            hint=f"--vocab-size {found[2]} is the smallest that works; a lower character_coverage needs fewer",
-        )
+        return too_small(int(found[1]), needed=int(found[2]), config=config)
     if found := _TOO_LARGE.search(message):
-        return TrainingError(
-            f"this text cannot fill a vocabulary of {int(found[1]):,}",
-            hint=f"--vocab-size {found[2]} is the largest that works; without hard_vocab_limit it stops there",
-        )
+        return too_large(int(found[1]), largest=int(found[2]))
     return TrainingError(
         f"SentencePiece could not train: {_PLACE.sub('', message, count=1)}",
         hint="the text may be too short for its options; `tokbench backends` lists them",
     )
 
 
-def _learned(model: SentencePieceFile) -> tuple[range, str]:
+def too_small(size: int, *, needed: int, config: SentencePieceConfig) -> TrainingError:
+    """The error of a vocabulary that the characters alone do not fit into."""
+    bytes_ = f", {NUM_BYTES} of them bytes" if config.byte_fallback else ""
+    return TrainingError(
+        f"a vocabulary of {size:,} is too small for this text: its characters and what is there "
+        f"anyway are {needed:,} tokens{bytes_}",
+        hint=f"--vocab-size {needed} is the smallest that works; a lower character_coverage needs fewer",
+    )
+
+
+def too_large(size: int, *, largest: int) -> TrainingError:
+    """The error of a vocabulary that the text cannot fill, where that is no early end."""
+    return TrainingError(
+        f"this text cannot fill a vocabulary of {size:,}",
+        hint=f"--vocab-size {largest} is the largest that works; without hard_vocab_limit it stops there",
+    )
+
+
+def learned_pieces(model: SentencePieceFile) -> tuple[range, str]:
     """The tokens that were learned: BPE's merges come before the characters, Unigram's pieces as they rank."""
     normal = [id for id, piece in enumerate(model.pieces) if piece.type is PieceType.NORMAL]
     if not normal:
@@ -309,10 +318,3 @@ def _learned(model: SentencePieceFile) -> tuple[range, str]:
     while end > first and len(model.pieces[end - 1].text) == 1:
         end -= 1
     return range(first, end), "merges"
-
-
-def _notes(lines: Lines, config: SentencePieceConfig) -> tuple[str, ...]:
-    wanted = config.input_sentence_size
-    if not 0 < wanted < lines.lines:
-        return lines.notes()
-    return (*lines.notes(), f"{wanted:,} of {lines.lines:,} lines {was_or_were(wanted)} drawn at random")

@@ -74,6 +74,12 @@ class Lines:
             notes.append(f"{lines} left out as longer than max_sentence_length={self.longest}")
         return tuple(notes)
 
+    def notes_with_draw(self, wanted: int) -> tuple[str, ...]:
+        """The same, where so many lines were wanted; 0 for all."""
+        if not 0 < wanted < self.lines:
+            return self.notes()
+        return (*self.notes(), f"{wanted:,} of {self.lines:,} lines {was_or_were(wanted)} drawn at random")
+
     def _lines(self, text: str) -> Iterator[bytes]:
         for line in text.replace(_RESERVED, "\n").split("\n"):
             data = line.rstrip("\r").encode()

@@ -66,9 +66,13 @@ class PruningRounds:
     def read(self, line: bytes) -> None:
         """A line of the log."""
         if found := _ROUND.search(line):
-            done = self.place[0] + 1
-            left = self._rounds_left(int(found[1]), size=int(found[2]))
-            self.place = done, None if left is None else done + left
+            self.end_round(int(found[1]), size=int(found[2]))
+
+    def end_round(self, number: int, *, size: int) -> None:
+        """Round `number` since the last pruning has left so many pieces."""
+        done = self.place[0] + 1
+        left = self._rounds_left(number, size=size)
+        self.place = done, None if left is None else done + left
 
     def _rounds_left(self, number: int, *, size: int) -> int | None:
         """Those after round `number` since the last pruning; None where nothing is ever taken away."""

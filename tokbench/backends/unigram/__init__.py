@@ -1,4 +1,4 @@
-"""Unigram, as of T5, XLNet and mBART: trained and run by the SentencePiece library."""
+"""Unigram, as of T5, XLNet and mBART: trained by SentencePiece's algorithm, here or in the library."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ class UnigramBackend:
     """The registered backend "unigram"; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str] = "unigram"
-    summary: ClassVar[str] = "Unigram language model, by SentencePiece: as T5"
-    advised_bytes: ClassVar[int] = 20_000_000
+    summary: ClassVar[str] = "Unigram language model, by SentencePiece's algorithm: as T5"
+
+    @property
+    def advised_bytes(self) -> int:
+        """As much text as is trained on in minutes."""
+        return 1_000_000_000 if self.kernel == "native" else 1_000_000
 
     @property
     def config_type(self) -> type[UnigramConfig]:
@@ -31,16 +35,20 @@ class UnigramBackend:
 
     @property
     def kernel(self) -> str:
-        """What would run: the library with its version."""
-        from tokbench.libraries.sentencepiece.tokenizer import library
+        """What would train: "native" or "python"."""
+        from tokbench.backends.unigram.kernel import current_kernel
 
-        return library()
+        return current_kernel().name
 
     def train(
         self, documents: Iterable[str], config: UnigramConfig, *, progress: Progress = no_progress
     ) -> SentencePieceTokenizer:
         """Learn a tokenizer from documents. Raises `TrainingError`, `CorpusError`."""
-        from tokbench.libraries.sentencepiece.training import train
+        if config.trainer == "sentencepiece":
+            from tokbench.libraries.sentencepiece.training import train as train_in_library
+
+            return train_in_library(documents, config, backend=self.name, progress=progress)
+        from tokbench.backends.unigram.training import train
 
         return train(documents, config, backend=self.name, progress=progress)
 

@@ -1,0 +1,125 @@
+"""The kernel that trains Unigram against its definition: the same pieces, and scores to the last bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tokbench.backends.unigram import fallback
+from tokbench.backends.unigram.rules import PieceRules, segments_of
+from tokbench.backends.unigram.scripts import script_arrays
+
+native = pytest.importorskip("tokbench.native._unigram_training")
+
+ALPHABETS = ("ab ", "abc  \n", "aあ漢1.9 \t", "ae\u0301é b1\n", "x\u2581 y\u2585\0z\r\n")
+
+texts = st.sampled_from(ALPHABETS).flatmap(
+    lambda letters: st.lists(st.text(letters, max_size=80), min_size=1, max_size=5)
+)
+rules = st.fixed_dictionaries(
+    {
+        "longest": st.sampled_from([1, 2, 3, 16]),
+        "split_by_script": st.booleans(),
+        "split_by_number": st.booleans(),
+        "split_by_whitespace": st.booleans(),
+        "split_digits": st.booleans(),
+        "whitespace_only": st.booleans(),
+    }
+)
+spacings = st.fixed_dictionaries({"dummy_prefix": st.booleans(), "collapse": st.booleans()})
+
+
+def learned(
+    module: Any,
+    texts: list[str],
+    *,
+    rules: dict[str, Any],
+    spacing: dict[str, bool],
+    size: int = 20,
+    coverage: float = 1.0,
+    most_seeds: int = 1000,
+    required: tuple[int, ...] = (),
+    threads: int = 2,
+) -> tuple[Any, ...]:
+    """Everything that a kernel tells of a training."""
+    counter = module.WordCounter(
+        **spacing, whole_lines=not rules["split_by_whitespace"], special_tokens=["bb"], threads=threads
+    )
+    counter.add_texts(texts)
+    counter.finish()
+    starts, scripts = script_arrays()
+    text = module.training_text(
+        counter,
+        starts=starts,
+        scripts=scripts,
+        charsmap=b"",
+        symbols=["aba", "c1"],
+        coverage=coverage,
+        required=list(required),
+        **rules,
+    )
+    seen = (counter.words, counter.distinct, text.num_characters, text.distinct, text.alphabet)
+    if not text.distinct:
+        return seen
+    wanted = max(size, text.alphabet)
+    pieces, scores, rounds = module.train(
+        text,
+        size=wanted,
+        most_seeds=most_seeds,
+        pruned_to=wanted + wanted // 10,
+        kept_share=0.75,
+        rounds=2,
+        threads=threads,
+        progress=None,
+    )
+    return *seen, pieces, [float(score) for score in scores], rounds
+
+
+@given(
+    texts=texts,
+    rules=rules,
+    spacing=spacings,
+    size=st.integers(1, 40),
+    coverage=st.sampled_from([1.0, 0.98, 0.8]),
+    most_seeds=st.sampled_from([1, 5, 1000]),
+    required=st.sampled_from([(), (0x61, 0x4E00)]),
+    threads=st.integers(1, 3),
+)
+@example(  # a segment so long that its probability needs an exponent of its own
+    texts=["ab" * 700 + "aab" * 50],
+    rules={
+        "longest": 3,
+        "split_by_script": True,
+        "split_by_number": True,
+        "split_by_whitespace": True,
+        "split_digits": False,
+        "whitespace_only": True,
+    },
+    spacing={"dummy_prefix": True, "collapse": False},
+    size=6,
+    coverage=1.0,
+    most_seeds=1000,
+    required=(),
+    threads=1,
+)
+def test_the_kernel_learns_what_the_definition_says(texts: list[str], **options: Any) -> None:
+    assert learned(native, texts, **options) == learned(fallback, texts, **options)
+
+
+@given(texts=texts, rules=rules)
+def test_no_piece_crosses_what_parts_segments(texts: list[str], rules: dict[str, Any]) -> None:
+    """The definition of a segment: every substring that may be a piece is within one."""
+    of_pieces = PieceRules(**rules)
+    for text in texts:
+        word = text.replace(" ", "▁")
+        substrings = {
+            word[i:j]
+            for i in range(len(word))
+            for j in range(i + 1, min(i + of_pieces.longest, len(word)) + 1)
+        }
+        segments = segments_of({word: 1}, of_pieces)
+        for piece in filter(of_pieces.allow, substrings):
+            assert any(piece in segment for segment in segments)

@@ -1,0 +1,175 @@
+"""The kernel in Python: the interface of `_unigram_training` on the definition."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokbench.backends.unigram import reference
+from tokbench.backends.unigram.rules import PieceRules, alphabet, segments_of
+from tokbench.core.base import utf8
+from tokbench.core.special_tokens import SpecialTokenFinder
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.formats.sentencepiece.model import SPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+class WordCounter:
+    """Counts the words of the lines of documents; see `tokbench.backends.unigram.kernel.WordCounter`."""
+
+    def __init__(
+        self,
+        *,
+        dummy_prefix: bool,
+        collapse: bool,
+        whole_lines: bool,
+        special_tokens: Sequence[str],
+        threads: int,
+    ) -> None:
+        """Nothing is counted yet; there is one thread, however many are asked for."""
+        del threads
+        self._dummy_prefix, self._collapse, self._whole_lines = dummy_prefix, collapse, whole_lines
+        self._finder = SpecialTokenFinder(special_tokens)
+        self.counts: Counter[str] = Counter()
+        self.documents = self.num_bytes = 0
+
+    @property
+    def words(self) -> int:
+        """Words seen."""
+        return self.counts.total()
+
+    @property
+    def distinct(self) -> int:
+        """Different ones among them."""
+        return len(self.counts)
+
+    def add_texts(self, texts: Iterable[str]) -> None:
+        """Whole documents."""
+        for text in texts:
+            self.num_bytes += len(utf8(text))
+            self.documents += bool(text)
+            for part in self._finder.cut(text, special=SpecialPolicy.ENCODE):
+                if not part.is_special:
+                    self._add_part(part.text)
+
+    def finish(self) -> None:
+        """Everything has been added."""
+
+    def _add_part(self, text: str) -> None:
+        for line in text.split("\n"):
+            stripped = line.rstrip("\r")
+            if stripped:
+                self.counts.update(self._words(stripped))
+
+    def _words(self, line: str) -> Iterator[str]:
+        prefix = " " if self._dummy_prefix else ""
+        if self._whole_lines:
+            yield prefix + line
+        elif self._collapse:
+            for i, word in enumerate(filter(None, line.split(" "))):
+                yield (prefix if i == 0 else " ") + word
+        else:
+            yield from re.findall(" *[^ ]+| +", prefix + line)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingText:
+    """The segments of counted words, the characters that pieces are made of, and what may be a piece."""
+
+    segments: Counter[str]
+    characters: frozenset[str]
+    num_characters: int
+    rules: PieceRules
+
+    @property
+    def distinct(self) -> int:
+        """Different segments."""
+        return len(self.segments)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing but spaces."""
+        return self.characters <= {SPACE}
+
+    @property
+    def alphabet(self) -> int:
+        """Characters that pieces are made of."""
+        return len(self.characters)
+
+
+def training_text(
+    counter: WordCounter,
+    *,
+    starts: object,
+    scripts: object,
+    charsmap: bytes,
+    symbols: Sequence[str],
+    coverage: float,
+    required: Sequence[int],
+    **rules: Any,
+) -> TrainingText:
+    """The segments of a counter's words."""
+    del starts, scripts  # `rules.py` knows them
+    of_pieces = PieceRules(**rules)
+    normalize = _normalizer(charsmap)
+    cut = re.compile("|".join(map(re.escape, sorted(symbols, key=len, reverse=True))) or "(?!)")
+    words: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    for word, count in counter.counts.items():
+        for part in cut.split(word):
+            normal = normalize(part).replace(" ", SPACE)
+            words[normal] += count
+            for c in normal:
+                characters[c] += count
+    del characters["\0"], characters["\u2585"]
+    known = alphabet(characters, coverage=coverage, required="".join(map(chr, required)))
+    unknown = dict.fromkeys(map(ord, {*characters} - known), "\0")  # in no piece
+    segments = segments_of(_translated(words, unknown), of_pieces)
+    return TrainingText(segments, frozenset(known), characters.total(), of_pieces)
+
+
+def train(
+    text: TrainingText,
+    *,
+    threads: int,
+    progress: Callable[[int, int], object] | None,
+    **options: Any,
+) -> tuple[list[str], list[float], int]:
+    """Learn pieces: the pieces, their scores, and how many rounds it took."""
+    del threads
+    done = 0
+
+    def end_round(left: int) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, left)
+
+    pieces = reference.train(
+        text.segments, text.rules, characters=text.characters, progress=end_round, **options
+    )
+    return [piece for piece, _ in pieces], [score for _, score in pieces], done
+
+
+def _normalizer(charsmap: bytes) -> Callable[[str], str]:
+    if not charsmap:
+        return lambda text: text
+    from tokbench.libraries.sentencepiece.normalization import Normalizer
+
+    no = dict.fromkeys(
+        ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "treat_whitespace_as_suffix"),
+        False,
+    )
+    normalizer = Normalizer(charsmap, [], **no)
+    return lambda text: normalizer.normalize(text.encode()).decode()
+
+
+def _translated(words: Counter[str], table: dict[int, str]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for word, count in words.items():
+        found[word.translate(table)] += count
+    return found

@@ -1,0 +1,107 @@
+"""Which kernel trains: the compiled one, or the Python fallback; `tokbench.native.kernel_choice` chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tokbench.native.kernel_choice import chosen_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import ModuleType
+
+
+class WordCounter(Protocol):
+    """Counts the words of the lines of documents.
+
+    A word is the spaces before it and what follows up to the next space, as it stands in the text.
+    """
+
+    def add_texts(self, texts: list[str]) -> None:
+        """Whole documents."""
+
+    def finish(self) -> None:
+        """Everything has been added."""
+
+    @property
+    def documents(self) -> int:
+        """Documents that were not empty."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Their bytes."""
+
+    @property
+    def words(self) -> int:
+        """Words seen."""
+
+    @property
+    def distinct(self) -> int:
+        """Different ones among them."""
+
+
+class TrainingText(Protocol):
+    """The segments of counted words (`tokbench.backends.unigram.rules`), and their characters."""
+
+    @property
+    def num_characters(self) -> int:
+        """Characters seen."""
+
+    @property
+    def distinct(self) -> int:
+        """Different segments."""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing but spaces."""
+
+    @property
+    def alphabet(self) -> int:
+        """Characters that pieces are made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel.
+
+    Attributes:
+        name: "native" or "python".
+        reads_bytes: whether a counter takes files and blocks of bytes, as that of byte-level BPE does.
+        new_counter: keyword arguments dummy_prefix (a line begins as if a space stood before it), collapse (one space
+            for many, none at either end of a line), whole_lines (words are not parted at spaces),
+            special_tokens (documents are cut at them), threads.
+        training_text: a finished counter and the rules for pieces → a text; see `_unigram_training.pyi`.
+        train: a text and keyword arguments as `reference.train` has them → (pieces, float64 scores, rounds).
+    """
+
+    name: str
+    reads_bytes: bool
+    new_counter: Callable[..., Any]
+    training_text: Callable[..., TrainingText]
+    train: Callable[..., tuple[list[str], Sequence[float], int]]
+
+
+def current_kernel() -> Kernel:
+    """The kernel that TOKBENCH_KERNEL asks for.
+
+    Raises:
+        ConfigError: the variable holds another word.
+        BackendUnavailableError: the native kernel is demanded and not installed.
+    """
+    name, module = chosen_module(
+        compiled="tokbench.native._unigram_training", fallback="tokbench.backends.unigram.fallback"
+    )
+    return _kernel(name, module)
+
+
+@cache
+def _kernel(name: str, module: ModuleType) -> Kernel:
+    return Kernel(
+        name=name,
+        reads_bytes=hasattr(module.WordCounter, "add_file"),
+        new_counter=module.WordCounter,
+        training_text=module.training_text,
+        train=module.train,
+    )

@@ -1,0 +1,100 @@
+"""What a piece may be made of, and the segments that pieces do not cross: the definition.
+
+Source: `IsValidSentencePiece` and `LoadSentences` in SentencePiece's trainer_interface.cc.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokbench.backends.unigram.scripts import INHERITED, script_of
+from tokbench.formats.sentencepiece.model import SPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+IN_NO_PIECE = frozenset("\0\t\u2585")
+"""NUL and tab are in no piece, nor is ▅, which SentencePiece's trainer keeps for itself."""
+_DIGITS = frozenset("0123456789０１２３４５６７８９")
+_ANY = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PieceRules:
+    """What a piece may be made of."""
+
+    longest: int = 16
+    split_by_script: bool = True
+    split_by_number: bool = True
+    split_by_whitespace: bool = True
+    split_digits: bool = False
+    whitespace_only: bool = True
+
+    def allow(self, piece: str) -> bool:
+        """Whether a text may be a piece.
+
+        >>> [PieceRules().allow(piece) for piece in ("▁the", "the▁", "▁▁", "x1", "▁▁x")]
+        [True, False, True, False, False]
+        """
+        before, only_spaces = _ANY, not piece.strip(SPACE)
+        for i, c in enumerate(piece):
+            if c == SPACE:
+                at_end = i + 1 == len(piece)
+                if not (self.whitespace_only and only_spaces) and i and (self.split_by_whitespace or at_end):
+                    return False
+                continue
+            if self.split_digits and c in _DIGITS and len(piece) > 1:
+                return False
+            script = before if script_of(c) == INHERITED else self._script(c)
+            if self.split_by_script and _ANY not in (script, before) and script != before:
+                return False
+            before = script
+        return 0 < len(piece) <= self.longest and not IN_NO_PIECE & set(piece)
+
+    def are_parted(self, left: str, right: str) -> bool:
+        """Whether no piece holds two characters side by side, whatever else is in it."""
+        if SPACE in (left, right):
+            runs_end = left == right and not self.whitespace_only
+            return self.split_by_whitespace and (left != SPACE or runs_end)
+        scripts = {self._script(left), self._script(right)}
+        has_digit = self.split_digits and not _DIGITS.isdisjoint((left, right))
+        return has_digit or (self.split_by_script and len(scripts) == 2 and not {_ANY, INHERITED} & scripts)
+
+    def _script(self, c: str) -> str:
+        return _ANY if c in _DIGITS and not self.split_by_number else script_of(c)
+
+
+def segments_of(words: Mapping[str, int], rules: PieceRules) -> Counter[str]:
+    """The longest parts that pieces do not cross, with counts. Their probabilities multiply: each is seen once.
+
+    >>> segments_of({"▁word,": 1, "▁word": 2}, PieceRules())
+    Counter({'▁word': 3, ',': 1})
+    """
+    found: Counter[str] = Counter()
+    for word, count in words.items():
+        start = 0
+        for i, c in enumerate(word):
+            if c in IN_NO_PIECE or (i > start and rules.are_parted(word[i - 1], c)):
+                found[word[start:i]] += count
+                start = i + (c in IN_NO_PIECE)
+        found[word[start:]] += count
+    del found[""]
+    return found
+
+
+def alphabet(characters: Mapping[str, int], *, coverage: float, required: str = "") -> set[str]:
+    """The required characters, and the most frequent ones until they make up a share of all.
+
+    >>> sorted(alphabet({"a": 90, "b": 9, "c": 1}, coverage=0.99))
+    ['a', 'b']
+    """
+    taken, total = list(dict.fromkeys(required)), sum(characters.values())
+    covered = sum(characters.get(c, 0) for c in taken)
+    for c in sorted(characters.keys() - {*taken}, key=lambda c: (-characters[c], c)):
+        if covered >= coverage * total:
+            break
+        taken.append(c)
+        covered += characters[c]
+    return {*taken} - IN_NO_PIECE

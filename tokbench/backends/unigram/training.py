@@ -1,0 +1,264 @@
+"""Training a Unigram model on the kernel: documents → words → segments → pieces → a SentencePiece model.
+
+The library is asked for its normalisation table, and runs what was trained; it does not train.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokbench.backends.unigram.kernel import current_kernel
+from tokbench.backends.unigram.options import chosen_options
+from tokbench.backends.unigram.scripts import script_arrays
+from tokbench.backends.unigram.vocabulary import model_bytes, symbols_of
+from tokbench.core.base import utf8
+from tokbench.core.counting import batches, count_sources, limits_told
+from tokbench.core.default_sizes import fitted_size
+from tokbench.core.documents import ByteDocuments
+from tokbench.core.interfaces import TrainingRecord
+from tokbench.core.progress import known_bytes, reading_of
+from tokbench.core.training import early_end, identity_of, refuse_one_text
+from tokbench.errors import TrainingError
+from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.unigram_scores import with_rounded_scores
+from tokbench.libraries.sentencepiece.models import open_model
+from tokbench.libraries.sentencepiece.training import learned_pieces, too_large, too_small
+from tokbench.libraries.sentencepiece.training_log import Lines, drawn
+from tokbench.libraries.sentencepiece.training_progress import PruningRounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokbench.backends.unigram.kernel import Kernel, TrainingText
+    from tokbench.backends.unigram.options import Options
+    from tokbench.core.progress import Progress
+    from tokbench.libraries.sentencepiece.config import UnigramConfig
+    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
+
+_SPARE = 1.1
+"""Pruning leaves a tenth more pieces than are wanted, and the best of them are taken."""
+_SPOOL_BYTES = 64 << 20
+_BLOCK_LINES = 1 << 14
+
+
+def train(
+    documents: Iterable[str], config: UnigramConfig, *, backend: str, progress: Progress
+) -> SentencePieceTokenizer:
+    """Learn a tokenizer from documents.
+
+    Args:
+        documents: read once and streamed.
+        config: what to train, and how.
+        backend: the name under which the tokenizer is loaded again.
+        progress: told how far it is.
+
+    Raises:
+        CorpusError: a document that cannot be read.
+        TrainingError: no text, an option that only the library's trainer has, or a vocabulary that the characters
+            of the text alone do not fit into.
+        BackendUnavailableError: the library is not installed.
+    """
+    refuse_one_text(documents)
+    options = chosen_options(config)
+    kernel = current_kernel()
+    threads = config.threads or os.cpu_count() or 1
+    started = time.perf_counter()
+    counter = kernel.new_counter(
+        dummy_prefix=config.add_dummy_prefix,
+        collapse=config.remove_extra_whitespaces,
+        whole_lines=not options.split_by_whitespace,
+        special_tokens=list(config.special_tokens),
+        threads=threads,
+    )
+    seen = _count(counter, documents, config=config, kernel=kernel, progress=progress)
+    text = _training_text(kernel, counter, config, options)
+    if text.is_blank:
+        raise TrainingError(
+            "there is no text to train on", hint="name files with text, or leave out --special-token"
+        )
+    read = time.perf_counter()
+    needed = config.reserved + text.alphabet
+    vocab_size = config.vocab_size or fitted_size(counter.distinct, reserved=needed + 1)
+    if vocab_size < needed:
+        raise too_small(vocab_size, needed=needed, config=config)
+    pieces = _learn(
+        kernel, text, options, vocab_size=vocab_size, config=config, threads=threads, progress=progress
+    )
+    if options.hard_vocab_limit and config.reserved + len(pieces) < vocab_size:
+        raise too_large(vocab_size, largest=config.reserved + len(pieces))
+    proto = model_bytes(pieces, config, options)
+    if config.round_scores:
+        proto = with_rounded_scores(proto)
+    model = parse_model(proto, path="the trained model")
+    learned, unit = learned_pieces(model)
+    return open_model(
+        proto,
+        name=f"{backend}-{len(model.pieces)}",
+        backend=backend,
+        path="the trained model",
+        config=config.as_saved(),
+        identify_text=identity_of(documents),
+        training=TrainingRecord(
+            documents=seen.documents,
+            num_bytes=seen.num_bytes,
+            pretokens=counter.words,
+            distinct_pretokens=counter.distinct,
+            tokens=None,
+            learned_ids=learned,
+            learned_unit=unit,
+            seconds={"reading": read - started, "training": time.perf_counter() - read},
+            threads=threads,
+            kernel=kernel.name,
+            requested_vocab_size=config.vocab_size,
+            stopped_early=early_end(
+                f"the text gives no more {unit}", learned=len(model.pieces), wanted=vocab_size
+            ),
+            notes=seen.notes,
+        ),
+    )
+
+
+# --- the text ---------------------------------------------------------------------------------
+
+
+class _Seen(NamedTuple):
+    """What was read, and what a user should know of how."""
+
+    documents: int
+    num_bytes: int
+    notes: tuple[str, ...] = ()
+
+
+def _count(
+    counter: Any, documents: Iterable[str], *, config: UnigramConfig, kernel: Kernel, progress: Progress
+) -> _Seen:
+    """Count the words of documents."""
+    if config.max_sentence_length is not None or _may_draw(documents, config):
+        return _count_lines(counter, documents, config=config, progress=progress)
+    if kernel.reads_bytes and isinstance(documents, ByteDocuments):
+        count_sources(counter, documents, progress=progress, phase="reading")
+    else:
+        for batch in batches(documents, progress=progress, phase="reading"):
+            _add_texts(counter, batch)
+        with limits_told():
+            counter.finish()
+        _tell_all_read(counter.num_bytes, documents, progress=progress)
+    return _Seen(counter.documents, counter.num_bytes)
+
+
+def _add_texts(counter: Any, texts: list[str]) -> None:
+    try:
+        counter.add_texts(texts)
+    except UnicodeEncodeError:
+        for text in texts:
+            utf8(text)  # raises with the position in the text itself
+        raise
+
+
+def _may_draw(documents: object, config: UnigramConfig) -> bool:
+    """Whether there may be more lines than are wanted: a line has a byte, and its end."""
+    size = known_bytes(documents)
+    return config.input_sentence_size > 0 and (size is None or size > 2 * config.input_sentence_size)
+
+
+def _count_lines(
+    counter: Any, documents: Iterable[str], *, config: UnigramConfig, progress: Progress
+) -> _Seen:
+    """Count the words of those lines that the configuration wants."""
+    lines = Lines(documents, config.special_tokens, longest=config.max_sentence_length)
+    with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+        for line in lines:
+            spool.write(line + b"\n")
+        spool.seek(0)
+        total, wanted = lines.lines, config.input_sentence_size
+        chosen: Iterator[bytes] = (line[:-1] for line in spool)
+        if 0 < wanted < total:
+            chosen = drawn(chosen, size=wanted, total=total, seed=config.seed)
+        for block in _blocks(chosen):
+            counter.add_texts([block])
+    with limits_told():
+        counter.finish()
+    _tell_all_read(lines.num_bytes, documents, progress=progress)
+    return _Seen(lines.documents, lines.num_bytes, lines.notes_with_draw(wanted))
+
+
+def _blocks(lines: Iterable[bytes]) -> Iterator[str]:
+    block: list[bytes] = []
+    for line in lines:
+        block.append(line)
+        if len(block) >= _BLOCK_LINES:
+            yield b"\n".join(block).decode()
+            block = []
+    yield b"\n".join(block).decode()
+
+
+def _tell_all_read(num_bytes: int, documents: object, *, progress: Progress) -> None:
+    done, total = reading_of(documents)(num_bytes)
+    progress("reading", total or done, total or done, "bytes")
+
+
+def _training_text(kernel: Kernel, counter: Any, config: UnigramConfig, options: Options) -> TrainingText:
+    starts, scripts = script_arrays()
+    with limits_told():
+        return kernel.training_text(
+            counter,
+            starts=starts,
+            scripts=scripts,
+            longest=config.max_token_length,
+            split_by_script=options.split_by_unicode_script,
+            split_by_number=options.split_by_number,
+            split_by_whitespace=options.split_by_whitespace,
+            split_digits=config.split_digits,
+            whitespace_only=config.allow_whitespace_only_pieces,
+            charsmap=options.charsmap,
+            symbols=symbols_of(config),
+            coverage=config.character_coverage,
+            required=[ord(character) for character in options.required_chars],
+        )
+
+
+# --- the pieces -------------------------------------------------------------------------------
+
+
+def _learn(
+    kernel: Kernel,
+    text: TrainingText,
+    options: Options,
+    *,
+    vocab_size: int,
+    config: UnigramConfig,
+    threads: int,
+    progress: Progress,
+) -> list[tuple[str, float]]:
+    """The pieces and their scores, the best first; none of them is a symbol."""
+    rounds = PruningRounds(
+        vocab_size,
+        {
+            "num_sub_iterations": str(options.num_sub_iterations),
+            "shrinking_factor": str(options.shrinking_factor),
+        },
+    )
+    progress("training", *rounds.place, rounds.unit)
+
+    def report(done: int, left: int) -> None:
+        rounds.end_round((done - 1) % options.num_sub_iterations, size=left)
+        progress("training", *rounds.place, rounds.unit)
+
+    with limits_told():
+        pieces, scores, _ = kernel.train(
+            text,
+            size=vocab_size - config.reserved,
+            most_seeds=options.seed_sentencepiece_size,
+            pruned_to=max(int(vocab_size * _SPARE), vocab_size),
+            kept_share=options.shrinking_factor,
+            rounds=options.num_sub_iterations,
+            threads=threads,
+            progress=report,
+        )
+    symbols = {*symbols_of(config)}
+    return [
+        (piece, float(score)) for piece, score in zip(pieces, scores, strict=True) if piece not in symbols
+    ]

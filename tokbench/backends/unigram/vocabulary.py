@@ -1,0 +1,90 @@
+"""The vocabulary of a trained model: symbols at their ids, the learned pieces between and behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import TrainingError
+from tokbench.formats.sentencepiece.model import ModelPiece, PieceType
+from tokbench.formats.sentencepiece.writing import dump_model
+from tokbench.libraries.sentencepiece.config import NUM_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tokbench.backends.unigram.options import Options
+    from tokbench.libraries.sentencepiece.config import UnigramConfig
+
+
+def symbols_of(config: UnigramConfig) -> list[str]:
+    """Every piece that is there before training, in the order in which they take the lowest free ids."""
+    return [*config.named_ids, *(text for text, _ in _unnumbered(config))]
+
+
+def model_bytes(pieces: Sequence[tuple[str, float]], config: UnigramConfig, options: Options) -> bytes:
+    """The `.model` file of learned pieces.
+
+    Args:
+        pieces: texts and scores, the best first.
+        config: what was trained.
+        options: the library's options.
+
+    Raises:
+        TrainingError: a symbol has an id beyond the vocabulary.
+    """
+    vocabulary = _vocabulary(pieces, config)
+    trainer = {
+        "model_type": int(config.model_type),
+        "vocab_size": len(vocabulary),
+        "character_coverage": config.character_coverage,
+        "max_sentencepiece_length": config.max_token_length,
+        "split_digits": config.split_digits,
+        "allow_whitespace_only_pieces": config.allow_whitespace_only_pieces,
+        "control_symbols": config.special_tokens,
+        "user_defined_symbols": config.user_defined_symbols,
+        "byte_fallback": config.byte_fallback,
+        **{
+            f"{role}_{what}": getattr(config, f"{role}_{what}") for role in _ROLES for what in ("id", "piece")
+        },
+        **options.trainer,
+    }
+    normalizer: dict[str, Any] = {
+        "name": config.normalization,
+        "precompiled_charsmap": options.charsmap,
+        "add_dummy_prefix": config.add_dummy_prefix,
+        "remove_extra_whitespaces": config.remove_extra_whitespaces,
+        "escape_whitespaces": True,
+    }
+    return dump_model(vocabulary, trainer=trainer, normalizer=normalizer)
+
+
+_ROLES = ("unk", "bos", "eos", "pad")
+
+
+def _unnumbered(config: UnigramConfig) -> Iterator[tuple[str, PieceType]]:
+    """The symbols without an id of their own."""
+    yield from ((text, PieceType.CONTROL) for text in config.special_tokens)
+    yield from ((text, PieceType.USER_DEFINED) for text in config.user_defined_symbols)
+    if config.byte_fallback:
+        yield from ((f"<0x{byte:02X}>", PieceType.BYTE) for byte in range(NUM_BYTES))
+
+
+def _vocabulary(pieces: Sequence[tuple[str, float]], config: UnigramConfig) -> list[ModelPiece]:
+    by_id = {
+        id: ModelPiece(text, 0.0, PieceType.UNKNOWN if text == config.unk_piece else PieceType.CONTROL)
+        for text, id in config.named_ids.items()
+    }
+    others = iter(
+        [
+            *(ModelPiece(text, 0.0, kind) for text, kind in _unnumbered(config)),
+            *(ModelPiece(text, score, PieceType.NORMAL) for text, score in pieces),
+        ]
+    )
+    size = config.reserved + len(pieces)
+    if beyond := {piece.text: id for id, piece in by_id.items() if id >= size}:
+        text, id = next(iter(beyond.items()))
+        raise TrainingError(
+            f"{text!r} has the id {id}, and the text gives a vocabulary of {size:,}",
+            hint="give it a lower id, or train on more text",
+        )
+    return [by_id[id] if id in by_id else next(others) for id in range(size)]

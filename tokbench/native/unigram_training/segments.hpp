@@ -1,0 +1,221 @@
+// Words → segments: the longest parts that pieces do not cross, each once, as numbers of characters.
+//
+// No piece crosses a change of script, say, so that the segments on both sides have nothing to do with each other: their
+// probabilities multiply. "word," and "word." share the segment "word", and training sees it once.
+#pragma once
+
+#include "normalization/normalizer.hpp"
+#include "piece_rules.hpp"
+#include "training/pretoken_counts.hpp"
+
+namespace tokbench::unigram {
+
+struct Segments {
+  std::vector<std::uint32_t> alphabet;      // the character of each code: ascending, and 0 at code 0, which ends a segment
+  std::vector<std::uint64_t> occurrences;   // of each code
+  std::vector<std::uint32_t> codes;         // of all segments, each behind the other with a 0 at its end
+  std::vector<std::uint32_t> starts;        // of each segment in `codes`, and where all end
+  std::vector<std::int64_t> counts;         // of each segment
+  std::size_t size() const { return counts.size(); }
+};
+
+// Which characters pieces are made of.
+struct Coverage {
+  double share;                         // of all characters
+  std::vector<std::uint32_t> required;  // whatever their share
+};
+
+class SegmentCounter {
+ public:
+  // `seed`: that of the counter whose words are added. `normalizer` leaves spaces as they are, and knows no symbols: words are cut at them.
+  SegmentCounter(const PieceRules& rules, const Normalizer& normalizer, const Symbols& symbols, std::uint64_t seed)
+      : rules_(rules), normalizer_(normalizer), symbols_(symbols), table_(seed ^ kSeedOfSegments), occurrences_(kCodePoints), seed_(seed) {}
+
+  // A word of valid UTF-8 with its spaces.
+  void add(Bytes word, std::int64_t count) {
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < word.size();) {
+      const std::size_t length = symbols_.is_empty() ? 0 : symbols_.longest(word.data() + i, word.data() + word.size());
+      if (length == 0) {
+        ++i;
+        continue;
+      }
+      add_raw(word.subspan(start, i - start), count);
+      start = i += length;
+    }
+    add_raw(word.subspan(start), count);
+  }
+
+  std::uint64_t num_characters() const { return num_characters_; }
+
+  Segments finish(const Coverage& coverage) {
+    Segments made;
+    std::vector<std::uint32_t> code_of(kCodePoints);
+    made.alphabet = alphabet(coverage);
+    for (std::size_t code = 1; code < made.alphabet.size(); ++code) {
+      code_of[made.alphabet[code]] = static_cast<std::uint32_t>(code);
+      made.occurrences.resize(code + 1);
+      made.occurrences[code] = occurrences_[made.alphabet[code]];
+    }
+    occurrences_ = {};
+    PretokenTable known(seed_ ^ kSeedOfKnown);
+    table_.for_each([&](Bytes segment, std::int64_t count) { add_known(known, segment, count, code_of); });
+    table_ = PretokenTable(seed_);  // frees it
+    std::size_t size = 0;
+    known.for_each([&](Bytes segment, std::int64_t) { size += segment.size() + 1; });
+    made.codes.reserve(size);
+    known.for_each([&](Bytes segment, std::int64_t count) {
+      if (made.codes.size() + segment.size() >= kMostCodes) throw std::length_error("the text has too many distinct words");
+      made.starts.push_back(static_cast<std::uint32_t>(made.codes.size()));
+      made.counts.push_back(count);
+      for_each_character(segment, [&](std::uint32_t c, std::size_t, std::size_t) { made.codes.push_back(code_of[c]); });
+      made.codes.push_back(0);
+    });
+    made.starts.push_back(static_cast<std::uint32_t>(made.codes.size()));
+    return made;
+  }
+
+ private:
+  // A table that is filled in the order of another one of the same seed is crowded at its beginning.
+  static constexpr std::uint64_t kSeedOfSegments = 1 << 8, kSeedOfKnown = 1 << 9;
+  static constexpr std::size_t kMostCodes = std::size_t{1} << 31;
+
+  void add_raw(Bytes part, std::int64_t count) {
+    if (normalizer_.map().is_empty()) {
+      add_normal(part, count);
+    } else if (!part.empty()) {
+      normalizer_.normalize<false>(part, {}, normal_);
+      add_normal(normal_.bytes, count);
+    }
+  }
+
+  // What stands for a space in pieces is one in a text, too.
+  void add_normal(Bytes part, std::int64_t count) {
+    constexpr Byte kMark[] = {0xE2, 0x96, 0x81};
+    auto found = std::search(part.begin(), part.end(), std::begin(kMark), std::end(kMark));
+    if (found == part.end()) {
+      add_part(part, count);
+      return;
+    }
+    std::vector<Byte> spaced;
+    auto p = part.begin();
+    for (; found != part.end(); found = std::search(p, part.end(), std::begin(kMark), std::end(kMark))) {
+      spaced.insert(spaced.end(), p, found);
+      spaced.push_back(' ');
+      p = found + std::ssize(kMark);
+    }
+    spaced.insert(spaced.end(), p, part.end());
+    add_part(spaced, count);
+  }
+
+  // Calls sink(character, start, stop) for the characters of valid UTF-8, spaces as ▁.
+  template <class Sink>
+  static void for_each_character(Bytes text, Sink sink) {
+    for (std::size_t i = 0; i < text.size();) {
+      const Byte* const p = text.data() + i;
+      const std::uint32_t lead = p[0];
+      std::uint32_t c = lead;
+      std::size_t length = 1;
+      if (lead >= 0xF0) {
+        c = (lead & 0x07) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
+        length = 4;
+      } else if (lead >= 0xE0) {
+        c = (lead & 0x0F) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+        length = 3;
+      } else if (lead >= 0xC0) {
+        c = (lead & 0x1F) << 6 | (p[1] & 0x3Fu);
+        length = 2;
+      } else if (lead == ' ') {
+        c = kSpace;
+      }
+      sink(c, i, i + length);
+      i += length;
+    }
+  }
+
+  void add_part(Bytes part, std::int64_t count) {
+    std::size_t start = 0;
+    std::uint32_t before = 0;
+    for_each_character(part, [&](std::uint32_t c, std::size_t from, std::size_t to) {
+      const auto times = static_cast<std::uint64_t>(count);
+      if (c != 0 && c != 0x2585) {
+        occurrences_[c] += times;
+        num_characters_ += times;
+      }
+      if (PieceRules::is_in_no_piece(c)) {
+        count_segment(table_, part.subspan(start, from - start), count);
+        start = to;
+        before = 0;
+        return;
+      }
+      if (before != 0 && rules_.are_parted(before, c)) {
+        count_segment(table_, part.subspan(start, from - start), count);
+        start = from;
+      }
+      before = c;
+    });
+    count_segment(table_, part.subspan(start), count);
+  }
+
+  // A table reads 16 bytes whatever the length.
+  TOKBENCH_NEVER_INLINE void count_segment(PretokenTable& table, Bytes segment, std::int64_t count) {
+    if (segment.empty()) return;
+    if (segment.size() > kShortWord) {
+      table.add(segment.data(), segment.size(), count);
+      return;
+    }
+    Byte padded[kKeyPadding] = {};
+    std::copy(segment.begin(), segment.end(), padded);
+    table.add(padded, segment.size(), count);
+  }
+
+  // The parts of a segment between characters that no piece is made of.
+  void add_known(PretokenTable& known, Bytes segment, std::int64_t count, const std::vector<std::uint32_t>& code_of) {
+    std::size_t start = 0;
+    for_each_character(segment, [&](std::uint32_t c, std::size_t from, std::size_t to) {
+      if (code_of[c] != 0) return;
+      count_segment(known, segment.subspan(start, from - start), count);
+      start = to;
+    });
+    count_segment(known, segment.subspan(start), count);
+  }
+
+  // The required characters, and the most frequent ones, of the same count the smaller ones first, until their share is
+  // reached.
+  std::vector<std::uint32_t> alphabet(const Coverage& coverage) {
+    std::vector<std::uint32_t> seen, taken;
+    std::vector<bool> is_required(kCodePoints);
+    std::uint64_t covered = 0;
+    const auto take = [&](std::uint32_t c) {
+      covered += occurrences_[c];
+      if (!PieceRules::is_in_no_piece(c)) taken.push_back(c);
+    };
+    for (const std::uint32_t c : coverage.required) {
+      if (c >= kCodePoints) throw std::invalid_argument("a required character is none");
+      if (!is_required[c]) take(c);
+      is_required[c] = true;
+    }
+    for (std::uint32_t c = 0; c < kCodePoints; ++c) {
+      if (occurrences_[c] != 0 && !is_required[c]) seen.push_back(c);
+    }
+    std::stable_sort(seen.begin(), seen.end(), [&](std::uint32_t a, std::uint32_t b) { return occurrences_[a] > occurrences_[b]; });
+    for (const std::uint32_t c : seen) {
+      if (static_cast<double>(covered) >= coverage.share * static_cast<double>(num_characters_)) break;
+      take(c);
+    }
+    taken.push_back(0);
+    std::sort(taken.begin(), taken.end());
+    return taken;
+  }
+
+  const PieceRules& rules_;
+  const Normalizer& normalizer_;
+  const Symbols& symbols_;
+  NormalizedText normal_;
+  PretokenTable table_;
+  std::vector<std::uint64_t> occurrences_;
+  std::uint64_t num_characters_ = 0;
+  std::uint64_t seed_;
+};
+
+}  // namespace tokbench::unigram

@@ -1,0 +1,23 @@
+// Work that can be ended from another thread.
+#pragma once
+
+#include <atomic>
+
+namespace tokbench::unigram {
+
+struct Stopped {};
+
+class StopSign {
+ public:
+  void stop() { is_stopped_.store(true, std::memory_order_relaxed); }
+
+  // Throws `Stopped`: what is being made is not made.
+  void check() const {
+    if (is_stopped_.load(std::memory_order_relaxed)) throw Stopped();
+  }
+
+ private:
+  std::atomic<bool> is_stopped_{false};
+};
+
+}  // namespace tokbench::unigram

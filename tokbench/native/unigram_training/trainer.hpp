@@ -1,0 +1,308 @@
+// Unigram training: expectation and maximisation in turns, and pruning in between, until few enough pieces are left.
+//
+// Source: Kudo 2018, "Subword Regularization", section 3.2; what it leaves open is as in SentencePiece's
+// unigram_model_trainer.cc. The sums are in double precision, and in whole numbers where an order could show.
+#pragma once
+
+#include "expectation.hpp"
+
+namespace tokbench::unigram {
+
+struct TrainingOptions {
+  std::size_t size;  // pieces that are wanted, characters included
+  std::size_t most_seeds;
+  std::size_t pruned_to;  // by the rounds; the best `size` of them are taken
+  double kept_share;      // of the pieces at each pruning
+  unsigned rounds;        // of expectation and maximisation before each pruning
+  unsigned threads;
+};
+
+struct TrainedPiece {
+  std::vector<std::uint32_t> characters;
+  double score;
+};
+
+// The derivative of the logarithm of the gamma function, for x > 0.
+// Source: Bernardo 1976, "Algorithm AS 103: Psi (digamma) function", with the expansion around x - 1/2.
+inline double digamma(double x) {
+  double result = 0;
+  for (; x < 7; ++x) result -= 1 / x;
+  x -= 0.5;
+  const double inverse = 1 / x, square = inverse * inverse, fourth = square * square;
+  return result + std::log(x) + square * (1.0 / 24.0) - fourth * (7.0 / 960.0) + fourth * square * (31.0 / 8064.0) -
+         fourth * fourth * (127.0 / 30720.0);
+}
+
+class Trainer {
+ public:
+  Trainer(const Segments& segments, const PieceRules& rules, TrainingOptions options, const StopSign& sign)
+      : segments_(segments), options_(options), sign_(sign) {
+    Seeds seeds = SeedFinder(segments, rules, options.threads, sign).find(options.most_seeds);
+    pieces_ = std::move(seeds.pieces);
+    lattice_ = std::move(seeds.lattice);
+    std::uint64_t total = 0;
+    for (const std::uint64_t score : seeds.scores) total += score;
+    is_dropped_.assign(pieces_.size(), false);
+    weights_.scores.resize(pieces_.size());
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      weights_.scores[i] = std::log(static_cast<double>(seeds.scores[i])) - std::log(static_cast<double>(total));
+    }
+    weigh();
+  }
+
+  // Pieces that are not dropped.
+  std::size_t size() const { return static_cast<std::size_t>(std::count(is_dropped_.begin(), is_dropped_.end(), false)); }
+
+  // One round; false where it was the last one.
+  bool step() {
+    maximize(expect());
+    if (++round_ % options_.rounds != 0) return true;
+    if (size() <= options_.pruned_to) return false;
+    prune();
+    return true;
+  }
+
+  // Takes all characters and the best of the other pieces, of the same score the first in the order of the seeds, and
+  // weighs them once more among themselves: by how often they are expected, but for those that hardly are.
+  std::vector<TrainedPiece> finish() {
+    take_best();
+    for (unsigned round = 0; round < kLastRounds; ++round) {
+      const std::vector<std::int64_t> expected = expect();
+      std::int64_t sum = 0;
+      for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        if (!is_dropped_[i]) sum += std::max(expected[i], kLeastUnits);
+      }
+      for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        weights_.scores[i] = std::log(static_cast<double>(std::max(expected[i], kLeastUnits)) / static_cast<double>(sum));
+      }
+      weigh();
+    }
+    std::vector<TrainedPiece> made;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (!is_dropped_[i]) made.push_back({characters_of(pieces_[i]), weights_.scores[i]});
+    }
+    for (std::size_t code = 1; code < segments_.alphabet.size(); ++code) {
+      if (segments_.occurrences[code] == 0) made.push_back({{segments_.alphabet[code]}, lowest_});
+    }
+    std::sort(made.begin(), made.end(), [](const TrainedPiece& a, const TrainedPiece& b) {
+      return a.score != b.score ? a.score > b.score : a.characters < b.characters;
+    });
+    return made;
+  }
+
+ private:
+  static constexpr double kLeastExpected = 0.5;
+  static constexpr std::int64_t kLeastUnits = std::int64_t{1} << 23;  // the same in units
+  static constexpr unsigned kLastRounds = 2;
+  static constexpr double kUnknownPenalty = 10;
+  static constexpr double kMostExponent = 600;  // e to this is far from what a double holds
+  static constexpr std::size_t kTurn = 2048;    // segments, or pieces
+
+  // The probabilities of scores, and what dropped pieces are worth.
+  void weigh() {
+    lowest_ = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (!is_dropped_[i]) lowest_ = std::min(lowest_, weights_.scores[i]);
+    }
+    unknown_ = lowest_ - kUnknownPenalty;
+    weights_.probabilities.resize(pieces_.size());
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (is_dropped_[i]) weights_.scores[i] = pieces_[i].length == 1 ? unknown_ : -std::numeric_limits<double>::infinity();
+      weights_.probabilities[i] = std::exp(weights_.scores[i]);
+    }
+  }
+
+  // Calls work(sums, segment, counts) for each segment, on all threads; the sum of all threads' counts.
+  template <class Work>
+  std::vector<std::int64_t> over_segments(Work work) {
+    std::vector<std::vector<std::int64_t>> counts(std::max(options_.threads, 1u));
+    std::atomic<std::size_t> next{0};
+    Turns turns((segments_.size() + kTurn - 1) / kTurn);
+    run_on(options_.threads, [&] {
+      std::vector<std::int64_t>& mine = counts[next.fetch_add(1)];
+      mine.assign(pieces_.size(), 0);
+      SegmentSums sums(lattice_, weights_);
+      for (std::size_t turn; turns.take(turn);) {
+        sign_.check();
+        for (std::size_t i = turn * kTurn; i < std::min(segments_.size(), (turn + 1) * kTurn); ++i) work(sums, i, mine);
+      }
+    });
+    for (std::size_t t = 1; t < counts.size(); ++t) {
+      for (std::size_t i = 0; i < counts[t].size(); ++i) counts[0][i] += counts[t][i];
+    }
+    return std::move(counts[0]);
+  }
+
+  std::size_t length_of(std::size_t segment) const { return segments_.starts[segment + 1] - 1 - segments_.starts[segment]; }
+
+  std::vector<std::int64_t> expect() {
+    const auto longest = static_cast<std::size_t>(kMostExponent / -unknown_);
+    return over_segments([&](SegmentSums& sums, std::size_t i, std::vector<std::int64_t>& expected) {
+      if (const std::size_t length = length_of(i); length <= longest) {
+        sums.add_expected(segments_.starts[i], length, segments_.counts[i], expected);
+      } else {
+        sums.add_expected_of_long(segments_.starts[i], length, segments_.counts[i], expected);
+      }
+    });
+  }
+
+  // A sparse prior: what is rarely expected becomes rarer still.
+  void maximize(const std::vector<std::int64_t>& expected) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (static_cast<double>(expected[i]) / kUnit < kLeastExpected) is_dropped_[i] = true;
+      if (!is_dropped_[i]) sum += expected[i];
+    }
+    const double of_sum = digamma(static_cast<double>(sum) / kUnit);
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (!is_dropped_[i]) weights_.scores[i] = digamma(static_cast<double>(expected[i]) / kUnit) - of_sum;
+    }
+    weigh();
+  }
+
+  // Leaves a share of the pieces: those without which the text would become least probable go first.
+  void prune() {
+    const std::vector<std::int64_t> uses = over_segments([&](SegmentSums& sums, std::size_t i, std::vector<std::int64_t>& counts) {
+      sums.best(segments_.starts[i], length_of(i), false, [&](std::uint32_t piece) { counts[piece] += segments_.counts[i]; });
+    });
+    const std::vector<double> losses = losses_by(uses);
+    const std::size_t size_before = size();
+    std::vector<std::uint32_t> candidates;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (is_dropped_[i]) continue;
+      if (losses[i] == kWithout) {
+        is_dropped_[i] = true;
+      } else if (losses[i] == kIndispensable) {
+        ++kept;
+      } else {
+        candidates.push_back(static_cast<std::uint32_t>(i));
+      }
+    }
+    const std::size_t wanted = std::max(options_.pruned_to, static_cast<std::size_t>(options_.kept_share * static_cast<double>(size_before)));
+    const std::size_t room = wanted > kept ? wanted - kept : 0;
+    if (candidates.size() > room) {
+      std::sort(candidates.begin(), candidates.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return losses[a] != losses[b] ? losses[a] > losses[b] : a < b;
+      });
+      for (std::size_t i = room; i < candidates.size(); ++i) is_dropped_[candidates[i]] = true;
+    }
+    forget_dropped();
+    weigh();
+  }
+
+  // Drops all but the best pieces; characters come back, as improbable as the least probable one.
+  void take_best() {
+    std::vector<std::uint32_t> others;
+    std::size_t num_characters = segments_.alphabet.size() - 1;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (pieces_[i].length == 1) {
+        if (is_dropped_[i]) weights_.scores[i] = lowest_;
+        is_dropped_[i] = false;
+      } else if (!is_dropped_[i]) {
+        others.push_back(static_cast<std::uint32_t>(i));
+      }
+    }
+    const std::size_t room = options_.size - num_characters;
+    if (others.size() > room) {
+      std::sort(others.begin(), others.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return weights_.scores[a] != weights_.scores[b] ? weights_.scores[a] > weights_.scores[b] : a < b;
+      });
+      for (std::size_t i = room; i < others.size(); ++i) is_dropped_[others[i]] = true;
+    }
+    forget_dropped();
+    weigh();
+  }
+
+  static constexpr double kIndispensable = std::numeric_limits<double>::infinity();
+  static constexpr double kWithout = -kIndispensable;
+
+  // How much less probable the text would be without each piece, if all its uses became the best other pieces.
+  std::vector<double> losses_by(const std::vector<std::int64_t>& uses) const {
+    double sum = 0;
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (!is_dropped_[i]) total += uses[i];
+    }
+    sum = static_cast<double>(total);
+    const double log_sum = std::log(sum);
+    std::vector<double> losses(pieces_.size(), kWithout);
+    Turns turns((pieces_.size() + kTurn - 1) / kTurn);
+    run_on(options_.threads, [&] {
+      SegmentSums sums(lattice_, weights_);
+      std::vector<std::uint32_t> others;
+      for (std::size_t turn; turns.take(turn);) {
+        sign_.check();
+        for (std::size_t i = turn * kTurn; i < std::min(pieces_.size(), (turn + 1) * kTurn); ++i) {
+          if (is_dropped_[i] || uses[i] == 0) continue;
+          if (pieces_[i].length == 1) {
+            losses[i] = kIndispensable;
+            continue;
+          }
+          others.clear();
+          const double score = sums.best(pieces_[i].position, pieces_[i].length, true, [&](std::uint32_t piece) { others.push_back(piece); });
+          if (score > weights_.scores[i]) continue;
+          const auto used = static_cast<double>(uses[i]);
+          const double log_sum_without = std::log(sum + used * static_cast<double>(others.size() - 1));
+          double without = 0;
+          for (std::size_t k = others.size(); k-- > 0;) {
+            const double of_other = is_dropped_[others[k]] ? 0 : static_cast<double>(uses[others[k]]);
+            without += std::log(of_other + used) - log_sum_without;
+          }
+          losses[i] = used * (std::log(used) - log_sum - without);
+        }
+      }
+    });
+    return losses;
+  }
+
+  // Numbers the pieces that are left anew, and closes the gaps between edges. Characters stay, as unknown ones.
+  void forget_dropped() {
+    std::vector<std::uint32_t> number(pieces_.size(), kNone);
+    std::uint32_t left = 0;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      if (is_dropped_[i] && pieces_[i].length > 1) continue;
+      number[i] = left;
+      pieces_[left] = pieces_[i];
+      is_dropped_[left] = is_dropped_[i];
+      weights_.scores[left++] = weights_.scores[i];
+    }
+    pieces_.resize(left);
+    is_dropped_.resize(left);
+    weights_.scores.resize(left);
+    std::uint32_t edge = 0, end = 0;
+    for (std::size_t position = 0; position + 1 < lattice_.begins.size(); ++position) {
+      const std::uint32_t begin = std::exchange(end, lattice_.begins[position + 1]);
+      lattice_.begins[position] = edge;
+      for (std::uint32_t old = begin; old < end; ++old) {
+        if (const std::uint32_t piece = number[lattice_.pieces[old]]; piece != kNone) {
+          lattice_.lengths[edge] = lattice_.lengths[old];
+          lattice_.pieces[edge++] = piece;
+        }
+      }
+    }
+    lattice_.begins.back() = edge;
+    lattice_.pieces.resize(edge);
+    lattice_.lengths.resize(edge);
+  }
+
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  std::vector<std::uint32_t> characters_of(const Piece& piece) const {
+    std::vector<std::uint32_t> characters(piece.length);
+    for (std::size_t i = 0; i < characters.size(); ++i) characters[i] = segments_.alphabet[segments_.codes[piece.position + i]];
+    return characters;
+  }
+
+  const Segments& segments_;
+  TrainingOptions options_;
+  const StopSign& sign_;
+  std::vector<Piece> pieces_;
+  std::vector<std::uint8_t> is_dropped_;
+  Weights weights_;
+  Lattice lattice_;
+  double lowest_ = 0, unknown_ = 0;
+  unsigned round_ = 0;
+};
+
+}  // namespace tokbench::unigram
