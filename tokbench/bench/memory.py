@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+
+from tokbench.core.python_processes import module_environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,14 +29,13 @@ def peak_of(entrant: Entrant, texts: Path) -> int | None:
 
     That is with the interpreter, the library and one text at a time. None where the system does not tell.
     """
-    paths = [os.path.abspath(path) for path in sys.path]  # noqa: PTH100 -- "" is the current folder
     asked = json.dumps({"recipe": dict(entrant.recipe), "texts": str(texts)})
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "tokbench.bench.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        env=module_environment(),
         encoding="utf-8",
     )
     try:

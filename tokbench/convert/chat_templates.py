@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.python_processes import module_environment
 from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def rendered_differently(folder: Path, config: TokenizerConfig) -> Mapping[str, 
             capture_output=True,
             timeout=_WAIT,
             check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+            env=module_environment(),
         )
     except subprocess.TimeoutExpired:
         raise _endless() from None

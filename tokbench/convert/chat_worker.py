@@ -11,6 +11,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.python_processes import limit_memory, limit_time
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -73,14 +75,8 @@ def differences(job: Mapping[str, Any], *, begin: Callable[[], None] = lambda: N
 
 
 def _bound(seconds: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows; whoever started it still waits no longer than it wants
-        return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    end = int(used.ru_utime + used.ru_stime) + seconds
-    resource.setrlimit(resource.RLIMIT_CPU, (end, end))
-    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+    limit_time(seconds)
+    limit_memory(_MEMORY)
 
 
 def _differences(

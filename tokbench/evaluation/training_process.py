@@ -7,7 +7,6 @@ the second training of a Unigram on 5 MB takes 3 MB instead of 21, a WordPiece 1
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from tokbench import errors
+from tokbench.core.python_processes import module_environment
 from tokbench.core.time_and_memory import peak_bytes
 from tokbench.errors import TokbenchError, TrainingError
 from tokbench.evaluation.holdout import Side
@@ -93,14 +93,13 @@ def train_in_process(
 
 def _asked(document: str, *, name: str, progress: Progress) -> dict[str, Any] | None:
     """What the process reports at its end; None where it reported nothing."""
-    paths = [os.path.abspath(path) for path in sys.path]  # noqa: PTH100 -- "" is the current folder
     try:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tokbench.evaluation.training_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env=module_environment(),
             encoding="utf-8",
             errors="replace",
         )

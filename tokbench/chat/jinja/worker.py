@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.jinja.frames import encode, read_frame, write_frame
 from tokbench.chat.jinja.limits import MEMORY, LimitError
+from tokbench.core.python_processes import limit_memory, limit_time
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _GRACE = 1
 def main() -> int:
     """Render as standard input says, until it ends."""
     source, target = sys.stdin.buffer, sys.stdout.buffer
-    _bound_process()
+    limit_memory(MEMORY)
     try:
         job = json.loads(read_frame(source))
         programs: dict[str, Program] = {}
@@ -111,38 +112,15 @@ def _report(written: Written) -> dict[str, Any]:
     }
 
 
-def _bound_process() -> None:
-    try:
-        import resource
-    except ImportError:  # Windows; whoever started it still waits no longer than it wants
-        return
-    _limit(resource.RLIMIT_DATA, MEMORY)
-    _limit(resource.RLIMIT_CORE, 0)  # a process that is ended for its time leaves no file
-
-
-def _limit(what: int, most: int) -> None:
-    """Lower a limit of this process; one that is lower stays."""
-    import resource
-
-    hard = resource.getrlimit(what)[1]
-    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-
-
 @contextmanager
 def _bounded_time(seconds: float) -> Iterator[None]:
     """Raise `LimitError` in a block that takes too much processor time, or end the process."""
-    try:
-        import resource
-        import signal
-    except ImportError:
+    import signal
+
+    limit_time(seconds + _GRACE)
+    if not hasattr(signal, "setitimer"):  # Windows; whoever started it still waits no longer than it wants
         yield
         return
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    end = int(used.ru_utime + used.ru_stime + seconds) + _GRACE
-    _limit(resource.RLIMIT_CPU, end)
     signal.signal(signal.SIGPROF, partial(_time_is_up, seconds))
     signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
     try:

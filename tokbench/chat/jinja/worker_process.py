@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tokbench.chat.jinja.frames import encode, read_frame, write_frame
+from tokbench.core.python_processes import module_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +44,7 @@ class WorkerProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # an interrupt at the terminal is for whoever waits
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+            env=module_environment(),
         )
         self.owner = os.getpid()
         self.close = weakref.finalize(self, _end, self._process, self.owner)

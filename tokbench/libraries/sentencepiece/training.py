@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING
 from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import reading_of
+from tokbench.core.python_processes import module_environment
 from tokbench.core.training import early_end, identity_of, refuse_one_text
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece.model import ModelType, PieceType, parse_model
@@ -182,14 +183,13 @@ class _Worker:
     """The process that trains; it ends with the block in which it is used, whatever happens there."""
 
     def __init__(self, steps: AddedPieces | PruningRounds) -> None:
-        paths = [os.path.abspath(path) for path in sys.path]  # noqa: PTH100 -- "" is the current folder
         # -P: the folder of a script of the user's could hold a sentencepiece.py.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tokbench.libraries.sentencepiece.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env=module_environment(),
         )
         self._answer = b""
         self._log: list[bytes] = []

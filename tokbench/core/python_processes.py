@@ -1,0 +1,49 @@
+"""Processes that run a module of this package, and their limits: for work that may take all memory, or never end."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def module_environment() -> dict[str, str]:
+    """The environment in which `python -P -m MODULE` finds the modules that this process finds.
+
+    >>> module_environment().keys() >= os.environ.keys()
+    True
+    """
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+    }  # "" is the current folder
+
+
+def limit_memory(num_bytes: int) -> None:
+    """Bound the data of this process; it leaves no file where it is killed. Does nothing on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return
+    _lower(resource.RLIMIT_DATA, num_bytes)
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def limit_time(seconds: float) -> None:
+    """Kill this process when it has taken so much more processor time than now. Does nothing on Windows.
+
+    A later limit of a longer time takes the place of one before it.
+    """
+    try:
+        import resource
+    except ImportError:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds))
+
+
+def _lower(what: int, most: int) -> None:
+    """Set a limit of this process, but no higher than its hard limit, which stays."""
+    import resource
+
+    hard = resource.getrlimit(what)[1]
+    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
