@@ -1,0 +1,90 @@
+"""What a name stands for: a path, a saved tokenizer, one of tiktoken's or of the hub."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.small_files import TOKENS, document, document_file
+
+from tokbench import SpecialPolicy
+from tokbench.errors import StoreError
+from tokbench.workbench.open import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_names_are_paths_then_folders_then_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tokenizers").mkdir()
+    document_file(tmp_path / "tokenizers", document(), name="foreign.json")
+    assert load("foreign.json").encode("low") == [257]
+    with pytest.raises(StoreError, match="there is no tokenizer 'nothing'") as caught:
+        load("nothing")
+    assert "tiktoken:NAME" in (caught.value.hint or "")
+
+
+def test_tiktoken_names_are_asked_of_tiktoken_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tiktoken
+
+    made = tiktoken.Encoding(
+        "tiny",
+        pat_str=r"\p{L}+|\P{L}+",
+        mergeable_ranks={token: rank for rank, token in enumerate(TOKENS)},
+        special_tokens={"<|end|>": 300},
+    )
+    monkeypatch.setattr(tiktoken, "list_encoding_names", lambda: ["tiny"])
+    monkeypatch.setattr(tiktoken, "get_encoding", lambda name: made)
+    tokenizer = load("tiktoken:tiny")
+    assert tokenizer.info.name == "tiny"
+    assert tokenizer.encode("low<|end|>", special=SpecialPolicy.ENCODE) == [257, 300]
+    with pytest.raises(StoreError, match="tiktoken has no 'big'") as caught:
+        load("tiktoken:big")
+    assert caught.value.hint == "it has tiny"
+
+
+def test_what_cannot_be_fetched_says_which_file_to_put_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+    import tiktoken
+
+    def offline(*arguments: object, **options: object) -> None:
+        raise ConnectionError("no network\nand a long story")
+
+    monkeypatch.setattr(tiktoken, "get_encoding", offline)
+    with pytest.raises(StoreError, match=r"cannot fetch 'cl100k_base': no network$") as caught:
+        load("tiktoken:cl100k_base")
+    assert "TIKTOKEN_CACHE_DIR" in (caught.value.hint or "")
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
+    with pytest.raises(StoreError, match=r"hf:org/model cannot be fetched: no network$") as caught:
+        load("hf:org/model")
+    assert "tokenizer.json" in (caught.value.hint or "")
+
+
+def test_a_model_of_the_hub_is_its_data_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    asked: dict[str, Any] = {}
+
+    def download(name: str, *, allow_patterns: list[str]) -> str:
+        asked.update(name=name, patterns=allow_patterns)
+        document_file(tmp_path, document())
+        return str(tmp_path)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert load("hf:org/model").encode("low") == [257]
+    assert asked["name"] == "org/model"
+    assert not any(pattern.endswith((".py", ".bin", "*")) for pattern in asked["patterns"])
+
+
+def test_opening_imports_no_library_before_it_needs_one() -> None:
+    import subprocess
+
+    code = (
+        "import sys, tokbench.opening, tokbench.opening.recognition, tokbench.opening.remote\n"
+        "heavy = {'tiktoken', 'tokenizers', 'sentencepiece', 'huggingface_hub', 'transformers', 'numpy'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -1,0 +1,127 @@
+"""Rank files: their pattern, their special tokens, gaps, and the engine that runs them."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.small_files import BYTES, opened, rank_file, ranks
+
+import tokbench
+from tokbench import SpecialPolicy
+from tokbench.core.descriptions import ByteLevelBpe
+from tokbench.errors import ConfigError, ConversionError, UnknownIdError
+from tokbench.workbench.convert import convert
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_rank_file_asks_for_its_pattern(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not define how to split text") as caught:
+        tokbench.load(ranks(tmp_path))
+    assert "--pattern takes a name" in (caught.value.hint or "")
+
+
+def test_a_usual_size_suggests_the_usual_pattern(tmp_path: Path) -> None:
+    pairs = [bytes([first, second]) for first in range(256) for second in range(196)]
+    with pytest.raises(ConfigError) as caught:
+        tokbench.load(ranks(tmp_path, [*BYTES, *pairs][:50256]))
+    assert caught.value.hint == "50,256 ranks are usual with --pattern gpt2"
+
+
+def test_special_tokens_go_where_they_are_put_or_behind_everything(tmp_path: Path) -> None:
+    tokenizer = tokbench.load(
+        ranks(tmp_path), pattern="gpt4o", special_tokens={"<|eot|>": 300, "<|pad|>": None, "<|x|>": None}
+    )
+    assert dict(tokenizer.info.special_tokens) == {"<|eot|>": 300, "<|pad|>": 301, "<|x|>": 302}
+    assert tokenizer.info.vocab_size == 303
+    text = "low<|eot|> low<|pad|>"
+    assert tokenizer.encode(text, special=SpecialPolicy.ENCODE) == [257, 300, 258, 301]
+    assert 300 not in tokenizer.encode(text)
+    assert tokenizer.decode([257, 300, 258]) == "low<|eot|> low"
+    with pytest.raises(UnknownIdError):
+        tokenizer.decode([280])
+
+
+@pytest.mark.parametrize(
+    ("special_tokens", "message"),
+    [
+        ({"<a>": 97}, "the id 97, which is of an ordinary token"),
+        ({"<a>": 300, "<b>": 300}, "the id 300, which is of '<b>'"),
+        ({"<a>": -1}, "the id -1, which is impossible"),
+        ({"<a>": 1 << 30}, "which is impossible"),
+        ({"<a>": 300, "<a><b>": 301}, "is part of"),
+        ({"": 300}, "is empty"),
+    ],
+)
+def test_special_tokens_that_cannot_be(
+    tmp_path: Path, special_tokens: dict[str, int | None], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        tokbench.load(ranks(tmp_path), pattern="gpt4", special_tokens=special_tokens)
+
+
+@pytest.mark.parametrize("engine", ["native", "library"])
+def test_gaps_in_the_ranks_and_special_tokens_in_them(tmp_path: Path, engine: str) -> None:
+    tokens: list[Any] = [*BYTES, b"lo", None, None, b"low", None, b" low"]
+    tokenizer = tokbench.load(
+        ranks(tmp_path, tokens), pattern="gpt4", special_tokens={"<|mid|>": 258}, engine=engine
+    )
+    assert tokenizer.encode("low low") == [259, 261]
+    assert tokenizer.decode_bytes([259, 258, 261]) == b"low<|mid|> low"
+    assert tokenizer.token_bytes(258) == b"<|mid|>"
+    assert tokenizer.token_id(b"<|mid|>") == 258
+    for gap in (257, 260):
+        with pytest.raises(UnknownIdError):
+            tokenizer.token_bytes(gap)
+        with pytest.raises(UnknownIdError):
+            tokenizer.decode_bytes([259, gap])
+    assert tokenizer.info.vocab_size == 262
+
+
+def test_a_pattern_of_ones_own_runs_in_tiktoken(tmp_path: Path) -> None:
+    found = opened(ranks(tmp_path), pattern=r"\w+|\W+")
+    assert found.engine == "library"
+    assert found.reason == "its split pattern is not one of those that the native kernel implements"
+    assert found.tokenizer.encode("low low") == [257, 32, 257]
+    with pytest.raises(ConfigError, match="--engine native cannot run this tokenizer"):
+        opened(ranks(tmp_path), pattern=r"\w+|\W+", engine="native")
+
+
+def test_qwen2_needs_our_kernel_over_ranks(tmp_path: Path) -> None:
+    tokenizer = tokbench.load(ranks(tmp_path), pattern="qwen2")
+    assert not tokenizer.info.lossless
+    assert tokenizer.encode("e\u0301") == tokenizer.encode("é")
+    with pytest.raises(ConfigError, match="tiktoken has no normaliser"):
+        tokbench.load(ranks(tmp_path), pattern="qwen2", engine="library")
+
+
+@pytest.mark.parametrize("engine", ["native", "library"])
+def test_an_empty_token_among_the_ranks_is_an_entry_that_no_text_becomes(tmp_path: Path, engine: str) -> None:
+    """As in Whisper's file, which spells it as a lone "="."""
+    path = tmp_path / "mine.tiktoken"
+    path.write_bytes(rank_file([*BYTES, b"lo"]) + b"= 257\n" + base64.b64encode(b"low") + b" 258\n")
+    tokenizer = tokbench.load(path, pattern="gpt2", engine=engine, special_tokens={"<|end|>": 259})
+    assert tokenizer.encode("low lo") == [258, 32, 256]
+    assert tokenizer.encode("") == []
+    assert tokenizer.token_bytes(257) == b""
+    assert tokenizer.decode_bytes([258, 257, 256]) == b"lowlo"
+    assert tokenizer.token_id(b"") == 257
+    out = tmp_path / "mine.tokbin"
+    convert(tokenizer, to="tokbin", out=out)
+    assert tokbench.load(out).decode_bytes([258, 257, 256]) == b"lowlo"
+    assert tokbench.load(out).encode("low<|end|>") == tokenizer.encode("low<|end|>")
+
+
+def test_a_description_is_what_was_opened(tmp_path: Path) -> None:
+    tokenizer: Any = tokbench.load(ranks(tmp_path, [*BYTES, None, b"lo"]), pattern="gpt4")
+    described = tokenizer.description()
+    assert isinstance(described, ByteLevelBpe)
+    assert described.tokens[256:] == (None, b"lo")
+    assert described.merges is None
+    assert described.pattern_name == "gpt4"
+    assert tokenizer.to_tiktoken().encode("lolo") == [257, 257]
+    with pytest.raises(ConversionError):
+        tokenizer.save(tmp_path / "saved")
