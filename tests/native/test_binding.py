@@ -6,71 +6,25 @@ These tests show most when the module is built with sanitizers, as the checks of
 from __future__ import annotations
 
 import os
-import random
-import signal
 import subprocess
 import sys
 import threading
-import time
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.bpe_module import AB, finished_counter, from_parts, new_counter, new_decoder, new_encoder, train
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
-    from tokbench.backends.bpe.kernel import Kernel
 
 BYTES = [bytes([value]) for value in range(256)]
-AB = np.array([[97, 98]], dtype=np.uint32)
 HUGE = np.array([2**32 + 97])
 RUNS_WITH_SANITIZERS = "asan" in os.environ.get("LD_PRELOAD", "")
-
-needs_posix_signals = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX signals")
-
-
-@pytest.fixture(scope="module")
-def module(native: Kernel) -> Any:
-    """The compiled module itself."""
-    from tokbench.native import _bpe
-
-    return _bpe
-
-
-def new_counter(module: Any, **options: Any) -> Any:
-    return module.PretokenCounter(
-        **{"pattern": "gpt4", "special_tokens": [], "threads": 2, "seed": 0} | options
-    )
-
-
-def finished_counter(module: Any, text: str) -> Any:
-    counter = new_counter(module)
-    counter.add_texts([text])
-    counter.finish()
-    return counter
-
-
-def train(module: Any, counter: Any, **options: Any) -> Any:
-    defaults = {"num_merges": 5, "min_frequency": 1, "max_token_length": 0, "seed": 0, "progress": None}
-    return module.train(counter, **defaults | options)
-
-
-def new_encoder(module: Any) -> Any:
-    return module.Encoder(AB, "gpt4")
-
-
-def new_decoder(module: Any) -> Any:
-    return module.Decoder([bytes([value]) for value in range(256)] + [b"ab"])
-
-
-def from_parts(module: Any, tokens: list[bytes], merges: object) -> Any:
-    return module.Encoder.from_parts(tokens, merges, whole_tokens_first=False, pattern=None)
-
-
 # --- arguments --------------------------------------------------------------------------------
+
 
 WRONG_CALLS: dict[str, Callable[[Any], object]] = {
     "split a string": lambda m: m.split("gpt4", "text"),
@@ -264,140 +218,6 @@ def test_fewer_threads_than_asked_for_do_the_same(module: Any, tmp_path: Path) -
         [sys.executable, program], check=True, timeout=60, capture_output=True, text=True
     )
     assert finished.stdout == "no more threads\n"
-
-
-# --- files ------------------------------------------------------------------------------------
-
-
-def test_a_file_that_cannot_be_read_is_an_os_error(module: Any, tmp_path: Path) -> None:
-    read_end, write_end = os.pipe()
-    os.close(read_end)
-    os.close(write_end)
-    folder = os.open(tmp_path, os.O_RDONLY)
-    try:
-        for fd in (-1, 10**6, read_end, folder):
-            counter = new_counter(module)
-            with pytest.raises(OSError, match=r"Bad file descriptor|Is a directory"):
-                counter.add_file(fd, "file", None)
-            counter.finish()
-    finally:
-        os.close(folder)
-
-
-@contextmanager
-def trickling(*, blocks: int, block: bytes = b"text " * 2000, pause: float = 0.06) -> Iterator[int]:
-    """A pipe into which blocks come one by one, with a pause before each; its end to read from."""
-    read_end, write_end = os.pipe()
-    is_over = threading.Event()
-
-    def write() -> None:
-        with os.fdopen(write_end, "wb", buffering=0) as file, suppress(BrokenPipeError):
-            for _ in range(blocks):
-                if is_over.wait(pause):
-                    return
-                file.write(block)
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        yield read_end
-    finally:
-        os.close(read_end)
-        is_over.set()
-        writer.join()
-
-
-@contextmanager
-def interrupted_after(seconds: float) -> Iterator[None]:
-    """Let KeyboardInterrupt come as from Ctrl-C, out of a signal's handler."""
-
-    def interrupt(signum: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def test_progress_is_told_while_a_file_is_read(module: Any) -> None:
-    told: list[int] = []
-    counter = new_counter(module)
-    with trickling(blocks=4) as fd:
-        assert counter.add_file(fd, "file", told.append) == 40_000
-    counter.finish()
-    assert told == sorted(told)
-    assert told
-    assert counter.num_bytes == 40_000
-
-
-def test_an_error_of_the_callback_ends_counting(module: Any) -> None:
-    def fail(done: int) -> None:
-        raise RuntimeError(f"enough at {done}")
-
-    counter = new_counter(module)
-    with trickling(blocks=4) as fd, pytest.raises(RuntimeError, match="enough at"):
-        counter.add_file(fd, "file", fail)
-    counter.begin_source("file")
-    counter.feed(b"a b")
-    counter.end_source()
-    counter.finish()
-    assert sorted(counter.items()) == [(b" b", 1), (b"a", 1)]
-
-
-def test_a_callback_that_cannot_be_called_ends_counting(module: Any) -> None:
-    with trickling(blocks=4) as fd, pytest.raises(TypeError, match="not callable"):
-        new_counter(module).add_file(fd, "file", 3)
-
-
-@needs_posix_signals
-def test_an_interrupt_ends_counting(module: Any) -> None:
-    with trickling(blocks=50, pause=0.02) as fd, interrupted_after(0.1), pytest.raises(KeyboardInterrupt):
-        new_counter(module).add_file(fd, "file", None)
-
-
-@needs_posix_signals
-def test_an_interrupt_ends_waiting_for_a_pipe(module: Any) -> None:
-    started = time.monotonic()
-    with trickling(blocks=1, pause=5) as fd, interrupted_after(0.1), pytest.raises(KeyboardInterrupt):
-        try:
-            new_counter(module).add_file(fd, "file", None)
-        finally:
-            waited = time.monotonic() - started
-    assert waited < 4
-
-
-# --- training ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def many_words(module: Any) -> Any:
-    """A counter that takes some tenths of a second to train on."""
-    rng = random.Random(1)
-    counter = new_counter(module)
-    counter.add_texts([" ".join("".join(rng.choices("abcdefghij", k=9)) for _ in range(150_000))])
-    counter.finish()
-    return counter
-
-
-def test_an_error_of_the_callback_ends_training(module: Any, many_words: Any) -> None:
-    def fail(done: int) -> None:
-        raise RuntimeError(f"enough at {done}")
-
-    before = train(module, many_words)
-    with pytest.raises(RuntimeError, match="enough at"):
-        train(module, many_words, num_merges=100_000, progress=fail)
-    after = train(module, many_words)
-    assert before[0].tolist() == after[0].tolist()
-
-
-@needs_posix_signals
-def test_an_interrupt_ends_training(module: Any, many_words: Any) -> None:
-    with interrupted_after(0.01), pytest.raises(KeyboardInterrupt):
-        train(module, many_words, num_merges=100_000)
 
 
 # --- threads of Python ------------------------------------------------------------------------
