@@ -8,9 +8,8 @@ done that already, by other code: this is the check of the proof.
 from __future__ import annotations
 
 import json
-import struct
 from functools import cache, partial
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import huggingface
 from support.descriptions import described, trained
+from support.readers import READERS
 from support.sentencepiece_models import variant
 from support.texts import bundled_texts
 
@@ -62,8 +62,6 @@ QUICK = {
     ("wordpiece", "vocab.txt"),
 }
 """One family for each format; the others are slow, and proved on a tenth of the texts when they are made."""
-
-
 SOURCES: dict[str, Callable[[], Any]] = {
     "bpe": trained,
     "bpe qwen2": lambda: trained("qwen2"),
@@ -107,92 +105,6 @@ def few_texts(target: str) -> list[str]:
 def some_generated_texts() -> tuple[str, ...]:
     """A tenth of the texts that a proof generates."""
     return tuple(islice(generated_texts([], seed=0), 0, None, 10))
-
-
-# --- the readers, as each library's own documentation opens a file ----------------------------
-
-
-def _tiktoken(path: Path, source: Any) -> Encode:
-    tiktoken = pytest.importorskip("tiktoken")
-    from tiktoken.load import load_tiktoken_bpe
-
-    encoding = tiktoken.Encoding(
-        "read",
-        pat_str=source.description().pattern or r"(?s:.+)",
-        mergeable_ranks=load_tiktoken_bpe(str(path)),
-        special_tokens=dict(source.info.special_tokens),
-    )
-    return encoding.encode_ordinary  # type: ignore[no-any-return]
-
-
-def _tokenizers(path: Path, source: Any) -> Encode:
-    import tokenizers
-
-    tokenizer = tokenizers.Tokenizer.from_file(str(path))
-    tokenizer.encode_special_tokens = True
-    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
-
-
-def _transformers(path: Path, source: Any) -> Encode:
-    transformers = pytest.importorskip("transformers")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(path), split_special_tokens=True)
-    return lambda text: tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]  # type: ignore[no-any-return]
-
-
-def _sentencepiece(path: Path, source: Any) -> Encode:
-    import sentencepiece
-
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-    return processor.encode  # type: ignore[no-any-return]
-
-
-def _vocabulary(path: Path, source: Any) -> Encode:
-    import tokenizers
-
-    tokenizer = tokenizers.BertWordPieceTokenizer.from_file(str(path))
-    tokenizer._tokenizer.encode_special_tokens = True
-    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
-
-
-def _tokbin(path: Path, source: Any) -> Encode:
-    return tokbench.load(path).encode
-
-
-def _llama2c(path: Path, source: Any) -> Encode:
-    data = path.read_bytes()
-    entries, scores, place = [], [], struct.calcsize("<i")
-    while place < len(data):
-        score, size = struct.unpack_from("<fi", data, place)
-        entries.append(data[place + 8 : place + 8 + size])
-        scores.append(score)
-        place += 8 + size
-    ids = {entry: id for id, entry in enumerate(entries)}
-
-    def encode(text: str) -> list[int]:
-        tokens = [ids[b" "]] if text else []
-        for character in text:
-            data = character.encode()
-            tokens += [ids[data]] if data in ids else [byte + 3 for byte in data]
-        while len(tokens) > 1:
-            made = [ids.get(entries[left] + entries[right], -1) for left, right in pairwise(tokens)]
-            best = max(range(len(made)), key=lambda place: scores[made[place]] if made[place] >= 0 else -1e10)
-            if made[best] < 0:
-                break
-            tokens[best : best + 2] = [made[best]]
-        return tokens
-
-    return encode
-
-
-READERS: dict[str, Callable[[Path, Any], Encode]] = {
-    "tiktoken": _tiktoken,
-    "tokenizers": _tokenizers,
-    "transformers": _transformers,
-    "sentencepiece": _sentencepiece,
-    "vocab.txt": _vocabulary,
-    "tokbin": _tokbin,
-    "llama2c": _llama2c,
-}
 
 
 @pytest.fixture(scope="session")
@@ -247,6 +159,7 @@ def test_token_bytes_are_those_of_the_text(converted: Any, name: str) -> None:
 
 
 # --- what goes with the ids -------------------------------------------------------------------
+
 
 TEMPLATE = "{% for message in messages %}{{ message['content'] }}<|end|>{% endfor %}"
 
@@ -390,6 +303,7 @@ def test_a_proof_by_arithmetic_says_so(converted: Any, tmp_path: Path) -> None:
 
 
 # --- real vocabularies ------------------------------------------------------------------------
+
 
 REAL = [("mistral", "sentencepiece")]
 """Proved on all texts; the others on a tenth of them."""
