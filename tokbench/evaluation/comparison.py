@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.capabilities import KnowsLoadingTime
@@ -178,78 +177,53 @@ def compare_candidates(
     scan = documents if isinstance(documents, CorpusScan) else CorpusScan(documents)
     if any(knows_training_text(one.tokenizer) for one in candidates):
         scan.note_lines()
-    evaluations = [
-        evaluate(one.tokenizer, scan, threads=threads, phase=f"evaluating {name}", progress=progress)
-        for name, one in zip(names, candidates, strict=True)
-    ]
-    # Once more where lines are aligned: premiums and resamples are of lines without their ends.
-    lines: list[Evaluation] = [
-        evaluate(
-            one.tokenizer,
-            AlignedLines(scan, alignment),
-            threads=threads,
-            phase=f"evaluating {name} by line",
-            progress=progress,
-        )
-        for name, one in zip(names, candidates, strict=True)
-        if not isinstance(alignment, str)
-    ]
-    position = names.index(baseline or names[0])
-    base = evaluations[position]
-    aggregates = [
-        Aggregate(one, lines=by_line, seed=seed, aggregation=aggregation)
-        for one, by_line in zip_longest(evaluations, lines)
-    ]
-    base_aggregate = aggregates[position]
-    # One language for all of them: premiums over several could not stand side by side.
-    fairness: list[Fairness | None] = [None] * len(evaluations)
-    if not isinstance(alignment, str):
-        reference = reference_of(lines[position], alignment, wanted=reference_group)
-        fairness = [fairness_of(by_line, alignment, reference=reference, seed=seed) for by_line in lines]
     described = model or Model()
-    provenance = provenance_of(
-        names,
-        candidates,
-        [evaluation.vocabulary for evaluation in evaluations],
-        scan,
-        arguments=arguments or {},
-    )
+    position = names.index(baseline or names[0])
+    all_counted = _count_all(names, candidates, scan, alignment, threads=threads, progress=progress)
+    base = all_counted[position]
+    aggregates = [
+        Aggregate(one.evaluation, lines=one.by_line, seed=seed, aggregation=aggregation)
+        for one in all_counted
+    ]
+    fairness = _fairness(all_counted, base, alignment, wanted=reference_group, seed=seed)
     mixes = [
-        None if mix is None else mixed(mix, one, by_line, seed=seed)
-        for one, by_line in zip_longest(evaluations, lines)
+        None if mix is None else mixed(mix, one.evaluation, one.by_line, seed=seed) for one in all_counted
     ]
     evaluated = tuple(
         EvaluatedTokenizer(
-            name=name,
-            candidate=candidate,
-            evaluation=evaluation,
+            name=one.name,
+            candidate=one.candidate,
+            evaluation=one.evaluation,
             aggregate=aggregate,
-            figures=figures_of(aggregate, base_aggregate),
+            figures=figures_of(aggregate, aggregates[position]),
             groups={
-                group: group_figures_of(aggregate, base_aggregate, group=group) for group in evaluation.groups
+                group: group_figures_of(aggregate, aggregates[position], group=group)
+                for group in one.evaluation.groups
             },
-            fairness=fair,
-            throughput=throughput_of(candidate.tokenizer, scan.beginning) if times else None,
-            loading_seconds=_loading_seconds(candidate.tokenizer) if times else None,
             relative=relative_tokens_of(
-                aggregate, base_aggregate, value=ratio(evaluation.total["tokens"], base.total["tokens"])
+                aggregate,
+                aggregates[position],
+                value=ratio(one.evaluation.total["tokens"], base.evaluation.total["tokens"]),
             ),
-            cost=cost_of(evaluation.info.vocab_size, evaluation.groups, described),
+            fairness=fair,
+            throughput=throughput_of(one.candidate.tokenizer, scan.beginning) if times else None,
+            loading_seconds=_loading_seconds(one.candidate.tokenizer) if times else None,
+            cost=cost_of(one.evaluation.info.vocab_size, one.evaluation.groups, described),
             mixed=None if its_mix is None else mixed_beside(its_mix, mixes[position]),
         )
-        for name, candidate, evaluation, aggregate, fair, its_mix in zip(
-            names, candidates, evaluations, aggregates, fairness, mixes, strict=True
-        )
+        for one, aggregate, fair, its_mix in zip(all_counted, aggregates, fairness, mixes, strict=True)
     )
+    vocabularies = [one.evaluation.vocabulary for one in all_counted]
+    provenance = provenance_of(names, candidates, vocabularies, scan, arguments=arguments or {})
     return Comparison(
         tokenizers=evaluated,
-        baseline=baseline or names[0],
-        documents=len(base.document_groups),
-        num_bytes=base.num_bytes,
-        units=(lines or evaluations)[position].units,
+        baseline=base.name,
+        documents=len(base.evaluation.document_groups),
+        num_bytes=base.evaluation.num_bytes,
+        units=(base.by_line or base.evaluation).units,
         fairness_gap=alignment if isinstance(alignment, str) else None,
-        interval_gap=interval_gap(base_aggregate.num_units),
-        group_interval_gaps=group_interval_gaps(base_aggregate, base.groups),
+        interval_gap=interval_gap(aggregates[position].num_units),
+        group_interval_gaps=group_interval_gaps(aggregates[position], base.evaluation.groups),
         summary=summary_of(evaluated),
         aggregation=aggregation,
         seed=seed,
@@ -258,6 +232,64 @@ def compare_candidates(
         mix=mix,
         mix_summary=() if mix is None else tuple(_mix_summary(mix, evaluated, price=described.price)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedCandidate:
+    """A candidate with what was counted of it, of documents and, where lines are aligned, of each line."""
+
+    name: str
+    candidate: Candidate
+    evaluation: Evaluation
+    by_line: Evaluation | None
+
+
+def _count_all(
+    names: Sequence[str],
+    candidates: Sequence[Candidate],
+    scan: CorpusScan,
+    alignment: Alignment | str,
+    *,
+    threads: int | None,
+    progress: Progress,
+) -> list[_CountedCandidate]:
+    evaluations = [
+        evaluate(one.tokenizer, scan, threads=threads, phase=f"evaluating {name}", progress=progress)
+        for name, one in zip(names, candidates, strict=True)
+    ]
+    # Once more where lines are aligned: premiums and resamples are of lines without their ends.
+    by_line = [
+        None
+        if isinstance(alignment, str)
+        else evaluate(
+            one.tokenizer,
+            AlignedLines(scan, alignment),
+            threads=threads,
+            phase=f"evaluating {name} by line",
+            progress=progress,
+        )
+        for name, one in zip(names, candidates, strict=True)
+    ]
+    return list(map(_CountedCandidate, names, candidates, evaluations, by_line))
+
+
+def _fairness(
+    all_counted: Sequence[_CountedCandidate],
+    base: _CountedCandidate,
+    alignment: Alignment | str,
+    *,
+    wanted: str | None,
+    seed: int,
+) -> list[Fairness | None]:
+    """The fairness of each; None where no lines are aligned."""
+    if isinstance(alignment, str) or base.by_line is None:
+        return [None] * len(all_counted)
+    # One language for all of them: premiums over several could not stand side by side.
+    reference = reference_of(base.by_line, alignment, wanted=wanted)
+    return [
+        None if one.by_line is None else fairness_of(one.by_line, alignment, reference=reference, seed=seed)
+        for one in all_counted
+    ]
 
 
 def _warnings(fairness: Fairness | None) -> Iterator[str]:
