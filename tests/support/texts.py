@@ -50,6 +50,9 @@ _FRAGMENTS = [
     ],
 ]
 
+LOW_LOWER = "low lower lowest, new newer newest; wide wider widest!\n" * 3
+"""A text from which something is learned."""
+
 characters = st.characters(exclude_categories=["Cs"])
 """Any character that has a UTF-8 form."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import hashlib
 import json
 import lzma
 import re
@@ -12,13 +11,13 @@ import shlex
 from pathlib import Path
 
 import pytest
+from support.texts import LOW_LOWER
 
 import tokbench
 from tokbench.backends.bpe import reference
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern, split
 from tokbench.files.bundled import bundled_files
 
-TEXT = "low lower lowest, new newer newest; wide wider widest!\n" * 3
 KEYS = [
     "schema",
     "name",
@@ -45,22 +44,6 @@ KEYS = [
     "first_learned",
     "last_learned",
 ]
-
-
-@pytest.fixture
-def text(tmp_path):
-    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
-    return "text.txt"
-
-
-@pytest.fixture
-def train(run, text):
-    """Train on the text, or on what is named, and give the JSON."""
-
-    def train(*arguments, stdin=b""):
-        return run("train", *(arguments or [text]), "--json", stdin=stdin).good().json
-
-    return train
 
 
 def merges_of(folder):
@@ -112,16 +95,16 @@ def test_json_has_the_same_as_data(train, tmp_path):
     assert list(data) == KEYS
     assert data["schema"] == "tokbench.train/1"
     assert data["directory"] == f"tokenizers/bpe-{data['vocab_size']}"
-    assert (data["documents"], data["bytes"]) == (1, len(TEXT))
+    assert (data["documents"], data["bytes"]) == (1, len(LOW_LOWER))
     assert data["requested_vocab_size"] is None
     assert data["merges"] == data["vocab_size"] - 256
     assert set(data["seconds"]) == {"counting", "merging", "saving", "total"}
     assert data["seconds"]["total"] == pytest.approx(sum(data["seconds"].values()) / 2)
-    pretokens = split(resolve_pattern("gpt4"), TEXT)
+    pretokens = split(resolve_pattern("gpt4"), LOW_LOWER)
     assert (data["pretokens"], data["distinct_pretokens"]) == (len(pretokens), len(set(pretokens)))
     tokenizer = tokbench.load(tmp_path / data["directory"])
-    assert data["tokens"] == len(tokenizer.encode(TEXT))
-    assert data["bytes_per_token"] == len(TEXT) / data["tokens"]
+    assert data["tokens"] == len(tokenizer.encode(LOW_LOWER))
+    assert data["bytes_per_token"] == len(LOW_LOWER) / data["tokens"]
     learned = [tokenizer.token_bytes(256 + i).hex() for i in range(data["merges"])]
     shown = [piece["bytes"] for piece in data["first_learned"] + data["last_learned"]]
     assert shown == learned[:12] + learned[12:][-12:]
@@ -151,14 +134,14 @@ def test_a_vocabulary_that_the_text_cannot_fill_stops_early_and_says_so(run, tra
 
 
 def test_the_same_text_gives_the_same_tokenizer_wherever_it_comes_from(train, tmp_path):
-    data = TEXT.encode()
+    data = LOW_LOWER.encode()
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "text.txt").write_bytes(data)
     (tmp_path / "text.txt.gz").write_bytes(gzip.compress(data))
     (tmp_path / "text.txt.bz2").write_bytes(bz2.compress(data))
     (tmp_path / "text.txt.xz").write_bytes(lzma.compress(data))
-    (tmp_path / "text.jsonl").write_text(json.dumps({"text": TEXT}), encoding="utf-8")
-    (tmp_path / "other.ndjson").write_text(json.dumps({"body": TEXT}), encoding="utf-8")
+    (tmp_path / "text.jsonl").write_text(json.dumps({"text": LOW_LOWER}), encoding="utf-8")
+    (tmp_path / "other.ndjson").write_text(json.dumps({"body": LOW_LOWER}), encoding="utf-8")
     expected = train("text.txt", "--name", "expected")
     sources = [
         ["folder"],
@@ -213,7 +196,7 @@ def test_errors_says_what_becomes_of_bad_utf8(run, tmp_path, text, policy, note)
 
 def test_binary_files_in_a_folder_are_left_out_and_told(run, tmp_path, text):
     (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "a.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "folder" / "a.txt").write_text(LOW_LOWER, encoding="utf-8")
     (tmp_path / "folder" / "program").write_bytes(b"\x7fELF\0\0\xff")
     done = run("train", "folder", "--json").good()
     assert done.json["documents"] == 1
@@ -229,13 +212,13 @@ def test_every_named_pattern(train, text, tmp_path, name):
     manifest = json.loads((tmp_path / data["directory"] / "tokbench.json").read_bytes())
     assert manifest["config"]["pattern"] == name
     assert manifest["config"]["pattern_regex"] == resolve_pattern(name).regex
-    pretokens = split(resolve_pattern(name), TEXT)
+    pretokens = split(resolve_pattern(name), LOW_LOWER)
     assert (data["pretokens"], data["distinct_pretokens"]) == (len(pretokens), len(set(pretokens)))
 
 
 def test_a_regular_expression_as_pattern(train, run, text):
     data = train(text, "--pattern", r"\w+|\W+", "--name", "words")
-    assert data["pretokens"] == len(re.findall(r"\w+|\W+", TEXT))
+    assert data["pretokens"] == len(re.findall(r"\w+|\W+", LOW_LOWER))
     pieces = run("encode", "-t", "words", "--json", "--text", "lowest wider").good().json["tokens"]
     assert "".join(pieces) == "lowest wider"
     assert not any(" " in piece.strip(" ") for piece in pieces)
@@ -327,99 +310,3 @@ def test_training_again_gives_the_same_bytes(train, text):
     one = files_of(Path(train(text, "--name", "same", "--seed", "3")["directory"]))
     other = files_of(Path(train(text, "--name", "same", "--seed", "3", "--force")["directory"]))
     assert one == other
-
-
-# --- where it is saved ------------------------------------------------------------------------
-
-
-def test_where_it_is_saved(train, text, tmp_path):
-    assert train(text, "--vocab-size", "260")["directory"] == "tokenizers/bpe-260"
-    assert train(text, "--name", "mine")["directory"] == "tokenizers/mine"
-    assert train(text, "--out", "deep/er/place")["directory"] == "deep/er/place"
-    assert train(text, "--out", str(tmp_path / "absolute"))["directory"] == str(tmp_path / "absolute")
-    for place in ("tokenizers/bpe-260", "tokenizers/mine", "deep/er/place", "absolute"):
-        names = sorted(path.name for path in (tmp_path / place).iterdir())
-        assert names == [
-            "merges.npy",
-            "ranks.tiktoken",
-            "tokbench.json",
-            "tokenizer.json",
-            "tokenizer_config.json",
-        ]
-
-
-def test_the_recorded_checksums_are_those_of_the_files(train, text, tmp_path):
-    folder = tmp_path / train(text)["directory"]
-    recorded = json.loads((folder / "tokbench.json").read_bytes())["files"]
-    found = files_of(folder)
-    del found["tokbench.json"]
-    assert recorded == {name: hashlib.sha256(data).hexdigest() for name, data in found.items()}
-
-
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", ".hidden", "../a"])
-def test_a_name_is_no_path(run, text, name, tmp_path):
-    run("train", text, "--name", name).refused(2, "--name", "--out takes any path")
-    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
-
-
-def test_name_and_out_together_are_refused(run, text):
-    run("train", text, "--name", "a", "--out", "b").refused(2, "--out and --name", "give one of them")
-
-
-def test_force_replaces_only_saved_tokenizers(run, train, text, tmp_path):
-    place = tmp_path / "tokenizers" / "mine"
-    train(text, "--name", "mine", "--vocab-size", "260")
-    before = files_of(place)
-    run("train", text, "--name", "mine").refused(1, "tokenizers/mine exists", "--force replaces it")
-    assert files_of(place) == before
-    assert train(text, "--name", "mine", "--vocab-size", "270", "--force")["vocab_size"] == 270
-    assert tokbench.load(place).info.vocab_size == 270
-    (place / "notes.txt").write_text("mine, not tokbench's", encoding="utf-8")
-    before = files_of(place)
-    run("train", text, "--name", "mine", "--force").refused(
-        1, "will not be replaced: tokbench did not write notes.txt", "move that away"
-    )
-    assert files_of(place) == before
-    assert sorted(path.name for path in place.parent.iterdir()) == ["mine"]
-
-
-def test_force_takes_an_empty_folder_and_no_other(run, train, text, tmp_path):
-    (tmp_path / "empty").mkdir()
-    run("train", text, "--out", "empty").refused(1, "empty exists")
-    assert train(text, "--out", "empty", "--force")["directory"] == "empty"
-    (tmp_path / "photos").mkdir()
-    (tmp_path / "photos" / "cat.jpg").write_bytes(b"a cat")
-    run("train", text, "--out", "photos", "--force").refused(1, "photos will not be replaced", "cat.jpg")
-    assert files_of(tmp_path / "photos") == {"cat.jpg": b"a cat"}
-    run("train", text, "--out", text, "--force").refused(1, "text.txt is a file", "--out names a folder")
-    run("train", text, "--out", "text.txt/below").refused(1, "a part of its path is a file")
-    assert (tmp_path / text).read_text(encoding="utf-8") == TEXT
-
-
-def test_force_replaces_what_a_link_points_to(train, text, tmp_path):
-    train(text, "--name", "mine", "--vocab-size", "260")
-    (tmp_path / "link").symlink_to("tokenizers/mine")
-    train(text, "--out", "link", "--vocab-size", "270", "--force")
-    assert (tmp_path / "link").is_symlink()
-    assert tokbench.load(tmp_path / "tokenizers" / "mine").info.vocab_size == 270
-
-
-def test_roles_and_a_chat_template_are_kept_beside_it(run, text, tmp_path):
-    (tmp_path / "chat.jinja").write_text("{{ messages }}")
-    arguments = ["train", text, "--vocab-size", "300", "--special-token", "<|end|>", "--out", "mine"]
-    run(*arguments, "--role", "eos=<|end|>", "--chat-template", "chat.jinja").good()
-    found = run("inspect", "-t", "mine", "--json").good().json
-    end = {"token": "<|end|>", "id": found["special_tokens"]["<|end|>"]}
-    assert found["roles"] == {"eos": end, "turn_end": end}
-    assert list(found["chat_templates"]) == ["default"]
-    run(*arguments, "--force", "--role", "end=<|end|>").refused(2, "there is no role 'end'")
-    run(*arguments, "--force", "--role", "eos=<|stop|>").refused(2, "is not a special token")
-
-
-@pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram", "sentencepiece"])
-def test_a_role_of_no_special_token_is_refused_before_training(run, text, monkeypatch, backend):
-    monkeypatch.setattr("tokbench.corpus.Corpus.documents", None)
-    arguments = ["train", text, "--backend", backend, "--vocab-size", "300", "--out", "mine"]
-    run(*arguments, "--role", "eos=<|stop|>").refused(
-        2, "is not a special token of this training", "--special-token"
-    )
