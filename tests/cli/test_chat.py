@@ -79,6 +79,23 @@ def test_a_last_message_is_continued(chat: Callable[..., Any]) -> None:
     done.refused(2, "--completion and --continue-final contradict each other")
 
 
+def test_a_listed_token_that_is_none_is_told(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
+    del chat
+    Path("folder").mkdir()
+    Path("folder/tokenizer.json").write_bytes(Path("mine/tokenizer.json").read_bytes())
+    config = {"additional_special_tokens": ["<|im_start|>", "<|im_end|>", "<|gone|>", "<|other|>"]}
+    Path("folder/tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    Path("t.jinja").write_text("<|gone|>{% for m in messages %}<|im_start|>{{ m.content }}{% endfor %}")
+    Path("say.json").write_text(json.dumps([{"role": "user", "content": "<|other|>"}]))
+    done = run("chat", "say.json", "-t", "folder", "--template", "t.jinja").good()
+    assert "! the template writes <|gone|>, which tokenizer_config.json lists" in " ".join(
+        done.stdout.split()
+    )
+    assert "<|im_start|>, which" not in done.stdout
+    found = run("chat", "say.json", "-t", "folder", "--template", "t.jinja", "--json").good().json
+    assert found["missing_tokens"] == ["<|gone|>"]
+
+
 def test_lines_are_conversations(chat: Callable[..., Any]) -> None:
     Path("many.jsonl").write_text(
         "\n".join(json.dumps(each) for each in (TALK, {"messages": EVIL})), encoding="utf-8"

@@ -114,6 +114,11 @@ def notes_of(result: ChatResult) -> Iterator[str]:
         yield f"! {finding_in_words(finding)}"
     if len(findings) > _MOST_FINDINGS:
         yield f"! and {counted(len(findings) - _MOST_FINDINGS, 'other')}"
+    for token in result.missing_tokens:
+        yield (
+            f"! the template writes {visible(token)}, which tokenizer_config.json lists and the vocabulary lacks: "
+            "it becomes several tokens; add it to the vocabulary's file"
+        )
     for difference in result.mask_differences:
         where = "in a {% generation %} block alone" if difference.generated else "in a turn alone"
         yield f"mask: {visible(repr(difference.text)):.60} is {where}; what the block says counts"

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.chat.conversation_files import ReadConversation
-from tokbench.chat.encoding import ASSISTANT, EncodedChat
+from tokbench.chat.encoding import ASSISTANT, EncodedChat, trusted_ranges
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.shortening import shortened
+from tokbench.core.guarded import control_tokens
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.token_arrays import character_offsets
 from tokbench.errors import TemplateError
+from tokbench.formats.tokenizer_config.fields import config_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -74,6 +76,7 @@ class ChatResult:
         dropped: how many messages were left out so that it fits.
         seams: where encoding each segment by itself gives other ids; None where that was not asked for.
         mask_differences: where `{% generation %}` says other than the turns; empty without such blocks.
+        missing_tokens: what the template writes and the tokenizer's files list as special tokens, and what is none.
     """
 
     place: str
@@ -85,6 +88,7 @@ class ChatResult:
     dropped: int = 0
     seams: tuple[SeamDifference, ...] | None = None
     mask_differences: tuple[MaskDifference, ...] = ()
+    missing_tokens: tuple[str, ...] = ()
 
     @property
     def tokens_by_role(self) -> dict[str, int]:
@@ -122,6 +126,7 @@ class ChatResult:
             "findings": [each._asdict() for each in chat.findings],
             "seams": None if self.seams is None else [_fields(each) for each in self.seams],
             "mask_differences": [_fields(each) for each in self.mask_differences],
+            "missing_tokens": list(self.missing_tokens),
         }
 
     def arrays(self) -> dict[str, Any]:
@@ -211,6 +216,8 @@ def encode_conversations(
             given, failure = given[: len(rendered)], made
             break
         rendered.append(made)
+    known = control_tokens(tokenizer)
+    listed = [text for text in config_of(tokenizer).special_texts if text not in known]
     joint = template.encode_rendered(tokenizer, given, rendered, train_on=train_on)
     shown = joint
     if by_segment:
@@ -227,10 +234,19 @@ def encode_conversations(
             dropped=dropped[number],
             seams=_seam_differences(joint[number], chat) if by_segment else None,
             mask_differences=_mask_differences(chat.rendered, roles, frozenset(train_on)),
+            missing_tokens=_missing(chat.rendered, listed),
         )
     if failure is not None:
         place = conversations[len(given)].place
         raise TemplateError(f"{place}: {failure.message}", hint=failure.hint)
+
+
+def _missing(rendered: Rendered, listed: Sequence[str]) -> tuple[str, ...]:
+    """Which of these texts the template itself writes."""
+    if not listed:
+        return ()
+    own = [rendered.text[start:stop] for start, stop in trusted_ranges(rendered)]
+    return tuple(text for text in listed if any(text in part for part in own))
 
 
 def _seam_differences(joint: EncodedChat, apart: EncodedChat) -> tuple[SeamDifference, ...]:
