@@ -16,7 +16,7 @@ from support.lint import GPT2_SPLIT, NO_SPLIT, byte_level, findings_of, outcome_
 
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern
 from tokbench.core.descriptions import ByteLevelBpe
-from tokbench.lint.reachability.analysis import analyse
+from tokbench.lint.reachability.analysis import Analysis, analyse
 from tokbench.lint.reachability.merging import blame, merge_trail, rules_from_merges
 from tokbench.lint.reachability.pattern_automaton import automaton_of
 from tokbench.lint.reachability.verdicts import Cause
@@ -251,15 +251,41 @@ def test_the_piece_of_unknown_characters_is_there_by_design(tmp_path: Path) -> N
     assert findings_of("unreachable-token", target) == ()
 
 
+STEPS = {
+    "pattern": GPT2_SPLIT,
+    "steps": {
+        "type": "Sequence",
+        "pretokenizers": [{"type": "Punctuation", "behavior": "Isolated"}, NO_SPLIT],
+    },
+}
+
+
+@pytest.mark.parametrize("pre_tokenizer", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("leaving_out", [None, 0x80, 0xBF])
-def test_neighbours_decide_what_ends_inside_a_character(tmp_path: Path, leaving_out: int | None) -> None:
+def test_neighbours_decide_what_ends_inside_a_character(
+    tmp_path: Path, leaving_out: int | None, pre_tokenizer: dict[str, Any]
+) -> None:
     ends = [bytes([end]) for end in range(0x80, 0xC0) if end != leaving_out]
-    target = target_of(byte_level(*((b"\xc3", end) for end in ends), ("a", b"\xc3")), tmp_path)
+    merges = *((b"\xc3", end) for end in ends), ("a", b"\xc3")
+    target = target_of(byte_level(*merges, pre_tokenizer=pre_tokenizer), tmp_path)
     found = analyse(target)
     [id] = [id for id, token in target.ordinary.items() if token == b"a\xc3"]
     assert (id in found.unreachable) == (leaving_out is None)
     assert (id in found.witnesses) == (leaving_out is not None)
     assert not found.undecided
+
+
+@pytest.mark.parametrize("pre_tokenizer", STEPS.values(), ids=STEPS)
+def test_neighbours_are_found_for_whatever_has_a_text(tmp_path: Path, pre_tokenizer: dict[str, Any]) -> None:
+    document = byte_level((b"\xe1", b"\x9e"), (b"\x9e", "x"), ("y", b"\xe1"), pre_tokenizer=pre_tokenizer)
+    analysis = Analysis(target_of(document, tmp_path))
+    found = analysis.run()
+    neighbours = analysis.neighbours()
+    assert neighbours is not None
+    assert len(found.witnesses) > 250
+    for id in found.witnesses:
+        if id > 255 and analysis.text(id) is None:
+            assert next(neighbours.surroundings(analysis.target.ordinary[id]), None) is not None
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,16 @@ _RARE = "".join(
 
 def analyse(target: LintTarget) -> Reachability:
     """What is known of each token that is not an added one; see `tokbench.lint.reachability`."""
-    return _Analysis(target).run()
+    return Analysis(target).run()
 
 
-class _Analysis:
+class Analysis:
+    """The work of `analyse`, step by step.
+
+    Args:
+        target: whose tokens are analysed.
+    """
+
     def __init__(self, target: LintTarget) -> None:
         self.target = target
         self.model: Model = model_of(target)
@@ -89,7 +95,7 @@ class _Analysis:
 
     def _try_alone(self) -> frozenset[int]:
         """Each token's own text; the tokens that decoding and encoding alone does not give again."""
-        texts = {id: text for id in self.ids if (text := self._text(id)) is not None}
+        texts = {id: text for id in self.ids if (text := self.text(id)) is not None}
         self.search.try_texts(texts.values())
         tokenizer = self.target.tokenizer
         alone = {id: tokenizer.decode([id]) for id in texts}
@@ -100,7 +106,7 @@ class _Analysis:
         self.search.try_texts(alone.values())
         return frozenset(changed | (set(self.ids) - texts.keys()))
 
-    def _text(self, id: int) -> str | None:
+    def text(self, id: int) -> str | None:
         """A token's text; None for one that is no whole characters."""
         try:
             return self.target.ordinary[id].decode()
@@ -119,7 +125,7 @@ class _Analysis:
 
     def _forms(self, id: int) -> Iterator[str]:
         """A token's text: also without the space with which a tokenizer may begin every text, or with what it lacks."""
-        text = self._text(id)
+        text = self.text(id)
         if text is None:
             yield from completions(self.target.ordinary[id], most=2)
             return
@@ -130,7 +136,7 @@ class _Analysis:
     def _try_incomplete(self, most: int) -> None:
         """Tokens that begin or end inside a character, with characters that have the rest."""
         for id in self._open():
-            if self._text(id) is None:
+            if self.text(id) is None:
                 for texts in _in_parts(completions(self.target.ordinary[id], most=most)):
                     self.search.try_texts(texts)
                     if self.search.has(id):
@@ -142,7 +148,7 @@ class _Analysis:
         if automaton is None:
             return
         for id in self._open():
-            text = self._text(id)
+            text = self.text(id)
             if text is None:
                 continue
             if not automaton.holds(text):
@@ -162,8 +168,8 @@ class _Analysis:
 
     def _try_neighbours(self) -> None:
         """Incomplete tokens with the tokens that merging leaves beside them; without any, they never occur."""
-        left = [id for id in self._open() if self._text(id) is None][:_MOST_PROVED]
-        neighbours = self._neighbours() if left else None
+        left = [id for id in self._open() if self.text(id) is None][:_MOST_PROVED]
+        neighbours = self.neighbours() if left else None
         for id in left if neighbours is not None else ():
             assert neighbours is not None
             found = list(islice(neighbours.surroundings(self.target.ordinary[id]), _NEIGHBOURS))
@@ -182,7 +188,8 @@ class _Analysis:
                 for behind in ("", " ", "a", "1", ".")
             )
 
-    def _neighbours(self) -> Neighbours | None:
+    def neighbours(self) -> Neighbours | None:
+        """Which tokens can stand beside one another; None where the model does not tell."""
         model = self.model
         rules = (model.byte_rules or model.text_rules) if isinstance(model, BpeModel) else None
         is_of_bytes = isinstance(model, BpeModel) and (model.byte_rules is not None or model.is_byte_level)
@@ -203,6 +210,8 @@ class _Analysis:
 
     def _fits(self, text: str) -> bool:
         """Whether a text may stand inside one pre-token."""
+        if not text:
+            return True
         if self.target.bpe is not None:
             return self.automaton is None or self.automaton.holds(text)
         return self.steps is None or self.steps.cut_inside(text) is None
@@ -217,13 +226,13 @@ class _Analysis:
 
     def _not_text(self, id: int) -> Unreachable | None:
         piece = self.target.ordinary[id]
-        if self._text(id) is not None or next(completions(piece, most=1), None) is not None:
+        if self.text(id) is not None or next(completions(piece, most=1), None) is not None:
             return None
         return Unreachable(id, Cause.NOT_TEXT, "its bytes are a part of no UTF-8 text")
 
     def _hidden(self, id: int) -> Unreachable | None:
         """An added token that is found wherever the token's text stands."""
-        text = self._text(id)
+        text = self.text(id)
         for added in self.target.opened.added_tokens if text else ():
             if added in (text or "") and self._is_found_everywhere(added):
                 return Unreachable(
@@ -244,7 +253,7 @@ class _Analysis:
         """What the normaliser or pre-tokenizer never lets through."""
         bpe = self.target.bpe
         for id in self._open():
-            text = self._text(id)
+            text = self.text(id)
             if text is None:
                 continue
             if bpe is not None and bpe.normalization == "nfc":
