@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -114,6 +115,17 @@ def test_a_template_without_end_costs_its_own_conversation(loop: str):
     results = JinjaTemplate("mine", source, seconds=0.2).render([asked(number) for number in range(4)])
     assert [isinstance(result, TemplateError) for result in results] == [False, True, False, False]
     assert "limit" in str(results[1])
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers of processor time")
+def test_a_loop_is_stopped_and_the_process_goes_on():
+    source = "{% if messages[0].content == 1 %}{% for i in range(100000) %}{% for j in range(100000) %}"
+    template = JinjaTemplate("mine", source + "{% endfor %}{% endfor %}{% endif %}x", seconds=0.2)
+    template.render([asked(0)])
+    process = template._worker
+    [result] = template.render([asked(1)])
+    assert "more than 0.2 s of processor time" in str(result)
+    assert template._worker is process
 
 
 def test_a_template_that_never_ends_is_given_up():
