@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.tokens import Span
 from tokbench.explain.bpe import RankedTokens, trace_merges
@@ -17,7 +17,7 @@ from tokbench.explain.unigram import Lattice, trace_parts
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, PieceType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sentencepiece import SentencePieceProcessor
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tokbench.explain.traces import Trace
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.sampling import Lexicon
+
+_Between = TypeVar("_Between")
 
 _WORDS = re.compile(f"{SPACE}*[^{SPACE}]+|{SPACE}+")
 _CROSSES = re.compile(f"[^{SPACE}]{SPACE}")
@@ -186,19 +188,27 @@ class ModelExplainer:
                 yield Edge(start, stop, self._symbol(text[start:stop]), score)
 
     def _unigram_tokens(self, edges: Sequence[Edge]) -> tuple[tuple[Symbol, ...], tuple[Cause | int, ...]]:
+        return self._joined((edge.piece.data.decode(), edge.start) for edge in edges)
+
+    def _joined(
+        self, parts: Iterable[tuple[str, _Between]]
+    ) -> tuple[tuple[Symbol, ...], tuple[Cause | _Between, ...]]:
+        """The tokens of parts, and what stands between each two; unknown parts side by side are one token.
+
+        Args:
+            parts: each with what stands between it and the one before.
+        """
         tokens: list[Symbol] = []
-        places: list[Cause | int] = []
+        between: list[Cause | _Between] = []
         after_unknown = False
-        for edge in edges:
-            made, is_unknown = self._tokens_of(edge.piece.data.decode())
-            if is_unknown and after_unknown:
-                continue
-            if tokens:
-                places.append(edge.start)
-            tokens += made
-            places += [Fallback(edge.piece.data.decode())] * (len(made) - 1)
+        for part, before in parts:
+            made, is_unknown = self._tokens_of(part)
+            if not (is_unknown and after_unknown):
+                between += [before] if tokens else []
+                between += [Fallback(part)] * (len(made) - 1)
+                tokens += made
             after_unknown = is_unknown
-        return tuple(tokens), tuple(places)
+        return tuple(tokens), tuple(between)
 
     # --- words and characters -----------------------------------------------------------------
 
@@ -207,19 +217,7 @@ class ModelExplainer:
         symbols, _ = (
             _symbols(text, self._lexicon) if self._model.model_type is ModelType.CHAR else (parts, [])
         )
-        tokens: list[Symbol] = []
-        causes: list[Cause] = []
-        after_unknown = False
-        for part in symbols:
-            made, is_unknown = self._tokens_of(part)
-            if is_unknown and after_unknown:
-                continue
-            if tokens:
-                causes.append(ByDefinition(rule))
-            tokens += made
-            causes += [Fallback(part)] * (len(made) - 1)
-            after_unknown = is_unknown
-        return LookupTrace(rule, tuple(tokens), tuple(causes))
+        return LookupTrace(rule, *self._joined((part, ByDefinition(rule)) for part in symbols))
 
 
 def _words(text: str) -> list[str]:
