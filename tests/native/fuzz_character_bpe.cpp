@@ -40,7 +40,7 @@ struct Vocabulary {
     std::vector<ScoredPiece> pieces;
     for (std::size_t i = 0; i < texts.size(); ++i) pieces.push_back({texts[i], scores[i], kinds[i]});
     const CertainCuts cuts(normalizer(), of({PieceKind::Normal, PieceKind::Unused}), of({PieceKind::Normal, PieceKind::UserDefined}), !has_bytes);
-    return {CharacterBpe{ScoredPieces(pieces, 0, bytes()), normalizer()}, CharacterBpeFamily(cuts, options)};
+    return {CharacterBpe{CharacterPieces(pieces, 0, bytes()), normalizer()}, CharacterBpeFamily(cuts, options)};
   }
 };
 

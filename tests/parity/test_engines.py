@@ -49,6 +49,7 @@ NATIVE = [
     "bert-base-uncased",
     "baai-bge-small-en",
     "t5-base",
+    "mistral",
 ]
 
 DISTINCT = NATIVE[:4]

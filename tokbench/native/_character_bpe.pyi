@@ -25,3 +25,14 @@ class Encoder:
         self, texts: list[str], threads: int
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]: ...
+
+def merging_encoder(
+    tokens: list[bytes],
+    merges: NDArray[np.uint32],
+    *,
+    unknown: int,
+    joins_unknown: bool,
+    byte_ids: NDArray[np.uint32] | None = None,
+    add_dummy_prefix: bool,
+    escape_whitespaces: bool,
+) -> Encoder: ...

@@ -11,6 +11,7 @@ from tokbench.core.plurals import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.added_tokens import completed
+from tokbench.opening.character_document import CharacterBpe, CharacterDocument, character_bpe
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.kernel_document import KernelDocument, kernel_document
 from tokbench.opening.native_bpe import NotNativeError, byte_level_bpe, check_bpe, merge_pairs
@@ -111,13 +112,18 @@ def _bpe_or_library(data: bytes, document: Mapping[str, Any], source: Source, re
     backend = _BACKENDS[str(document["model"].get("type") or _guessed_kind(document["model"]))]
     library = HuggingFaceTokenizer(data, name=source.name, backend=backend, source=path)
     description, reason = _description(document, path=path, library=library)
-    plan = None
+    plan = characters = None
     if description is None:
-        plan, reason = _plan(document, path=path, library=library)
+        characters, reason = _characters(document)
+    if description is None and characters is None:
+        plan, why = _plan(document, path=path, library=library)
+        reason = why if plan is not None else reason or why
         if plan is None:
             request.refuses("native", reason)
     if request.engine == "library":
         return _Run(library, "library", "asked for")
+    if characters is not None:
+        return _Run(CharacterDocument(library, description=characters), "native", reason)
     if plan is not None:
         return _Run(NativeDocument(library, plan=plan), "native", reason)
     if description is None:
@@ -138,6 +144,23 @@ def _description(
         return None, "the library gives its special tokens other ids"
     steps = "NFC, " if description.normalization else ""
     return description, f"it is {steps}the pattern {description.pattern_name!r} and merges, nothing else"
+
+
+def _characters(document: Mapping[str, Any]) -> tuple[CharacterBpe | None, str]:
+    """The document as a BPE over characters, or None, and why if it is one."""
+    if not _is_of_characters(document):
+        return None, ""
+    try:
+        description = character_bpe(document)
+    except NotNativeError as error:
+        return None, str(error)
+    return description, str(description)
+
+
+def _is_of_characters(document: Mapping[str, Any]) -> bool:
+    """Whether it is a BPE that writes spaces as ▁."""
+    spaces = any("▁" in str(document.get(part)) for part in ("normalizer", "pre_tokenizer"))
+    return spaces and "merges" in document["model"]
 
 
 def _plan(

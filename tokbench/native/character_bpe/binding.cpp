@@ -23,6 +23,14 @@ std::vector<std::string_view> views_of(const nb::tuple& texts) {
   return views;
 }
 
+std::optional<std::array<Id, 256>> bytes_in(const std::optional<InputArray<Id>>& ids) {
+  if (!ids) return std::nullopt;
+  if (ids->size() != 256) throw std::invalid_argument("there must be an id for each byte");
+  std::array<Id, 256> bytes;
+  std::ranges::copy(view(*ids), bytes.begin());
+  return bytes;
+}
+
 CharacterBpeEncoder* made_encoder(const nb::list& pieces, const InputArray<float>& scores, const InputArray<std::uint8_t>& kinds,
                                   Id unknown, const std::optional<InputArray<Id>>& byte_ids, const nb::bytes& charsmap,
                                   bool add_dummy_prefix, bool remove_extra_whitespaces, bool escape_whitespaces,
@@ -31,11 +39,7 @@ CharacterBpeEncoder* made_encoder(const nb::list& pieces, const InputArray<float
   if (unknown >= pieces.size()) throw std::invalid_argument("there is no such unknown piece");
   const nb::tuple kept(pieces);  // other threads may change the list meanwhile
   const std::vector<std::string_view> texts = views_of(kept);
-  std::optional<std::array<Id, 256>> bytes;
-  if (byte_ids) {
-    if (byte_ids->size() != 256) throw std::invalid_argument("there must be an id for each byte");
-    std::ranges::copy(view(*byte_ids), bytes.emplace().begin());
-  }
+  const std::optional<std::array<Id, 256>> bytes = bytes_in(byte_ids);
   const std::span<const float> amounts = view(scores);
   const std::span<const std::uint8_t> numbers = view(kinds);
   const Bytes table = view(charsmap);
@@ -54,7 +58,30 @@ CharacterBpeEncoder* made_encoder(const nb::list& pieces, const InputArray<float
   }
   Normalizer normalizer(table.empty() ? CharacterMap() : CharacterMap(table), Symbols(std::move(symbols)), options);
   CharacterBpeFamily family(CertainCuts(normalizer, found, known, !bytes.has_value()), options);
-  return new CharacterBpeEncoder({ScoredPieces(scored, unknown, bytes), std::move(normalizer)}, std::move(family));
+  return new CharacterBpeEncoder({CharacterPieces(scored, unknown, bytes), std::move(normalizer)}, std::move(family));
+}
+
+// An encoder of tokens and merges, each of three ids.
+CharacterBpeEncoder* merging_encoder(const nb::list& tokens, const nb::ndarray<const Id, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>& merges,
+                                     Id unknown, bool joins_unknown, const std::optional<InputArray<Id>>& byte_ids, bool add_dummy_prefix,
+                                     bool escape_whitespaces) {
+  if (unknown >= tokens.size()) throw std::invalid_argument("there is no such unknown token");
+  const nb::tuple kept(tokens);
+  const std::vector<std::string_view> texts = views_of(kept);
+  const std::optional<std::array<Id, 256>> bytes = bytes_in(byte_ids);
+  const std::span<const Id> numbers(merges.data(), merges.size());
+  const nb::gil_scoped_release unlocked;
+  std::vector<CharacterPieces::ListedMerge> listed;
+  std::vector<std::string_view> made;
+  for (std::size_t i = 0; i < numbers.size(); i += 3) {
+    listed.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
+    if (numbers[i + 2] < texts.size()) made.push_back(texts[numbers[i + 2]]);
+  }
+  const NormalizerOptions options{add_dummy_prefix, false, escape_whitespaces, false};
+  CharacterPieces pieces(texts, listed, unknown, joins_unknown, bytes);
+  Normalizer normalizer(CharacterMap(), Symbols(), options);
+  CharacterBpeFamily family(CertainCuts(normalizer, made, texts, pieces.joins_unknown()), options);
+  return new CharacterBpeEncoder({std::move(pieces), std::move(normalizer)}, std::move(family));
 }
 
 }  // namespace
@@ -68,4 +95,7 @@ NB_MODULE(_character_bpe, module) {
       .def("encode", &encode_text<CharacterBpeFamily>, "text"_a)
       .def("encode_batch", &encode_texts<CharacterBpeFamily>, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
       .def("count_batch", &count_texts<CharacterBpeFamily>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].");
+  module.def("merging_encoder", &merging_encoder, "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "unknown"_a, "joins_unknown"_a,
+             "byte_ids"_a.noconvert() = nb::none(), "add_dummy_prefix"_a, "escape_whitespaces"_a,
+             "An Encoder of tokens and merges: uint32[M, 3], the ids of two tokens and of what they become, the first one first.");
 }

@@ -10,7 +10,7 @@
 namespace tokbench {
 
 struct CharacterBpe {
-  ScoredPieces pieces;
+  CharacterPieces pieces;
   Normalizer normalizer;
 };
 

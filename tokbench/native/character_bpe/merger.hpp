@@ -18,7 +18,7 @@ struct PlacedSymbol {
 
 class CharacterMerger {
  public:
-  explicit CharacterMerger(const ScoredPieces& pieces) : pieces_(pieces) {}
+  explicit CharacterMerger(const CharacterPieces& pieces) : pieces_(pieces) {}
 
   // Merges in place; returns how many are left.
   std::size_t merge(std::span<PlacedSymbol> symbols) {
@@ -118,7 +118,7 @@ class CharacterMerger {
     return true;
   }
 
-  const ScoredPieces& pieces_;
+  const CharacterPieces& pieces_;
   std::vector<Node> nodes_;
   std::vector<Candidate> heap_;
 };

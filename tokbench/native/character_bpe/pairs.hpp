@@ -1,12 +1,12 @@
 // Which two symbols become which one, and before which others.
 //
-// A slot is one word of 64 bits: the left symbol, the right one and what they become, 21 bits each.
+// A slot is one word of 64 bits: the left symbol, the right one and the number of the pair from 1 on, 21 bits each.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <stdexcept>
+#include <span>
 #include <vector>
 
 #include "common/hashing.hpp"
@@ -31,19 +31,24 @@ struct Merge {
 class Pairs {
  public:
   struct Pair {
-    Symbol left, right, made;
+    Symbol left, right;
+    Merge merge;
   };
+  static constexpr std::size_t kMost = (std::size_t{1} << kSymbolBits) - 1;
 
   Pairs() = default;
 
-  // ranks[made] is the rank of a pair. Of two that are alike the first one stays.
-  Pairs(std::span<const Pair> pairs, std::vector<Rank> ranks)
-      : ranks_(std::move(ranks)), slots_(std::bit_ceil(std::max<std::size_t>(pairs.size() * 2, 2))), shift_(64u - static_cast<unsigned>(std::countr_zero(slots_.size()))) {
+  // At most kMost. Of two that are alike the first one stays.
+  explicit Pairs(std::span<const Pair> pairs)
+      : slots_(std::bit_ceil(std::max<std::size_t>(pairs.size() * 2, 2))),
+        shift_(64u - static_cast<unsigned>(std::countr_zero(slots_.size()))) {
+    merges_.reserve(pairs.size());
     for (const Pair& pair : pairs) {
+      merges_.push_back(pair.merge);
       const std::uint64_t key = key_of(pair.left, pair.right);
       std::size_t i = first_slot(key);
       while (slots_[i] != 0 && slots_[i] >> kSymbolBits != key) i = (i + 1) & (slots_.size() - 1);
-      if (slots_[i] == 0) slots_[i] = key << kSymbolBits | pair.made;
+      if (slots_[i] == 0) slots_[i] = key << kSymbolBits | merges_.size();
     }
   }
 
@@ -51,20 +56,16 @@ class Pairs {
     const std::uint64_t key = key_of(left, right);
     for (std::size_t i = first_slot(key);; i = (i + 1) & (slots_.size() - 1)) {
       const std::uint64_t slot = slots_[i];
-      if (slot >> kSymbolBits == key) {
-        const Symbol made = slot & kOther;
-        return {ranks_[made], made};
-      }
       if (slot == 0) return {};
+      if (slot >> kSymbolBits == key) return merges_[(slot & kMost) - 1];
     }
   }
 
  private:
-  // Not 0: a symbol counts from 1 there.
-  static std::uint64_t key_of(Symbol left, Symbol right) { return (std::uint64_t{left} + 1) << kSymbolBits | right; }
+  static std::uint64_t key_of(Symbol left, Symbol right) { return std::uint64_t{left} << kSymbolBits | right; }
   std::size_t first_slot(std::uint64_t key) const { return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> shift_); }
 
-  std::vector<Rank> ranks_;  // by what is made
+  std::vector<Merge> merges_;
   ZeroedTable<std::uint64_t> slots_{2};
   unsigned shift_ = 63;
 };

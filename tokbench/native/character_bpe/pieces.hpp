@@ -1,7 +1,7 @@
-// The pieces of a BPE over characters by scores, as SentencePiece has it: two neighbours are merged where they make a piece
-// together, however they came to be.
+// The pieces of a BPE over characters: by scores, as SentencePiece has it, where two neighbours are merged that make a piece
+// together, however they came to be; or by a list of merges, as a `tokenizer.json` has it.
 //
-// Source: bpe_model.cc of SentencePiece 0.2.3.
+// Source: bpe_model.cc of SentencePiece 0.2.3; models/bpe of tokenizers 0.23.
 #pragma once
 
 #include <algorithm>
@@ -32,11 +32,11 @@ struct NotTheSame : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-class ScoredPieces {
+class CharacterPieces {
  public:
   // Piece i has the id i. `bytes` are the ids of the 256 bytes, where unknown characters become bytes.
-  ScoredPieces(std::span<const ScoredPiece> pieces, Id unknown, const std::optional<std::array<Id, 256>>& bytes)
-      : unknown_(unknown), bytes_(bytes) {
+  CharacterPieces(std::span<const ScoredPiece> pieces, Id unknown, const std::optional<std::array<Id, 256>>& bytes)
+      : unknown_(unknown), joins_unknown_(!bytes), bytes_(bytes) {
     if (pieces.size() >= kMostPieces) throw NotTheSame("it has a million pieces or more");
     for (Id id = 0; id < pieces.size(); ++id) {
       if (is_found(pieces[id].kind) || pieces[id].kind == PieceKind::UserDefined) by_text_.emplace(pieces[id].text, id);
@@ -44,11 +44,38 @@ class ScoredPieces {
     number_characters(pieces);
     std::vector<Pairs::Pair> pairs = found_pairs(pieces);
     mark_unused(pieces, pairs);
-    pairs_ = Pairs(pairs, ranks_of(pieces));
+    const std::vector<Rank> ranks = ranks_of(pieces);
+    for (Pairs::Pair& pair : pairs) pair.merge.rank = ranks[pair.merge.made];
+    pairs_ = Pairs(pairs);
     by_text_ = {};
     for (Id id = 0; id < pieces.size(); ++id) {
       if (pieces[id].kind == PieceKind::UserDefined) user_defined_.emplace(pieces[id].text, id);
     }
+  }
+
+  // Two tokens and the one that they become, by their ids.
+  struct ListedMerge {
+    Id left, right, made;
+  };
+
+  // Token i has the id i; the first merge in the list comes first. Unknown characters side by side are one token where
+  // `joins_unknown` says so and there are no `bytes`.
+  CharacterPieces(std::span<const std::string_view> tokens, std::span<const ListedMerge> merges, Id unknown, bool joins_unknown,
+                  const std::optional<std::array<Id, 256>>& bytes)
+      : unknown_(unknown), joins_unknown_(joins_unknown && !bytes), bytes_(bytes), kinds_(tokens.size(), Final::Token) {
+    if (tokens.size() >= kMostPieces) throw NotTheSame("it has a million tokens or more");
+    if (merges.size() > Pairs::kMost) throw NotTheSame("it has too many merges");
+    for (Id id = 0; id < tokens.size(); ++id) {
+      const Bytes text = bytes_of(tokens[id]);
+      const CodePoint first = code_point_at(text.data(), text.data() + text.size());
+      if (first.length == text.size()) symbols_.at(first.value) = id;
+    }
+    std::vector<Pairs::Pair> pairs;
+    for (const ListedMerge& merge : merges) {
+      if (std::max({merge.left, merge.right, merge.made}) >= tokens.size()) throw std::invalid_argument("there is no such token to be merged");
+      pairs.push_back({merge.left, merge.right, {static_cast<Rank>(pairs.size()), merge.made}});
+    }
+    pairs_ = Pairs(pairs);
   }
 
   Symbol symbol_of(std::uint32_t code_point) const { return symbols_[code_point]; }
@@ -57,7 +84,7 @@ class ScoredPieces {
     return user_defined_.find(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()))->second;
   }
   Merge merge(Symbol left, Symbol right) const { return pairs_.find(left, right); }
-  bool joins_unknown() const { return !bytes_; }
+  bool joins_unknown() const { return joins_unknown_; }
 
   // Calls emit(id, bytes that it stands for) for the ids of a symbol, which stands for `text`.
   template <class Emit>
@@ -78,7 +105,6 @@ class ScoredPieces {
 
  private:
   static constexpr std::size_t kMostPieces = std::size_t{1} << 20;
-  static constexpr std::size_t kMostPairs = std::size_t{1} << 25;
   static constexpr std::size_t kMostCompared = std::size_t{1} << 30;  // bytes
   static constexpr std::size_t kMostUnusedCharacters = 100;           // the library goes no deeper
 
@@ -151,9 +177,9 @@ class ScoredPieces {
         if (!left || (*left < pieces.size() && pieces[*left].kind == PieceKind::UserDefined)) continue;
         const auto right = symbol_of(text.substr(starts[i]), i + 1 == characters);
         if (!right || (*right < pieces.size() && pieces[*right].kind == PieceKind::UserDefined)) continue;
-        pairs.push_back({*left, *right, id});
+        pairs.push_back({*left, *right, {0, id}});
       }
-      if (pairs.size() > kMostPairs) throw NotTheSame("its pieces can be merged in too many ways");
+      if (pairs.size() > Pairs::kMost) throw NotTheSame("its pieces can be merged in too many ways");
     }
     return pairs;
   }
@@ -167,13 +193,13 @@ class ScoredPieces {
       if (is_token) kinds_[id] = Final::Token;
     }
     for (const Pairs::Pair& pair : pairs) {
-      if (pieces[pair.made].kind != PieceKind::Unused) continue;
-      const std::string_view text = pieces[pair.made].text;
+      if (pieces[pair.merge.made].kind != PieceKind::Unused) continue;
+      const std::string_view text = pieces[pair.merge.made].text;
       if (text.size() > kMostUnusedCharacters) throw NotTheSame("it has a long piece that is not used");
-      if (kinds_[pair.made] == Final::Parts) throw NotTheSame("a piece that is not used can be merged in two ways");
-      kinds_[pair.made] = Final::Parts;
+      if (kinds_[pair.merge.made] == Final::Parts) throw NotTheSame("a piece that is not used can be merged in two ways");
+      kinds_[pair.merge.made] = Final::Parts;
       const std::size_t left_size = pair.left < pieces.size() ? pieces[pair.left].text.size() : code_point_at(bytes_of(text).data(), bytes_of(text).data() + text.size()).length;
-      parts_[pair.made] = {pair.left, pair.right, left_size};
+      parts_[pair.merge.made] = {pair.left, pair.right, left_size};
     }
   }
 
@@ -197,6 +223,7 @@ class ScoredPieces {
   }
 
   Id unknown_;
+  bool joins_unknown_;
   std::optional<std::array<Id, 256>> bytes_;
   std::unordered_map<std::string_view, Id> by_text_;  // while it is made
   CharacterTable<Symbol> symbols_{kOther};

@@ -1,0 +1,140 @@
+"""A `tokenizer.json` of BPE over characters gives its library's ids on our kernel for every text, or is left to it."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sentencepiece_models import training_text
+from support.texts import bundled_texts, texts
+from tokenizers import Tokenizer, models, normalizers, trainers
+
+import tokbench
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.native.kernel_choice import is_installed
+from tokbench.opening.character_document import COMPILED, CharacterDocument, character_bpe
+from tokbench.opening.native_bpe import NotNativeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not is_installed(COMPILED), reason="not compiled")
+
+PREPEND = {"type": "Prepend", "prepend": "▁"}
+REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+LLAMA: dict[str, Any] = {"type": "Sequence", "normalizers": [PREPEND, REPLACE]}
+METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": False}
+GEMMA_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+FRAGMENTS = [" ", "  ", "▁", "\n", "the ", "</s>", "<0x41>", "é\u0301", "中", "aaa", "<sep>"]
+WOVEN = st.lists(st.sampled_from(FRAGMENTS) | texts)
+
+
+@cache
+def trained() -> dict[str, Any]:
+    """What BPE of `tokenizers` learns of some text, with the tokens of bytes and two special ones."""
+    made = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    trainer = trainers.BpeTrainer(
+        vocab_size=900, special_tokens=["<unk>", "<s>", "</s>", *BYTES], show_progress=False
+    )
+    made.train_from_iterator(training_text(), trainer)
+    document: dict[str, Any] = orjson.loads(made.to_str())
+    document["added_tokens"] = document["added_tokens"][:3]
+    return document
+
+
+def changed(
+    *, added: list[dict[str, Any]] | None = None, model: dict[str, Any] | None = None, **parts: Any
+) -> dict[str, Any]:
+    document = copy.deepcopy(trained())
+    document |= parts
+    document["model"] |= model or {}
+    document["added_tokens"] += added or []
+    return document
+
+
+def token(content: str, id: int, **flags: bool) -> dict[str, Any]:
+    usual = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    return {"id": id, "content": content, **usual, **flags}
+
+
+DOCUMENTS: dict[str, Any] = {
+    "as llama": changed,
+    "as gemma": lambda: changed(normalizer=REPLACE, pre_tokenizer=GEMMA_SPLIT),
+    "metaspace": lambda: changed(normalizer=None, pre_tokenizer=METASPACE),
+    "metaspace never": lambda: changed(
+        normalizer=None, pre_tokenizer=METASPACE | {"prepend_scheme": "never"}
+    ),
+    "without bytes": lambda: changed(model={"byte_fallback": False}),
+    "unknown apart": lambda: changed(model={"byte_fallback": False, "fuse_unk": False}),
+    "with a symbol": lambda: changed(added=[token("<sep>", 900)]),
+}
+
+
+@cache
+def opened(name: str) -> tuple[CharacterDocument, HuggingFaceTokenizer]:
+    document = DOCUMENTS[name]()
+    library = HuggingFaceTokenizer(orjson.dumps(document), name=name, backend="bpe")
+    made = CharacterDocument(library, description=character_bpe(document))
+    made._missing = 0  # short texts, too
+    return made, HuggingFaceTokenizer(orjson.dumps(document), name=name, backend="bpe")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@given(given_texts=st.lists(WOVEN.map("".join), max_size=4))
+def test_any_texts(name: str, given_texts: list[str]) -> None:
+    ours, library = opened(name)
+    for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+        expected = library.encode_batch(given_texts, special=policy)
+        found = ours.encode_batch(given_texts, special=policy, threads=2)
+        assert found.ids.tolist() == expected.ids.tolist()
+        assert found.offsets.tolist() == expected.offsets.tolist()
+        assert ours.count_batch(given_texts, special=policy).tolist() == expected.counts.tolist()
+    assert [ours.encode(text) for text in given_texts] == [library.encode(text) for text in given_texts]
+    spans, places = ours.encode_spans(given_texts), library.encode_spans(given_texts)
+    assert spans.starts.tolist() == places.starts.tolist()
+    assert spans.stops.tolist() == places.stops.tolist()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_bundled_text(name: str) -> None:
+    ours, library = opened(name)
+    given_texts = list(bundled_texts().values())
+    assert ours.encode_batch(given_texts).ids.tolist() == library.encode_batch(given_texts).ids.tolist()
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        (lambda: changed(normalizer={"type": "NFKC"}), "NFKC"),
+        (lambda: changed(normalizer={"type": "Sequence", "normalizers": [REPLACE, PREPEND]}), "Prepend"),
+        (lambda: changed(normalizer=None), "leaves spaces"),
+        (lambda: changed(normalizer=PREPEND), "leaves spaces"),
+        (lambda: changed(normalizer=None, pre_tokenizer=METASPACE | {"split": True}), "Metaspace"),
+        (lambda: changed(model={"dropout": 0.1}), "dropout"),
+        (lambda: changed(model={"ignore_merges": True}), "ignore_merges"),
+        (lambda: changed(model={"unk_token": None}), "no unknown token"),
+        (lambda: changed(added=[token("▁", 900, special=True)]), "special token '▁'"),
+        (lambda: changed(added=[token("<sep>", 900, normalized=True)]), "normalised text"),
+    ],
+)
+def test_what_is_left_to_the_library(document: Any, reason: str) -> None:
+    with pytest.raises(NotNativeError, match=reason):
+        character_bpe(document())
+
+
+def test_a_file_says_which_engine_runs_it(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(orjson.dumps(changed()))
+    assert isinstance(tokbench.load(path), CharacterDocument)
+    assert tokbench.load(path).info.kernel == "native"
+    assert not isinstance(tokbench.load(path, engine="library"), CharacterDocument)
+    path.write_bytes(orjson.dumps(changed(model={"ignore_merges": True})))
+    assert not isinstance(tokbench.load(path), CharacterDocument)
