@@ -6,6 +6,7 @@ no template, and special tokens where SpecialPolicy.ENCODE is given.
 
 from __future__ import annotations
 
+import lzma
 from collections import Counter
 from functools import cache
 from itertools import pairwise
@@ -20,13 +21,14 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
-from tokbench.backends.wordpiece.trainer import train
+from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.words import count_words
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 REAL = {
@@ -131,27 +133,46 @@ def _library_pieces(words_of: list[str], *, size: int) -> list[str]:
     return sorted(vocabulary, key=vocabulary.__getitem__)
 
 
+def assert_pieces_of_the_library(texts: list[str], *, sizes: Sequence[int]) -> None:
+    """Up to the order of its alphabet, which is that of a hash table and decides ties: given it, they are equal."""
+    kernel = current_kernel()
+    # The library trains on the texts of special tokens, too.
+    config = WordPieceConfig(max_characters_per_word=1000, special_tokens=(), unknown_token="[nowhere]")
+    counter = count_words(texts, config, kernel=kernel, threads=2, progress=no_progress)
+    words = dict(counter.items())
+    letters = reference.alphabet(words)
+    first = ["[UNK]", *reference.first_pieces(words, letters=letters, prefix="##")]
+    for size in sizes:
+        expected = _library_pieces(texts, size=len(first) + size)
+        assert Counter(expected[: len(first)]) == Counter(first)
+        pieces = kernel.train(
+            counter,
+            pieces=expected[: len(first)],
+            letters=letters,
+            num_pieces=len(first) + size,
+            objective="frequency",
+            min_frequency=2,
+            prefix="##",
+            seed=size,
+            progress=None,
+        )
+        assert pieces == expected
+
+
 @pytest.mark.parametrize(
     "names", [["parallel/en.txt"], ["parallel/fi.txt", "parallel/ru.txt", "code/rust.rs"]]
 )
 def test_by_frequency_the_pieces_are_those_of_tokenizers(names: list[str]) -> None:
-    """Up to the order of its alphabet, which is that of a hash table and decides ties: given it, they are equal."""
-    some = [bundled_texts()[name] for name in names]
-    words = count_words(some, WordPieceConfig(), progress=no_progress).words
-    letters = reference.alphabet(words)
-    first = ["[UNK]", *reference.first_pieces(words, letters=letters, prefix="##")]
-    for size in (len(first), len(first) + 50, len(first) + 700):
-        expected = _library_pieces(some, size=size)
-        assert Counter(expected[: len(first)]) == Counter(first)
-        pieces = train(
-            words,
-            pieces=expected[: len(first)],
-            letters=letters,
-            num_pieces=size,
-            objective="frequency",
-            min_frequency=2,
-        )
-        assert pieces == expected
+    assert_pieces_of_the_library([bundled_texts()[name] for name in names], sizes=(0, 50, 700))
+
+
+@pytest.mark.slow
+@pytest.mark.real
+@pytest.mark.parametrize("name", ["en_100mb.txt.xz", "mixed_100mb.txt.xz"])
+def test_on_megabytes_the_pieces_are_those_of_tokenizers(shared: Path, name: str) -> None:
+    with lzma.open(shared / "corpora" / name) as file:
+        text = file.read(4 << 20).decode(errors="ignore")
+    assert_pieces_of_the_library(text.splitlines(), sizes=(500, 8_000, 30_000))
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -12,18 +13,20 @@ from tokbench.core.progress import files_read, reading_of, total_for
 from tokbench.errors import CorpusError, TrainingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from tokbench.core.documents import ByteDocuments, ByteSource
     from tokbench.core.progress import Progress
 
+CountProgress = Callable[[int], None]
+"""Told now and then how many bytes, merges or pieces are done."""
 _BATCH_CHARACTERS = 1 << 20
 
 
 class SourceCounter(Protocol):
     """A counter that takes UTF-8 as it stands in files."""
 
-    def add_file(self, fd: int, documents: str, progress: Callable[[int], None] | None) -> int:
+    def add_file(self, fd: int, documents: str, progress: CountProgress | None) -> int:
         """A source read from a file descriptor; its bytes."""
 
     def begin_source(self, documents: str) -> None:
@@ -41,6 +44,21 @@ class SourceCounter(Protocol):
     @property
     def invalid(self) -> tuple[int, int] | None:
         """(number of the source, byte offset) of the first place that is not UTF-8."""
+
+
+class DocumentCounter(SourceCounter, Protocol):
+    """One that takes strings, too."""
+
+    def add_texts(self, texts: list[str]) -> None:
+        """Whole documents. Raises UnicodeEncodeError for lone surrogates."""
+
+    @property
+    def documents(self) -> int:
+        """Documents that were not empty."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Their bytes."""
 
 
 def count_sources(
@@ -76,6 +94,18 @@ def count_sources(
     _check_utf8(counter, documents)
     if files_read(documents) is not None:
         report(0, in_place=False)
+
+
+def count_texts(
+    counter: DocumentCounter, texts: list[str], *, normalized: Callable[[str], str] | None = None
+) -> None:
+    """Hand whole documents to a counter, each as `normalized` makes it. Raises `TextError` for lone surrogates."""
+    try:
+        counter.add_texts(texts if normalized is None else list(map(normalized, texts)))
+    except UnicodeEncodeError:
+        for text in texts:
+            utf8(text)  # raises with the position in the text itself
+        raise
 
 
 def batches(documents: Iterable[str], *, progress: Progress, phase: str = "counting") -> Iterator[list[str]]:
@@ -114,7 +144,7 @@ def limits_told() -> Iterator[None]:
         ) from None
 
 
-def _count_source(counter: SourceCounter, source: ByteSource, *, progress: Callable[[int], None]) -> int:
+def _count_source(counter: SourceCounter, source: ByteSource, *, progress: CountProgress) -> int:
     """Hand a source to the counter, a plain file to be read by the kernel; its bytes."""
     if source.path is not None:
         try:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.backends.bpe.kernel import CountProgress
+from tokbench.core.counting import CountProgress
 
 SOURCES: str
 UNICODE_TABLES: str

@@ -84,8 +84,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokbench.libraries.sentencepiece.training._BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.core.counting._BATCH_CHARACTERS", 4096)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0.0)
-    for module in ("baseline.frequent", "wordpiece.words"):
-        monkeypatch.setattr(f"tokbench.backends.{module}._SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr("tokbench.backends.baseline.frequent._SECONDS_BETWEEN_REPORTS", 0.0)
     monkeypatch.setattr(counting_pass, "_BATCH_CHARACTERS", 4096)
 
 

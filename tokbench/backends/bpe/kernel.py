@@ -7,16 +7,17 @@ Both offer the same things: a counter of pre-tokens, `train`, an encoder, a deco
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
+from tokbench.core.counting import DocumentCounter
 from tokbench.core.kernel_or_library import KernelEncoder
 from tokbench.errors import ConfigError
 from tokbench.native.kernel_choice import chosen_module, is_installed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     import numpy as np
@@ -26,27 +27,9 @@ if TYPE_CHECKING:
 
 _COMPILED = "tokbench.native._bpe"
 
-CountProgress = Callable[[int], None]
-"""Told now and then how many bytes or merges are done."""
 
-
-class PretokenCounter(Protocol):
-    """Counts pre-tokens while documents arrive; `finish` ends that, then it can be read."""
-
-    def add_texts(self, texts: list[str]) -> None:
-        """Whole documents."""
-
-    def add_file(self, fd: int, documents: str, progress: CountProgress | None) -> int:
-        """Add a source of unchecked bytes, one document or one per line ("file", "lines"); returns its size."""
-
-    def begin_source(self, documents: str) -> None:
-        """The same in blocks, cut anywhere: begin, feed, end."""
-
-    def feed(self, block: bytes) -> None:
-        """The next block of the source."""
-
-    def end_source(self) -> None:
-        """The source is complete."""
+class PretokenCounter(DocumentCounter, Protocol):
+    """Counts pre-tokens."""
 
     def add_counted(self, pretoken: str, count: int) -> None:
         """Occurrences of a pre-token that was split off elsewhere."""
@@ -54,23 +37,8 @@ class PretokenCounter(Protocol):
     def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
         """What `add_counted` does not know."""
 
-    def finish(self) -> None:
-        """Everything has been added."""
-
     def items(self) -> list[tuple[bytes, int]]:
         """Each distinct pre-token and its count, in no order."""
-
-    @property
-    def invalid(self) -> tuple[int, int] | None:
-        """(number of the source, byte offset) of the first place that is not UTF-8."""
-
-    @property
-    def documents(self) -> int:
-        """Documents that were not empty."""
-
-    @property
-    def num_bytes(self) -> int:
-        """Their bytes."""
 
     @property
     def pretokens(self) -> int:

@@ -28,7 +28,7 @@ from tokbench.backends.bpe.reference import NUM_BYTES, Merge, cut_at_special_tok
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.base import utf8
-from tokbench.core.counting import batches, count_sources, limits_told
+from tokbench.core.counting import batches, count_sources, count_texts, limits_told
 from tokbench.core.default_sizes import fitted_size
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
@@ -163,7 +163,7 @@ def _count(
         if pattern.is_custom:
             _count_split(counter, batch, config=config, pattern=pattern)
         else:
-            _add_texts(counter, batch, pattern=pattern)
+            count_texts(counter, batch, normalized=pattern.normalized)
 
 
 def _count_split(
@@ -183,12 +183,3 @@ def _count_split(
     counter.add_totals(
         documents=sum(1 for text in texts if text), num_bytes=num_bytes, pretokens=counts.total()
     )
-
-
-def _add_texts(counter: PretokenCounter, texts: list[str], *, pattern: SplitPattern) -> None:
-    try:
-        counter.add_texts([pattern.normalized(text) for text in texts])
-    except UnicodeEncodeError:
-        for text in texts:
-            utf8(text)  # raises with the position in the text itself
-        raise

@@ -1,4 +1,4 @@
-"""WordPiece: pieces joined by our trainer, text encoded by our kernel."""
+"""WordPiece: trained and run by our kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ class WordPieceBackend:
 
     name: ClassVar[str] = "wordpiece"
     summary: ClassVar[str] = "WordPiece as in BERT: by frequency, or by likelihood as it was first described"
-    advised_bytes: ClassVar[int] = 20_000_000
 
     @property
     def config_type(self) -> type[WordPieceConfig]:
@@ -31,7 +30,7 @@ class WordPieceBackend:
 
     @property
     def kernel(self) -> str:
-        """What encodes: "native" or "python"."""
+        """What trains and encodes: "native" or "python"."""
         from tokbench.backends.wordpiece.kernel import current_kernel
 
         return current_kernel().name

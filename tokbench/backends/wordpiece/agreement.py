@@ -30,10 +30,7 @@ class BertAgreement(CharacterAgreement):
     def __init__(self, kernel: Kernel, rules: BertRules) -> None:
         self._kernel = kernel
         self._rules = asdict(rules)
-        settled = only_ascii()
-        if kernel.tables == f"tokenizers {_installed_version()}":
-            settled[128:] = kernel.settled_marks(rules.strip_accents)[128:]
-        super().__init__(settled, all_marked=kernel.all_marked)
+        super().__init__(settled_characters(kernel, rules), all_marked=kernel.all_marked)
 
     def disputed_among(self, characters: set[str]) -> set[str]:
         """The characters, of those given, that the two treat differently."""
@@ -46,6 +43,14 @@ class BertAgreement(CharacterAgreement):
         if not self._rules["strip_accents"]:
             return True
         return not (self._kernel.is_movable(ord(character)) or is_movable(ord(character)))
+
+
+def settled_characters(kernel: Kernel, rules: BertRules) -> bytearray:
+    """A 1 for each of 0x110000 code points of which the installed library makes what a kernel does, in every text."""
+    settled = only_ascii()
+    if kernel.tables == f"tokenizers {_installed_version()}":
+        settled[128:] = kernel.settled_marks(rules.strip_accents)[128:]
+    return settled
 
 
 def _installed_version() -> str:

@@ -6,6 +6,7 @@ import string
 import unicodedata
 from dataclasses import dataclass, field
 
+from tokbench.backends.wordpiece.document import BertRules
 from tokbench.core.near_names import meant
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.errors import ConfigError
@@ -61,7 +62,16 @@ class WordPieceConfig:
     limit_alphabet: int | None = field(
         default=1000, metadata={"help": "characters that the vocabulary may have, the most frequent ones"}
     )
-    seed: int = field(default=0, metadata={"help": "draws the self-test; never changes the pieces"})
+    initial_alphabet: str = field(
+        default="", metadata={"help": "characters that the vocabulary has in any case, before all others"}
+    )
+    threads: int | None = field(
+        default=None, metadata={"help": "threads that count; by default all. Never changes the result"}
+    )
+    seed: int = field(
+        default=0,
+        metadata={"help": "seeds the hash tables and draws the self-test; never changes the pieces"},
+    )
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -76,7 +86,13 @@ class WordPieceConfig:
         self._check_range("max_characters_per_word", self.max_characters_per_word, largest=_MAX_CHARACTERS)
         self._check_range("min_frequency", self.min_frequency)
         self._check_range("limit_alphabet", self.limit_alphabet)
+        self._check_range("threads", self.threads)
         self._check_range("seed", self.seed, smallest=0)
+        if not self.initial_alphabet.isprintable():  # lone surrogates are not
+            raise ConfigError(
+                f"initial_alphabet is {self.initial_alphabet!a}",
+                hint="it is made of characters that can be seen",
+            )
 
     @property
     def all_special_tokens(self) -> tuple[str, ...]:
@@ -88,6 +104,16 @@ class WordPieceConfig:
         if self.unknown_token in self.special_tokens:
             return self.special_tokens
         return (self.unknown_token, *self.special_tokens)
+
+    @property
+    def rules(self) -> BertRules:
+        """What is done to a text before it is cut into words."""
+        return BertRules(
+            clean_text=self.clean_text,
+            handle_chinese_chars=self.handle_chinese_chars,
+            strip_accents=self.lowercase if self.strip_accents is None else self.strip_accents,
+            lowercase=self.lowercase,
+        )
 
     def _check_range(
         self, name: str, value: int | None, *, smallest: int = 1, largest: int = 2**63 - 1

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from tokbench.backends.wordpiece.kernel import WordCounter
     from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
 
@@ -102,3 +103,11 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
         places = zip(found.encoded.ids.tolist(), found.starts.tolist(), found.stops.tolist(), strict=True)
         for id, start, stop in places:
             yield Token(id, pieces[id], Span(start, stop), self._kind(id, specials=False))
+
+    def count_tokens(self, counter: WordCounter, *, threads: int) -> int:
+        """How many tokens the words of a finished counter become."""
+        if not self.left_because:
+            return current_kernel().count_tokens(self._kernel_encoder, counter, threads)
+        words = counter.items()
+        counts = self.count_batch([word for word, _ in words], threads=threads).tolist()
+        return sum(count * weight for count, (_, weight) in zip(counts, words, strict=True))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokbench.backends.wordpiece.fallback_training import WordCounter, count_tokens, train
 from tokbench.backends.wordpiece.library_characters import is_movable, library_words
 from tokbench.backends.wordpiece.longest_match import longest_match
 from tokbench.core.kernel_or_library import EncodesOneByOne
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Encoder", "all_marked", "is_movable", "normal_words", "settled_marks"]
+__all__ = [
+    "Encoder",
+    "WordCounter",
+    "all_marked",
+    "count_tokens",
+    "is_movable",
+    "normal_words",
+    "settled_marks",
+    "train",
+]
 
 CHARACTER_TABLES = ""
 """It has none: the installed library is asked."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from tokbench.core.counting import DocumentCounter
 from tokbench.core.kernel_or_library import KernelEncoder
 from tokbench.native.kernel_choice import chosen_module
 
@@ -29,6 +30,34 @@ class Encoder(KernelEncoder, Protocol):
         """The ids of many texts; the first and behind the last byte of the characters of each; ids a text."""
 
 
+class WordCounter(DocumentCounter, Protocol):
+    """Counts words; what follows is asked for behind `finish`."""
+
+    def take_unsettled(self) -> list[tuple[str, int]]:
+        """Parts of the text with characters that are not settled, and their counts; handed over once."""
+
+    def add_word(self, word: str, count: int) -> None:
+        """Occurrences of a word that was normalised elsewhere."""
+
+    def items(self) -> list[tuple[str, int]]:
+        """Each distinct word and its count, in no order."""
+
+    def characters(self) -> list[tuple[str, int, bool]]:
+        """Each character, its count, and whether it stands anywhere but first in a word, by code point."""
+
+    @property
+    def words(self) -> int:
+        """Words seen, without those that are too long."""
+
+    @property
+    def distinct_words(self) -> int:
+        """Different ones among them."""
+
+    @property
+    def too_long(self) -> int:
+        """Words that were left out because they have more characters than a word may have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """One kernel.
@@ -42,6 +71,10 @@ class Kernel:
             and the fields of `BertRules` → an encoder. Raises ValueError for pieces that cannot be.
         normal_words: a text and the fields of `BertRules` → its words, each character normalised by itself.
         is_movable: a code point → whether the character stays under strip_accents, which may put it elsewhere.
+        new_counter: keyword arguments special_tokens, settled (a 1 for each of 0x110000 code points that is to be
+            normalised by the kernel), max_characters_per_word, threads, seed and the fields of `BertRules`.
+        train: a finished counter and the keyword arguments of `reference.train`, seed and progress → all pieces.
+        count_tokens: an encoder, a finished counter and threads → how many tokens its words become.
         all_marked: a text and 0x110000 marks → whether each of its code points has a 1 among them, or False
             where that would have to be worked out.
     """
@@ -53,6 +86,9 @@ class Kernel:
     normal_words: Callable[..., list[str]]
     is_movable: Callable[[int], bool]
     all_marked: Callable[[str, bytearray], bool]
+    new_counter: Callable[..., WordCounter]
+    train: Callable[..., list[str]]
+    count_tokens: Callable[[Encoder, WordCounter, int], int]
 
     def encoder(self, description: WordPieceDescription) -> Encoder:
         """An encoder of a description. Raises ValueError where its pieces repeat more than a table holds."""
@@ -89,4 +125,7 @@ def _kernel(name: str, module: ModuleType) -> Kernel:
         normal_words=module.normal_words,
         is_movable=module.is_movable,
         all_marked=module.all_marked,
+        new_counter=module.WordCounter,
+        train=module.train,
+        count_tokens=module.count_tokens,
     )

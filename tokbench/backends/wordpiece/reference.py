@@ -30,19 +30,33 @@ Objective = Literal["frequency", "likelihood"]
 # --- the alphabet -----------------------------------------------------------------------------
 
 
-def alphabet(words: Mapping[str, int], *, limit: int | None = None) -> list[str]:
-    """The characters of words, by code point; of more than `limit` the most frequent ones.
+def alphabet(
+    words: Mapping[str, int], *, limit: int | None = None, initial: Collection[str] = ()
+) -> list[str]:
+    """The characters of words and `initial` ones, by code point; of more than `limit` the most frequent ones.
 
-    Of characters that are equally frequent the smaller code points are kept.
+    Initial ones come before all others, and of characters that are equally frequent the smaller code points.
 
     >>> alphabet({"hug": 2, "pug": 1}, limit=3)
     ['g', 'h', 'u']
+    >>> alphabet({"hug": 2, "pug": 1}, limit=3, initial="px")
+    ['g', 'p', 'x']
     """
     counts: Counter[str] = Counter()
     for word, count in words.items():
         for character in word:
             counts[character] += count
-    return sorted(sorted(counts, key=lambda character: (-counts[character], character))[:limit])
+    return most_frequent(counts, limit=limit, initial=initial)
+
+
+def most_frequent(
+    counts: Mapping[str, int], *, limit: int | None = None, initial: Collection[str] = ()
+) -> list[str]:
+    """The alphabet of characters that occur so often; see `alphabet`."""
+    characters = sorted(
+        {*counts, *initial}, key=lambda each: (each not in initial, -counts.get(each, 0), each)
+    )
+    return sorted(characters[:limit])
 
 
 def characters(word: str, *, letters: Collection[str], prefix: str) -> list[str]:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tokbench.backends.wordpiece import reference
+from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_document
-from tokbench.backends.wordpiece.trainer import train as join_pieces
 from tokbench.backends.wordpiece.words import count_words
+from tokbench.core.counting import limits_told
 from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.training import early_end, identity_of
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
-    from tokbench.backends.wordpiece.words import WordCounts
+    from tokbench.backends.wordpiece.kernel import WordCounter
     from tokbench.core.progress import Progress
 
 _MOST_LEARNED = 1 << 15  # pieces, where no size is given
-_ENCODED_AT_ONCE = 1 << 14
 
 
 def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progress) -> WordPieceTokenizer:
@@ -33,29 +34,30 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
         CorpusError: a document that cannot be read.
         TrainingError: no text at all, or a vocabulary that its characters alone would fill.
     """
+    kernel = current_kernel()
+    threads = config.threads or os.cpu_count() or 1
     started = time.perf_counter()
-    counted = count_words(documents, config, progress=progress)
-    if not counted.words:
+    counter = count_words(documents, config, kernel=kernel, threads=threads, progress=progress)
+    if not counter.distinct_words:
         raise TrainingError("there is no text to train on", hint="name files with text")
     counting_seconds = time.perf_counter() - started
 
-    letters = reference.alphabet(counted.words, limit=config.limit_alphabet)
-    first = [
-        *config.all_special_tokens,
-        *reference.first_pieces(counted.words, letters=letters, prefix=config.continuing_prefix),
-    ]
-    num_pieces = _vocab_size(config, num_first=len(first), num_letters=len(letters), counted=counted)
+    letters, inside = _alphabet(counter, config)
+    first = [*config.all_special_tokens, *letters, *inside]
+    num_pieces = _vocab_size(config, num_first=len(first), num_letters=len(letters), counter=counter)
     progress("joining", len(first), num_pieces, "pieces")
-    pieces = join_pieces(
-        counted.words,
-        pieces=first,
-        letters=letters,
-        num_pieces=num_pieces,
-        objective=cast("reference.Objective", config.objective),
-        min_frequency=config.min_frequency,
-        prefix=config.continuing_prefix,
-        progress=lambda done: progress("joining", done, num_pieces, "pieces"),
-    )
+    with limits_told():
+        pieces = kernel.train(
+            counter,
+            pieces=first,
+            letters=letters,
+            num_pieces=num_pieces,
+            objective=config.objective,
+            min_frequency=config.min_frequency,
+            prefix=config.continuing_prefix,
+            seed=config.seed,
+            progress=lambda done: progress("joining", done, num_pieces, "pieces"),
+        )
     progress("joining", len(pieces), num_pieces, "pieces")
     tokenizer = WordPieceTokenizer(
         dump_document(pieces, config),
@@ -64,30 +66,42 @@ def train(documents: Iterable[str], config: WordPieceConfig, *, progress: Progre
         identify_text=identity_of(documents),
     )
     tokenizer.training = TrainingRecord(
-        documents=counted.documents,
-        num_bytes=counted.num_bytes,
-        pretokens=counted.words.total() + counted.too_long,
-        distinct_pretokens=len(counted.words),
-        tokens=_count_tokens(tokenizer, counted.words) + counted.too_long,
+        documents=counter.documents,
+        num_bytes=counter.num_bytes,
+        pretokens=counter.words + counter.too_long,
+        distinct_pretokens=counter.distinct_words,
+        tokens=tokenizer.count_tokens(counter, threads=threads) + counter.too_long,
         learned_ids=range(len(first), len(pieces)),
         learned_unit="pieces",
         seconds={"counting": counting_seconds, "joining": time.perf_counter() - started - counting_seconds},
-        threads=1,
-        kernel="python",
+        threads=threads,
+        kernel=kernel.name,
         requested_vocab_size=config.vocab_size,
         stopped_early=early_end(
             f"no pair is left that occurs {config.min_frequency} times or more",
             learned=len(pieces),
             wanted=num_pieces,
         ),
-        notes=tuple(_notes(counted, config)),
+        notes=tuple(_notes(counter, config)),
     )
     return tokenizer
 
 
-def _vocab_size(config: WordPieceConfig, *, num_first: int, num_letters: int, counted: WordCounts) -> int:
+def _alphabet(counter: WordCounter, config: WordPieceConfig) -> tuple[list[str], list[str]]:
+    """The characters of the alphabet, and as pieces those of them that stand inside words; each by code point."""
+    found = counter.characters()
+    letters = reference.most_frequent(
+        {character: count for character, count, _ in found},
+        limit=config.limit_alphabet,
+        initial=config.initial_alphabet,
+    )
+    inside = {character for character, _, is_inside in found if is_inside}
+    return letters, [config.continuing_prefix + letter for letter in letters if letter in inside]
+
+
+def _vocab_size(config: WordPieceConfig, *, num_first: int, num_letters: int, counter: WordCounter) -> int:
     if config.vocab_size is None:
-        return num_first + fitted_size(len(counted.words), largest=_MOST_LEARNED)
+        return num_first + fitted_size(counter.distinct_words, largest=_MOST_LEARNED)
     if config.vocab_size < num_first:
         raise TrainingError(
             f"a vocabulary of {config.vocab_size} is too small: the {num_letters} characters of the text, "
@@ -97,25 +111,16 @@ def _vocab_size(config: WordPieceConfig, *, num_first: int, num_letters: int, co
     return config.vocab_size
 
 
-def _notes(counted: WordCounts, config: WordPieceConfig) -> Iterator[str]:
+def _notes(counter: WordCounter, config: WordPieceConfig) -> Iterator[str]:
     longest = f"more than {config.max_characters_per_word} characters"
-    if counted.too_long == 1:
+    if counter.too_long == 1:
         yield f"one word has {longest}: it is unknown, and was not trained on"
-    elif counted.too_long:
-        yield f"{counted.too_long:,} words have {longest}: they are unknown, and were not trained on"
-
-
-def _count_tokens(tokenizer: WordPieceTokenizer, words: Mapping[str, int]) -> int:
-    """How many tokens the words become."""
-    import numpy as np
-
-    total, names, weights = 0, list(words), list(words.values())
-    for start in range(0, len(names), _ENCODED_AT_ONCE):
-        part = slice(start, start + _ENCODED_AT_ONCE)
-        encoded = tokenizer.encode_batch(names[part])
-        total += int(np.diff(encoded.offsets) @ np.array(weights[part], dtype=np.int64))
-    return total
+    elif counter.too_long:
+        yield f"{counter.too_long:,} words have {longest}: they are unknown, and were not trained on"
 
 
 def _config_as_saved(config: WordPieceConfig) -> dict[str, object]:
-    return dataclasses.asdict(config) | {"special_tokens": list(config.all_special_tokens)}
+    """The options that decide what a tokenizer does; threads are not among them."""
+    options = dataclasses.asdict(config) | {"special_tokens": list(config.all_special_tokens)}
+    del options["threads"]
+    return options

@@ -11,6 +11,14 @@ namespace tokbench {
 
 namespace nb = nanobind;
 
+// The UTF-8 of a Python string, which lives as long as the string. Raises UnicodeEncodeError for surrogates.
+inline Bytes utf8_view(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) throw nb::python_error();
+  return {reinterpret_cast<const Byte*>(data), static_cast<std::size_t>(size)};
+}
+
 // A Python string as it lies in memory, so that any thread can read it without the interpreter's lock; and
 // without the UTF-8 that Python would keep beside it from then on.
 inline Text text_of(nb::handle text) {

@@ -17,14 +17,6 @@ inline Array<Id> to_array(Ids&& ids) {
   return Array<Id>(data, {size}, owner);
 }
 
-// The UTF-8 of a Python string, which lives as long as the string. Raises UnicodeEncodeError for surrogates.
-inline Bytes utf8_view(nb::handle text) {
-  Py_ssize_t size = 0;
-  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-  if (data == nullptr) throw nb::python_error();
-  return {reinterpret_cast<const Byte*>(data), static_cast<std::size_t>(size)};
-}
-
 // What work() returns, which runs without the interpreter's lock; for lone surrogates, what Python says of the
 // first string that has one.
 template <class Strings, class Work>

@@ -45,6 +45,14 @@ class PretokenCounts {
     for (const auto& partition : partitions_) partition->table.for_each(sink);
   }
 
+  // The same in parts, each of which a thread of its own may take.
+  static constexpr unsigned kPartitionBits = 6;
+  static constexpr std::size_t kParts = std::size_t{1} << kPartitionBits;
+  template <class Sink>
+  void for_each_in(std::size_t part, Sink sink) const {
+    partitions_[part]->table.for_each(sink);
+  }
+
   std::size_t size() const {
     std::size_t total = 0;
     for (const auto& partition : partitions_) total += partition->table.size();
@@ -52,8 +60,6 @@ class PretokenCounts {
   }
 
  private:
-  static constexpr unsigned kPartitionBits = 6;
-
   struct alignas(64) Partition {
     explicit Partition(std::uint64_t seed) : table(seed, kPartitionBits) {}
     std::mutex mutex;
@@ -62,7 +68,7 @@ class PretokenCounts {
 
   Partition& partition_of(std::uint64_t hash) { return *partitions_[hash >> (64 - kPartitionBits)]; }
 
-  std::unique_ptr<Partition> partitions_[std::size_t{1} << kPartitionBits];
+  std::unique_ptr<Partition> partitions_[kParts];
 };
 
 }  // namespace tokbench

@@ -6,6 +6,7 @@
 
 #include "encoding/python_encoding.hpp"
 #include "places.hpp"
+#include "training_binding.hpp"
 
 using namespace tokbench;
 using namespace nb::literals;
@@ -100,4 +101,5 @@ NB_MODULE(_wordpiece, module) {
       .def("count_batch", &count_texts<WordPieceFamily>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].")
       .def("place_batch", &place_texts, "texts"_a, "threads"_a,
            "(uint32[N] ids, int64[N] starts, int64[N] stops, int64[len(texts)] counts), places in bytes of each text.");
+  bind_training(module);
 }

@@ -1,0 +1,147 @@
+"""Counting and training in Python: the same interface as the compiled module, and what runs without it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tokbench.backends.wordpiece import trainer
+from tokbench.backends.wordpiece.library_characters import library_words
+from tokbench.core.counting_fallback import PythonDocumentCounter
+from tokbench.core.special_tokens import SpecialTokenFinder
+from tokbench.core.tokens import SpecialPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from tokbench.backends.wordpiece.kernel import Encoder
+    from tokbench.backends.wordpiece.reference import Objective
+    from tokbench.core.counting import CountProgress
+
+_MOST_PARTS = 1 << 20
+
+
+class WordCounter(PythonDocumentCounter):
+    """Counts the library's words; `settled`, `threads` and `seed` are taken and change nothing."""
+
+    def __init__(
+        self,
+        *,
+        special_tokens: list[str],
+        settled: bytearray,
+        max_characters_per_word: int,
+        clean_text: bool,
+        handle_chinese_chars: bool,
+        strip_accents: bool,
+        lowercase: bool,
+        threads: int = 1,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        del settled, threads, seed
+        if "" in special_tokens:
+            raise ValueError("a special token is empty")
+        self._finder = SpecialTokenFinder(special_tokens)
+        self._most = max_characters_per_word
+        self._rules = {
+            "clean_text": clean_text,
+            "handle_chinese_chars": handle_chinese_chars,
+            "strip_accents": strip_accents,
+            "lowercase": lowercase,
+        }
+        self._parts: Counter[str] = Counter()
+        self._words: Counter[str] = Counter()
+        self.too_long = 0
+
+    def count_document(self, text: str) -> None:
+        for piece in self._finder.cut(text, special=SpecialPolicy.ENCODE):
+            if not piece.is_special:
+                self._parts.update(split_at_spaces(piece.text))
+        if len(self._parts) > _MOST_PARTS:
+            self.finish()
+
+    def finish(self) -> None:
+        """Move the counts of parts to their words: each is normalised once, however often it occurs."""
+        for part, count in self._parts.items():
+            for word in library_words(part, **self._rules):
+                self.add_word(word, count)
+        self._parts.clear()
+
+    def take_unsettled(self) -> list[tuple[str, int]]:
+        return []  # the library has settled all
+
+    def add_word(self, word: str, count: int) -> None:
+        if count < 1:
+            raise ValueError("a count must be positive")
+        word.encode()  # raises for lone surrogates here, as the native kernel does
+        if len(word) > self._most:
+            self.too_long += count
+        else:
+            self._words[word] += count
+
+    def items(self) -> list[tuple[str, int]]:
+        return list(self._words.items())
+
+    def characters(self) -> list[tuple[str, int, bool]]:
+        counts: Counter[str] = Counter()
+        inside: set[str] = set()
+        for word, count in self._words.items():
+            inside.update(word[1:])
+            for character in word:
+                counts[character] += count
+        return [(character, counts[character], character in inside) for character in sorted(counts)]
+
+    @property
+    def words(self) -> int:
+        return self._words.total()
+
+    @property
+    def distinct_words(self) -> int:
+        return len(self._words)
+
+
+def split_at_spaces(text: str) -> list[str]:
+    """The parts of a text between spaces and line ends.
+
+    White space ends a word and takes no part in a composition, so that the words of the parts
+    are the words of the text.
+
+    >>> split_at_spaces("don't stop")
+    ["don't", 'stop']
+    """
+    return text.replace("\n", " ").split(" ")
+
+
+def train(
+    counter: WordCounter,
+    *,
+    pieces: Sequence[str],
+    letters: Collection[str],
+    num_pieces: int,
+    objective: Objective,
+    min_frequency: int,
+    prefix: str,
+    seed: int,
+    progress: CountProgress | None,
+) -> list[str]:
+    """The pieces that there are, and those that are learned from a finished counter."""
+    del seed
+    if min_frequency < 1:
+        raise ValueError("min_frequency must be at least 1")
+    return trainer.train(
+        dict(counter.items()),
+        pieces=pieces,
+        letters=letters,
+        num_pieces=num_pieces,
+        objective=objective,
+        min_frequency=min_frequency,
+        prefix=prefix,
+        progress=progress,
+    )
+
+
+def count_tokens(encoder: Encoder, counter: WordCounter, threads: int) -> int:
+    """How many tokens the words of a finished counter become."""
+    words, weights = zip(*counter.items(), strict=True) if counter.items() else ((), ())
+    counts = encoder.count_batch(list(words), threads).tolist()
+    return sum(count * weight for count, weight in zip(counts, weights, strict=True))

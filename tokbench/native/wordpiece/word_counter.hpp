@@ -1,0 +1,170 @@
+// Counts BERT's words while documents arrive.
+//
+// What is counted on the way are parts of the text as they stand there (word_scanner.hpp): each distinct one is normalised
+// once, behind the last document, and gives its count to the words that it becomes.
+#pragma once
+
+#include <memory>
+
+#include "common/threads.hpp"
+#include "normal_words.hpp"
+#include "training/counter.hpp"
+#include "word_lookup.hpp"
+
+namespace tokbench {
+
+// Cuts are safe in front of white space: no part of the text has any in it.
+class BertSplitter {
+ public:
+  explicit BertSplitter(const BertRules& rules) : split_(bert_word_places_of(rules.handle_chinese_chars)) {}
+
+  std::size_t last_safe_cut(Bytes text, std::size_t from) const {
+    for (std::size_t cut = text.size(); cut-- > from + 1;) {
+      if (text[cut] == ' ' || text[cut] == '\n') return cut;
+    }
+    return 0;
+  }
+
+  template <class Sink>
+  void for_each_some(Bytes text, Sink sink) const {
+    const Byte* const end = text.data() + text.size();
+    const Byte* places[2 * kMostPretokens];
+    for (const Byte* p = text.data(); p != end;) {
+      WordPlaces found{places, places + 2 * kEnoughPretokens};
+      p = split_(p, end, found);
+      sink(PretokenPlaces<2>{places, static_cast<std::size_t>(found.next - places) / 2});
+    }
+  }
+
+ private:
+  static_assert(kMostPretokens <= PretokenTable::kMostAtOnce);
+
+  SplitInto<WordPlaces> split_;
+};
+
+class WordCounter {
+ public:
+  struct Options {
+    BertRules rules;
+    std::size_t most_characters;  // longer words are left out
+    unsigned threads;
+    std::uint64_t seed;
+  };
+
+  // `settled` has a 1 for each of 0x110000 code points that is to be normalised here.
+  WordCounter(SpecialTokens special_tokens, std::vector<std::uint8_t> settled, const Options& options)
+      : options_(options),
+        settled_(std::move(settled)),
+        // Parts come in the order of their hashes: by the same seed, the words of some would crowd a table.
+        parts_(std::make_unique<Parts>(BertSplitter(options.rules), std::move(special_tokens), options.threads, ~options.seed)),
+        words_(options.seed) {}
+
+  void add_document(Bytes text) { open().add_document(text); }
+  void begin_source(DocumentMode mode) { open().begin_source(mode); }
+  void feed(Bytes block) { open().feed(block); }
+  std::span<Byte> prepare(std::size_t size) { return open().prepare(size); }
+  void commit(std::size_t used) { open().commit(used); }
+  void end_source() { open().end_source(); }
+
+  // Waits for all documents, and normalises; once more, it does nothing. Nothing but words is added behind it.
+  void finish() {
+    if (parts_ == nullptr) return;
+    parts_->finish();
+    normalize(parts_->counts());
+    totals_ = parts_->totals();
+    invalid_ = parts_->invalid();
+    parts_.reset();
+  }
+
+  std::optional<InvalidByte> invalid() { return parts_ ? parts_->invalid() : invalid_; }
+  const CounterTotals& totals() const { return parts_ ? parts_->totals() : totals_; }
+  bool is_finished() const { return parts_ == nullptr; }
+
+  struct Part {
+    std::string text;
+    std::int64_t count;
+  };
+
+  // Parts with characters that are not settled: what they become is to be added. They are handed over once.
+  std::vector<Part> take_unsettled() { return std::exchange(unsettled_, {}); }
+
+  // `count` > 0 occurrences of a word that was normalised elsewhere.
+  void add_word(Bytes word, std::int64_t count) {
+    PretokenTable table(options_.seed);
+    const auto characters = static_cast<std::size_t>(std::ranges::count_if(word, [](Byte byte) { return !is_continuation(byte); }));
+    too_long_ += add(table, word, characters, count);
+    words_.take(table);
+  }
+
+  // Behind finish():
+  const PretokenCounts& words() const { return words_; }
+  std::int64_t too_long() const { return too_long_; }  // occurrences of words that were left out
+
+ private:
+  using Parts = Counter<BertSplitter>;
+
+  static constexpr std::size_t kTableEntries = 1 << 14;
+
+  Parts& open() {
+    if (parts_ == nullptr) throw std::invalid_argument("the counter is finished");
+    return *parts_;
+  }
+
+  void normalize(const PretokenCounts& parts) {
+    Turns turns(PretokenCounts::kParts);
+    std::mutex mutex;  // guards what is not in words_
+    run_on(std::max(options_.threads, 1u), [&] {
+      PretokenTable table(options_.seed);
+      NormalText normal;
+      std::int64_t too_long = 0;
+      std::vector<Part> unsettled;
+      for (std::size_t turn; turns.take(turn);) {
+        parts.for_each_in(turn, [&](Bytes part, std::int64_t count) {
+          if (!is_settled(part)) {
+            unsettled.push_back({std::string(part.begin(), part.end()), count});
+            return;
+          }
+          for_each_normal_word<false>(options_.rules, part, normal, [&](std::size_t start, std::size_t size, std::size_t characters) {
+            too_long += add(table, {normal.bytes.data() + start, size}, characters, count);
+          });
+          if (table.size() >= kTableEntries) words_.take(table);
+        });
+      }
+      words_.take(table);
+      const std::lock_guard lock(mutex);
+      too_long_ += too_long;
+      std::ranges::move(unsettled, std::back_inserter(unsettled_));
+    });
+  }
+
+  // Returns how many occurrences are left out because the word is too long.
+  std::int64_t add(PretokenTable& table, Bytes word, std::size_t characters, std::int64_t count) const {
+    if (characters > options_.most_characters) return count;
+    Byte padded[kKeyPadding] = {};
+    const bool is_short = word.size() <= kShortWord;
+    if (is_short) std::ranges::copy(word, padded);
+    table.add(is_short ? padded : word.data(), word.size(), count);
+    return 0;
+  }
+
+  bool is_settled(Bytes part) const {
+    const Byte* const end = part.data() + part.size();
+    for (const Byte* p = part.data(); p != end;) {
+      const TextCharacter character = text_character_at(p, end);
+      if (settled_[character.code_point] == 0) return false;
+      p += character.length;
+    }
+    return true;
+  }
+
+  Options options_;
+  std::vector<std::uint8_t> settled_;
+  std::unique_ptr<Parts> parts_;  // until finish()
+  PretokenCounts words_;
+  std::int64_t too_long_ = 0;
+  std::vector<Part> unsettled_;
+  CounterTotals totals_;
+  std::optional<InvalidByte> invalid_;
+};
+
+}  // namespace tokbench
