@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import tokbench
 import tokbench.workbench.convert as conversion
 from tokbench.convert.conversion import Product, Source
-from tokbench.convert.proof import Disagreement, ProofResult, peer_of
+from tokbench.convert.proof import Disagreement, ProofResult, peer_of, prove
 from tokbench.convert.target import TARGETS, Target
 from tokbench.render.console import make_console
 from tokbench.render.conversion import render_proof
@@ -95,9 +96,10 @@ def test_what_was_converted_is_opened_by_every_command(
 
 @pytest.mark.slow
 def test_roles_and_a_chat_template_are_written(
-    run: Callable[..., Any], trained: Path, tmp_path: Path
+    run: Callable[..., Any], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("transformers")
+    monkeypatch.setattr(conversion, "prove", partial(prove, texts=["a text", "<|endoftext|>"]))
     (tmp_path / "chat.jinja").write_text("{{ messages }}\n")
     arguments = ["convert", "-t", trained, "--to", "transformers", "--out", "folder"]
     done = run(

