@@ -54,7 +54,7 @@ def test_the_python_runs(tmp_path):
 
 def test_the_picture_is_what_viz_shows(tmp_path):
     clone = Clone(tmp_path)
-    clone.train_mine()
+    clone.copy_mine()
     assert (DOCS / "viz.svg").read_text(encoding="utf-8") == picture_of_viz(clone)
 
 
@@ -80,7 +80,7 @@ def write_pictures():
     """Draw the pictures anew."""
     with tempfile.TemporaryDirectory() as name:
         clone = Clone(Path(name))
-        clone.train_mine()
+        clone.copy_mine()
         (DOCS / "viz.svg").write_text(picture_of_viz(clone), encoding="utf-8")
         clone.shell(f"tokbench {COMPARE} --no-times --plot compare.svg")
         (DOCS / "compare.svg").write_bytes((clone.folder / "compare.svg").read_bytes())

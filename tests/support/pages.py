@@ -13,13 +13,16 @@ Pages that use the tokenizer `mine` say so with a comment, and have it from the 
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -134,17 +137,27 @@ class Clone:
             subprocess.run(command, cwd=self.folder, env=self.environment, check=True)
         return None
 
-    def train_mine(self) -> None:
-        """Run the first command of the README's session."""
-        session = next(block.text for block in blocks(README) if block.language == "console")
-        self.session(session.partition("\n")[0])
+    def copy_mine(self) -> None:
+        """Put `mine` here, as the first command of the README's session trains it."""
+        shutil.copytree(_trained_mine(), self.folder / "tokenizers")
+
+
+@cache
+def _trained_mine() -> Path:
+    """A folder with `mine`, which is trained once for all pages."""
+    folder = TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    clone = Clone(Path(folder.name))
+    session = next(block.text for block in blocks(README) if block.language == "console")
+    clone.session(session.partition("\n")[0])
+    return clone.folder / "tokenizers"
 
 
 def prepared_for(page: Path, folder: Path) -> Clone:
     """A clone in which a page can be run."""
     clone = Clone(folder)
     if NEEDS_MINE in page.read_text(encoding="utf-8"):
-        clone.train_mine()
+        clone.copy_mine()
     return clone
 
 
