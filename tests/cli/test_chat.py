@@ -207,6 +207,8 @@ def test_conversations_become_shards(run: Callable[..., Any], chat: Callable[...
         (["--pack", "8"], "--pack needs --chat"),
         (["--train-on", "user"], "--train-on needs --chat"),
         (["--date", "2024-07-26"], "--date needs --chat"),
+        (["--chat", "auto", "--documents", "lines"], "--documents has no meaning with --chat"),
+        (["--chat", "auto", "--text-field", "x"], "--text-field has no meaning with --chat"),
         (["--chat", "auto", "--date", "today"], "--date 'today' is no day"),
         (["--chat", "auto", "--var", "x"], "--var 'x' sets nothing"),
         (["--chat", "auto", "--append-eos"], "--append-eos has no meaning with --chat"),
@@ -223,6 +225,23 @@ def test_shards_of_conversations_refuse(
     assert done.code in (1, 2)
     assert message in done.stderr
     assert not Path("out").exists()
+
+
+def test_shards_tell_that_nothing_is_learned(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
+    del chat
+    write = ("shards", "write", "talk.json", "-t", "mine", "--chat", "auto", "--out", "out")
+    for more in ((), ("--resume",)):
+        assert "nothing is learned" not in run(*write, *more).good().stderr
+    done = run(*write, "--force", "--train-on", "asistant").good()
+    assert "no turn of the role asistant was found" in done.stderr
+
+
+def test_arrays_of_several_conversations_are_refused_before_any_is_shown(chat: Callable[..., Any]) -> None:
+    Path("two.jsonl").write_text("\n".join([json.dumps(TALK)] * 2), encoding="utf-8")
+    done = chat("two.jsonl", "--npz", "out.npz")
+    done.refused(2, "--npz writes one conversation, and two.jsonl has several")
+    assert done.stdout == ""
+    assert not Path("out.npz").exists()
 
 
 def test_shards_tell_where_a_file_is_no_conversation(

@@ -44,6 +44,8 @@ class ConversationShards:
     Attributes:
         options: what the index of the shards tells of it.
         findings: how many texts of control tokens stayed text so far.
+        tokens: how many tokens there are so far.
+        learned: how many of them are learned.
 
     Raises:
         ConfigError: rows of that length are none, or the tokenizer has no token to fill them.
@@ -66,6 +68,7 @@ class ConversationShards:
         self._tokenizer = tokenizer
         self._template = template
         self.findings = 0
+        self.tokens = self.learned = 0
         self.options = ChatOptions(
             template=Path(template.name).name,
             source=_fingerprint(template.sources),
@@ -165,6 +168,8 @@ class ConversationShards:
             self._tokenizer, given, good, train_on=self.options.train_on, threads=threads
         )
         self.findings += sum(map(len, chats.findings))
+        self.tokens += len(chats.loss_mask)
+        self.learned += int(chats.loss_mask.sum())
         return chats.spans.encoded, chats.loss_mask
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -121,7 +121,7 @@ def chat(
                 each.conversation.completed(tools=tools, variables=variables), is_unfinished=continue_final
             ),
         )
-        for each in _conversations(path)
+        for each in _conversations(path, only_one=npz is not None)
     )
     encoded = chain.from_iterable(
         encode_conversations(
@@ -150,7 +150,21 @@ def chat(
         raise typer.Exit(_FOUND)
 
 
-def _conversations(path: str) -> Iterator[ReadConversation]:
+def _conversations(path: str, *, only_one: bool) -> Iterator[ReadConversation]:
+    """Those of a file, or stdin; where there is to be one, a second is an error before the first is shown."""
+    found = _read_conversations(path)
+    if only_one:
+        first, *others = islice(found, 2)
+        if others:
+            raise ConfigError(
+                f"--npz writes one conversation, and {path} has several",
+                hint="`tokbench shards write --chat` writes many",
+            )
+        found = iter([first])
+    return found
+
+
+def _read_conversations(path: str) -> Iterator[ReadConversation]:
     from tokbench.chat.conversation_files import read_conversations
 
     if path == "-":
@@ -190,11 +204,6 @@ def _write_files(results: list[ChatResult], *, html: Path | None, npz: Path | No
 
         import numpy as np
 
-        if len(results) != 1:
-            raise ConfigError(
-                f"--npz writes one conversation, and there are {len(results)}",
-                hint="`tokbench shards write --chat` writes many",
-            )
         stream = io.BytesIO()
         np.savez(stream, **results[0].arrays())
         write_file(npz, stream.getvalue())

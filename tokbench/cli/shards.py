@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,11 +34,19 @@ from tokbench.shards.layout import DtypeChoice, ShardFormat
 from tokbench.shards.results import ShardsResult
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tokbench.corpus import Corpus
     from tokbench.shards.reading import Shards
 
 _SHARD_TOKENS = 100_000_000
 _FAILED = 3
+_WITH_CHAT = {
+    "--append-eos": "the template ends the turns",
+    "--special-policy": "control tokens are the template's",
+    "--documents": "each conversation is a document",
+    "--text-field": "a conversation has messages",
+}
 _RANGE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,18}))?")
 
 
@@ -129,7 +137,16 @@ def write(
     from tokbench.shards.writing import write_shards
 
     end = _end_of_documents(append_eos=append_eos, eos=eos)
-    _check_chat(chat, train_on=train_on, pack=pack, inputs=inputs, end=end, special_policy=special_policy)
+    _check_chat(
+        chat,
+        needing={"--train-on": train_on, "--pack": pack, inputs.first_given: inputs.first_given},
+        meaningless={
+            "--append-eos": end,
+            "--special-policy": special_policy is not SpecialPolicy.TEXT,
+            "--documents": documents != "file",
+            "--text-field": text_field,
+        },
+    )
     tools, variables, day = inputs.tool_schemas(), inputs.variables(), inputs.day()
     opened = opening.open(tokenizer, progress=progress)
     encoder = None
@@ -176,6 +193,9 @@ def write(
         print(
             f"note: {texts} of control tokens in the content stayed text; see tokbench chat", file=sys.stderr
         )
+    if encoder is not None and encoder.tokens and not encoder.learned:
+        speakers = " or ".join(encoder.options.train_on)
+        print(f"note: nothing is learned: no turn of the role {speakers} was found", file=sys.stderr)
     result = ShardsResult(info=opened.info, folder=out, index=written.index.to_json(), seconds=seconds)
     if json:
         print_json(result.to_json())
@@ -184,25 +204,23 @@ def write(
 
 
 def _check_chat(
-    chat: str | None,
-    *,
-    train_on: list[str] | None,
-    pack: int | None,
-    inputs: TemplateInputs,
-    end: str | bool | None,
-    special_policy: SpecialPolicy,
+    chat: str | None, *, needing: Mapping[str | None, Any], meaningless: Mapping[str, Any]
 ) -> None:
-    """Refuse options that have no meaning together. Raises `ConfigError`."""
-    given = {"--train-on": train_on, "--pack": pack, inputs.first_given: inputs.first_given}
-    option = next((name for name, value in given.items() if value not in (None, [])), None)
-    if chat is None and option:
-        raise ConfigError(f"{option} needs --chat", hint="add --chat auto, or leave it out")
-    if chat is not None and end:
-        raise ConfigError("--append-eos has no meaning with --chat", hint="the template ends the turns")
-    if chat is not None and special_policy is not SpecialPolicy.TEXT:
-        raise ConfigError(
-            "--special-policy has no meaning with --chat", hint="control tokens are the template's"
-        )
+    """Refuse options that need --chat, or that have no meaning with it. Raises `ConfigError`.
+
+    Args:
+        chat: of --chat.
+        needing: option → its value, false where it is not given.
+        meaningless: the same of others.
+    """
+    if chat is None:
+        option = next((name for name, value in needing.items() if value not in (None, [])), None)
+        if option:
+            raise ConfigError(f"{option} needs --chat", hint="add --chat auto, or leave it out")
+        return
+    option = next((name for name, value in meaningless.items() if value), None)
+    if option:
+        raise ConfigError(f"{option} has no meaning with --chat", hint=_WITH_CHAT[option])
 
 
 def _as_conversations(corpus: Corpus) -> Corpus:
