@@ -140,6 +140,23 @@ def tokenizers_runner(vocabulary: Vocabulary) -> Runner:
     )
 
 
+def snaptokens_runner(vocabulary: Vocabulary) -> Runner:
+    import snaptokens
+
+    from tokbench.bench.peers.snaptokens import prepare
+    from tokbench.convert.conversion import Source
+
+    tokenizer = tokbench.load(vocabulary.path, pattern=vocabulary.pattern)
+    folder = Path(tempfile.mkdtemp())
+    prepare(Source(tokenizer=tokenizer, description=tokenizer.description()), folder)
+    peer = snaptokens.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return Runner(
+        lambda texts: [peer.encode(text).ids for text in texts],
+        lambda texts: peer.encode_batch_flat(list(texts)),
+        joined,
+    )
+
+
 def quicktok_runner(vocabulary: Vocabulary) -> Runner:
     import quicktok
 
@@ -153,6 +170,7 @@ RUNNERS: dict[str, Callable[[Vocabulary], Runner]] = {
     "tokbench": tokbench_runner,
     "gigatoken": gigatoken_runner,
     "fastokens": fastokens_runner,
+    "snaptokens": snaptokens_runner,
     "quicktok": quicktok_runner,
     "tiktoken": tiktoken_runner,
     "tokenizers": tokenizers_runner,

@@ -105,6 +105,21 @@ def rustbpe(path: Path, vocab_size: int, threads: int) -> Training:
     return train
 
 
+def gigabpe(path: Path, vocab_size: int, threads: int) -> Training:
+    import gigabpe as peer
+
+    from tokbench.formats.tokenizer_json import from_byte_level
+
+    def train() -> Trained:
+        vocab, _ = peer.train_bpe(
+            [str(path)], vocab_size=vocab_size, pretokenizer="bytelevel", special_tokens=[], threads=threads
+        )
+        tokens = [from_byte_level(token) for token in sorted(vocab, key=vocab.__getitem__)]
+        return Trained([*(bytes([value]) for value in range(256)), *tokens[256:]], {})
+
+    return train
+
+
 def ffbpe(path: Path, vocab_size: int, threads: int) -> Training:
     import ffbpe as peer
 
@@ -144,7 +159,13 @@ def tokenizers(path: Path, vocab_size: int, threads: int) -> Training:
 
 
 OURS = {"tokbench": tokbench_from_file, "tokbench, from strings": tokbench_from_strings}
-PEERS = {"gigatoken": gigatoken, "rustbpe": rustbpe, "ffbpe": ffbpe, "tokenizers": tokenizers}
+PEERS = {
+    "gigatoken": gigatoken,
+    "rustbpe": rustbpe,
+    "gigabpe": gigabpe,
+    "ffbpe": ffbpe,
+    "tokenizers": tokenizers,
+}
 TRAINERS = {**OURS, **PEERS}
 
 

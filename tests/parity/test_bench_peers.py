@@ -27,8 +27,11 @@ RUN = {
     "tokenizers": {"gpt2", "gpt4", "gpt4o", "llama3", "sentencepiece", "wordpiece"},
     "gigatoken": {"gpt2", "gpt4", "gpt4o"},
     "fastokens": {"gpt2", "gpt4", "gpt4o", "llama3"},
+    "snaptokens": {"gpt2", "gpt4o", "llama3"},
+    "nanotoken": {"wordpiece"},
     "quicktok": {"none"},
     "rustbpe": set(),
+    "gigabpe": set(),
     "sentencepiece": {"sentencepiece"},
 }
 """What each is known to run; others it may refuse."""

@@ -37,8 +37,9 @@ def bench(
         str,
         typer.Option(
             metavar="NAME,…",
-            help="Libraries that run the same tokenizer: tiktoken, tokenizers, gigatoken, fastokens, quicktok, "
-            "rustbpe, sentencepiece; or installed, all, none. Each must give the same ids before it is timed.",
+            help="Libraries that run the same tokenizer: tiktoken, tokenizers, gigatoken, fastokens, "
+            "snaptokens, nanotoken, quicktok, rustbpe, gigabpe, sentencepiece; or installed, all, none. Each must "
+            "give the same ids before it is timed.",
         ),
     ] = "installed",
     only: Annotated[

@@ -62,8 +62,11 @@ PEERS = {
         "tokenizers",
         "gigatoken",
         "fastokens",
+        "snaptokens",
+        "nanotoken",
         "quicktok",
         "rustbpe",
+        "gigabpe",
         "sentencepiece",
     )
 }
