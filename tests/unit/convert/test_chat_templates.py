@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from support.descriptions import trained
 
 import tokbench
 from tokbench.convert.chat_templates import rendered_differently
+from tokbench.convert.proof import prove
 from tokbench.errors import ConversionError
 from tokbench.workbench.convert import convert
 
@@ -52,6 +54,7 @@ def test_a_template_without_an_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str, seconds: int
 ) -> None:
     monkeypatch.setattr("tokbench.convert.chat_templates.SECONDS", seconds)
+    monkeypatch.setattr("tokbench.workbench.convert.prove", partial(prove, texts=("a text",)))
     with pytest.raises(ConversionError, match="not rendered within"):
         convert(trained(), to="transformers", out=tmp_path / "out", chat_template=template)
     assert list(tmp_path.iterdir()) == []
