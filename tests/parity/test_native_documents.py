@@ -23,6 +23,7 @@ from tokbench import SpecialPolicy
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.token_arrays import segmented
 from tokbench.errors import ConfigError
+from tokbench.explain.assembling import explain
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.kernel_document import kernel_document
@@ -245,6 +246,31 @@ def test_any_document_has_its_librarys_ids_and_spans(
     native, library = both(tmp_path_factory.mktemp("any"), data)
     if isinstance(native, NativeDocument):
         assert_alike(native, library, given_texts)
+
+
+@settings(max_examples=30)
+@given(data=documents(), given_texts=st.lists(mixed, max_size=3))
+def test_any_document_is_explained_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, given_texts: list[str]
+) -> None:
+    native, _ = both(tmp_path_factory.mktemp("explained"), data)
+    for text in given_texts:
+        try:
+            explanation = explain(native, text)
+        except ConfigError as error:
+            assert "cannot be explained" in error.message or "does not tell" in error.message
+            continue
+        ids = [symbol.id for step in explanation.steps for symbol in step.trace.tokens]
+        assert ids == native.encode(text)
+
+
+@pytest.mark.parametrize("name", SPLITTING)
+def test_texts_of_well_known_splits_are_explained(name: str, tmp_path: Path) -> None:
+    native, _ = both(tmp_path, with_parts(SPLITTING[name], None))
+    for text in ("the low éab 12345 don's", "  \n\n x\t!! 字q", "abc<s>the", ""):
+        explanation = explain(native, text)
+        assert [token.id for token in explanation.tokens] == native.encode(text)
+        assert len(explanation.boundaries) == max(len(explanation.tokens) - 1, 0)
 
 
 def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ class Analysis:
         self.automaton = None if pattern is None else automaton_of(pattern)
         self.unreachable: dict[int, Unreachable] = {}
         self.ids = [id for id in target.ordinary if id in self.model.spellings]
+        self._left = self.ids
 
     def run(self) -> Reachability:
         """Each step has only those tokens to look at that the steps before left open."""
@@ -86,7 +87,8 @@ class Analysis:
 
     def _open(self) -> list[int]:
         """The tokens of which nothing is known yet."""
-        return [id for id in self.search.missing(self.ids) if id not in self.unreachable]
+        self._left = [id for id in self.search.missing(self._left) if id not in self.unreachable]
+        return self._left
 
     def _designed(self, id: int) -> str | None:
         return None if self.search.has(id) else self.model.designed(id)
