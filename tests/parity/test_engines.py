@@ -50,6 +50,7 @@ NATIVE = [
     "baai-bge-small-en",
     "t5-base",
     "mistral",
+    "t5-small",
 ]
 
 DISTINCT = NATIVE[:4]

@@ -7,6 +7,26 @@ SOURCES: str
 
 def split(text: bytes, cut: str, simd: str | None = None) -> NDArray[np.int64]: ...
 
+class DocumentEncoder:
+    def __init__(
+        self,
+        pieces: list[bytes],
+        ids: NDArray[np.uint32],
+        scores: NDArray[np.float64],
+        *,
+        unknown: int,
+        unknown_score: float,
+        bytes: NDArray[np.uint32] | None,
+        charsmap: bytes,
+        joining: NDArray[np.uint8],
+    ) -> None: ...
+    def covers(self, text: str) -> bool: ...
+    def encode(self, text: str) -> list[int]: ...
+    def encode_batch(
+        self, texts: list[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]: ...
+
 class Encoder:
     def __init__(
         self,

@@ -67,7 +67,8 @@ def open_tokenizer_json(
     data, contradictions = completed(data, source.config)
     document = parse_json(data, path=path)
     kind = _check(document, path=path)
-    run = (_wordpiece if kind == "WordPiece" else _bpe_or_library)(data, document, source, request)
+    runners = {"WordPiece": _wordpiece, "Unigram": _unigram}
+    run = runners.get(kind, _bpe_or_library)(data, document, source, request)
     return Opened(
         tokenizer=run.tokenizer,
         source=source,
@@ -103,6 +104,21 @@ def _wordpiece(data: bytes, document: Mapping[str, Any], source: Source, request
         return _Run(tokenizer, "library", tokenizer.left_because)
     return _Run(
         tokenizer, "native", "it is BERT's normaliser, BERT's words and longest matches, nothing else"
+    )
+
+
+def _unigram(data: bytes, document: Mapping[str, Any], source: Source, request: OpenRequest) -> _Run:
+    """A Unigram, which finds out itself what our kernel does of it."""
+    from tokbench.opening.unigram_document import UnigramDocument
+
+    del document
+    engine = "library" if request.engine == "library" else "auto"
+    tokenizer = UnigramDocument(data, name=source.name, source=source.files[0], engine=engine)
+    if tokenizer.left_because:
+        request.refuses("native", tokenizer.left_because)
+        return _Run(tokenizer, "library", tokenizer.left_because)
+    return _Run(
+        tokenizer, "native", "it is a table of replacements, words with ▁ and the best sums of scores"
     )
 
 

@@ -45,14 +45,14 @@ class BestPath {
       length = std::min(character_length(first[start]), size - start);
       bool is_piece = false;
       std::size_t longest = 0;
-      model_.tree().for_each_at(first + start, end, [&](const auto& node, std::size_t bytes) {
-        offer(start, bytes, before + node.score, node.id);
+      model_.tree().for_each_at(first + start, end, [&](Piece piece, Real score, std::size_t bytes) {
+        offer(start, bytes, before + score, piece);
         is_piece |= bytes == length;
         longest = bytes;
       });
       frontier = std::max(frontier, start + longest);
       if (!is_piece) {
-        offer(start, length, before + unknown_score, model_.rules().unknown);
+        offer(start, length, before + unknown_score, kUnknown);
         frontier = std::max(frontier, start + length);
       }
     }
@@ -78,11 +78,11 @@ class BestPath {
       length = std::min(character_length(first[start]), size - start);
       extent = std::max(extent, std::abs(before));
       bool is_piece = false;
-      model_.tree().for_each_at(first + start, end, [&](const auto& node, std::size_t bytes) {
-        offer(start, bytes, before + static_cast<double>(node.score), node.id, additions);
+      model_.tree().for_each_at(first + start, end, [&](Piece piece, Real score, std::size_t bytes) {
+        offer(start, bytes, before + static_cast<double>(score), piece, additions);
         is_piece |= bytes == length;
       });
-      if (!is_piece) offer(start, length, before + unknown_score, model_.rules().unknown, additions);
+      if (!is_piece) offer(start, length, before + unknown_score, kUnknown, additions);
     }
     // Sums that lost are below those that won, and no further than a piece's score from one that is known.
     extent = std::max(extent, std::abs(places_[size].sum)) + static_cast<double>(model_.largest_step());
@@ -95,18 +95,20 @@ class BestPath {
   }
 
  private:
+  using Piece = typename PieceTree<Real>::Place;
   static constexpr std::uint32_t kUnreached = 0xFFFFFFFFu;
+  static constexpr Piece kUnknown = 0;  // where no piece ends
 
   struct Exact {
     Real sum;
     std::uint32_t start;  // of the best piece that ends here
-    Id id;
+    Piece piece;
   };
   struct Place {
     double sum;
     double second;  // the best of the other sums
     std::uint32_t start;
-    Id id;
+    Piece piece;
     std::uint32_t additions;  // on the way of most pieces
   };
   struct Found {
@@ -117,15 +119,15 @@ class BestPath {
   // The bytes of the character that begins with `lead`, in well-formed text.
   static std::size_t character_length(Byte lead) { return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
 
-  void offer(std::size_t start, std::size_t length, Real sum, Id id) {
+  void offer(std::size_t start, std::size_t length, Real sum, Piece piece) {
     Exact& behind = exact_[start + length];
-    if (behind.start == kUnreached || sum > behind.sum) behind = {sum, static_cast<std::uint32_t>(start), id};
+    if (behind.start == kUnreached || sum > behind.sum) behind = {sum, static_cast<std::uint32_t>(start), piece};
   }
 
-  void offer(std::size_t start, std::size_t length, double sum, Id id, std::uint32_t additions) {
+  void offer(std::size_t start, std::size_t length, double sum, Piece piece, std::uint32_t additions) {
     Place& behind = places_[start + length];
     if (behind.start == kUnreached) {
-      behind = {sum, -std::numeric_limits<double>::infinity(), static_cast<std::uint32_t>(start), id, additions};
+      behind = {sum, -std::numeric_limits<double>::infinity(), static_cast<std::uint32_t>(start), piece, additions};
       return;
     }
     behind.additions = std::max(behind.additions, additions);
@@ -133,7 +135,7 @@ class BestPath {
       behind.second = behind.sum;
       behind.sum = sum;
       behind.start = static_cast<std::uint32_t>(start);
-      behind.id = id;
+      behind.piece = piece;
     } else {
       behind.second = std::max(behind.second, sum);
     }
@@ -163,7 +165,8 @@ class BestPath {
       use(stop);
       const auto& place = places[stop];
       if (place.start == kUnreached) throw std::logic_error("no piece ends where a text does");
-      found_.push_back({place.start, stop, place.id});
+      const Id id = place.piece == kUnknown ? model_.rules().unknown : model_.tree().id_at(place.piece);
+      found_.push_back({place.start, stop, id});
       stop = place.start;
     }
     is_told_ = true;

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include "encoding/python_encoding.hpp"
+#include "document_family.hpp"
 #include "family.hpp"
 #include "word_cuts.hpp"
 
@@ -68,6 +69,22 @@ SentencePieceUnigramEncoder* made_encoder(const nb::list& pieces, const InputArr
   return new SentencePieceUnigramEncoder({UnigramModel<float>(pieces_of<float>(texts, numbers, amounts), rules), std::move(form)}, family);
 }
 
+DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const InputArray<Id>& ids, const InputArray<double>& scores,
+                                              Id unknown, double unknown_score, const std::optional<InputArray<Id>>& bytes,
+                                              const nb::bytes& charsmap, const InputArray<std::uint8_t>& joining) {
+  const nb::tuple kept(pieces);
+  const std::vector<std::string_view> texts = views_of(kept);
+  UnigramRules<double> rules = rules_of(unknown, unknown_score, bytes);
+  rules.looks_up_unknown = true;
+  const std::span<const Id> numbers = view(ids);
+  const std::span<const double> amounts = view(scores);
+  const std::span<const std::uint8_t> joined = view(joining);
+  const Bytes table = view(charsmap);
+  const nb::gil_scoped_release unlocked;
+  DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()});
+  return new DocumentUnigramEncoder({UnigramModel<double>(pieces_of<double>(texts, numbers, amounts), rules), std::move(form)}, {});
+}
+
 WordCut cut_named(const std::string& name) {
   if (name == "at spaces") return WordCut::AtSpaces;
   if (name == "at white space") return WordCut::AtWhiteSpace;
@@ -101,6 +118,14 @@ NB_MODULE(_unigram, module) {
   module.attr("SOURCES") = TOKBENCH_SOURCES;
   module.def("split", &split, "text"_a, "cut"_a, "simd"_a = nb::none(),
              "Where the words that are looked up begin and end, in bytes. `simd` names a tier, as TOKBENCH_SIMD does.");
+  nb::class_<DocumentUnigramEncoder>(module, "DocumentEncoder")
+      .def(nb::new_(&made_document_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,
+           "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert())
+      .def("covers", [](const DocumentUnigramEncoder& encoder, nb::handle text) { return encoder.model()->form.covers(text_of(text)); },
+           "text"_a, "Whether the library makes of a text what the encoder does.")
+      .def("encode", &encode_text<DocumentUnigram>, "text"_a)
+      .def("encode_batch", &encode_texts<DocumentUnigram>, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
+      .def("count_batch", &count_texts<DocumentUnigram>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].");
   nb::class_<SentencePieceUnigramEncoder>(module, "Encoder")
       .def(nb::new_(&made_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a, "unknown_score"_a,
            "bytes"_a.noconvert().none(), "reset"_a, "charsmap"_a, "symbols"_a, "add_dummy_prefix"_a, "remove_extra_whitespaces"_a,

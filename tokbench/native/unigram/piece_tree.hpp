@@ -1,12 +1,20 @@
 // The pieces of a vocabulary as a tree over their bytes: all that begin at a place of a text, in one walk.
 //
-// A double array: the child of a node by a byte is where the node's base and the byte lead, joined by exclusive or, if that
-// place says that it is this node's. All that a step needs is in one place of 16 bytes; what follows the first character of a
-// piece is found by its code point at once, up to U+FFFF.
+// A double array: the child of a node by a byte is where the node's base and the byte lead, joined by exclusive or, if a node is
+// there that this byte leads to; no two nodes have the same base, and 0 is the base of those without children. A walk waits for
+// memory at each step, so that a node is small:
+//
+//   bits    0-7                   8            9                 10-31    32-63 (or 95)
+//           the byte that leads   a node is    a piece ends      base     the score of the piece
+//           here                  here         here
+//
+// The id of a piece is beside the array: it is asked for the few pieces of the best way alone. What follows the first character
+// of a piece is found by its code point at once, up to U+FFFF.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -28,13 +36,8 @@ class PieceTree {
     Real score;
   };
 
-  // A place of the array. `id` is kNone where no piece ends.
-  struct Node {
-    std::uint32_t base = 0;
-    std::uint32_t parent = kNowhere;
-    Id id = kNone;
-    Real score = 0;
-  };
+  // A place of the array.
+  using Place = std::uint32_t;
 
   // Pieces of any order; none empty, none twice.
   explicit PieceTree(std::vector<Piece> pieces) {
@@ -44,53 +47,67 @@ class PieceTree {
       if (i > 0 && pieces[i].text == pieces[i - 1].text) throw std::invalid_argument("a piece occurs twice");
     }
     add_block();
-    nodes_[0].parent = 0;
     free_.erase(free_.begin());
     grow(pieces);
     free_ = {};
+    is_base_ = {};
     note_first_characters();
   }
 
-  // Calls use(node, bytes behind `p`) for each piece that stands at `p` (p < end), the shortest first.
+  // Calls use(place, score, bytes behind `p`) for each piece that stands at `p` (p < end), the shortest first.
   template <class Use>
   TOKBENCH_ALWAYS_INLINE void for_each_at(const Byte* p, const Byte* end, Use use) const {
-    std::uint32_t place;
+    Place place;
     const Byte* next = behind_first_character(p, end, place);
     while (place != kNowhere) {
       const Node& node = nodes_[place];
-      if (node.id != kNone) use(node, static_cast<std::size_t>(next - p));
+      if (node.ends_piece()) use(place, node.real_score(), static_cast<std::size_t>(next - p));
       if (next == end) return;
-      place = child(place, *next++);
+      place = child(node, *next++);
     }
   }
+
+  Id id_at(Place place) const { return ids_[place]; }
 
   // The id of a piece; kNone where there is none.
   Id find(Bytes text) const {
-    std::uint32_t place = 0;
+    Place place = 0;
     for (const Byte byte : text) {
-      if ((place = child(place, byte)) == kNowhere) return kNone;
+      if ((place = child(nodes_[place], byte)) == kNowhere) return kNone;
     }
-    return nodes_[place].id;
+    return nodes_[place].ends_piece() ? ids_[place] : kNone;
   }
 
  private:
-  static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
+  static constexpr Place kNowhere = 0xFFFFFFFFu;
+  static constexpr std::uint32_t kIsNode = 1u << 8, kEndsPiece = 1u << 9;
+  static constexpr unsigned kBaseShift = 10;
   static constexpr std::size_t kBlockSize = 256;
-  static constexpr std::size_t kMostNodes = std::size_t{1} << 28;
+  static constexpr std::size_t kMostNodes = std::size_t{1} << (32 - kBaseShift);
   static constexpr std::size_t kMostTried = 64;  // free places, before there are new ones
+
+  struct Node {
+    std::uint32_t bits = 0;
+    std::array<std::uint32_t, sizeof(Real) / sizeof(std::uint32_t)> score{};
+
+    std::uint32_t base() const { return bits >> kBaseShift; }
+    bool ends_piece() const { return (bits & kEndsPiece) != 0; }
+    bool is_led_to_by(Byte byte) const { return (bits & (kIsNode | 0xFF)) == (kIsNode | byte); }
+    Real real_score() const { return std::bit_cast<Real>(score); }
+  };
 
   struct Range {
     std::size_t first, behind, depth;
-    std::uint32_t place;
+    Place place;
   };
 
-  std::uint32_t child(std::uint32_t place, Byte byte) const {
-    const std::uint32_t next = nodes_[place].base ^ byte;
-    return nodes_[next].parent == place && next != 0 ? next : kNowhere;
+  Place child(const Node& node, Byte byte) const {
+    const Place next = node.base() ^ byte;
+    return nodes_[next].is_led_to_by(byte) ? next : kNowhere;
   }
 
   // Where the walk goes on behind the first character, and from which place; kNowhere where no piece begins with it.
-  const Byte* behind_first_character(const Byte* p, const Byte* end, std::uint32_t& place) const {
+  const Byte* behind_first_character(const Byte* p, const Byte* end, Place& place) const {
     const std::uint32_t lead = p[0];
     if (lead < 0x80) {
       place = first_characters_[lead];
@@ -105,20 +122,24 @@ class PieceTree {
       place = first_characters_[(lead & 0x1F) << 6 | (p[1] & 0x3Fu)];
       return p + 2;
     }
-    place = child(0, p[0]);
+    place = child(nodes_[0], p[0]);
     return p + 1;
   }
 
   void add_block() {
-    const auto first = static_cast<std::uint32_t>(nodes_.size());
+    const auto first = static_cast<Place>(nodes_.size());
     if (nodes_.size() + kBlockSize > kMostNodes) throw std::length_error("the pieces have too many bytes");
     nodes_.resize(nodes_.size() + kBlockSize);
+    ids_.resize(nodes_.size(), kNone);
+    is_base_.resize(nodes_.size());
     for (std::uint32_t i = 0; i < kBlockSize; ++i) free_.push_back(first + i);
+    is_base_[0] = true;
   }
 
-  bool is_free(std::uint32_t place) const { return nodes_[place].parent == kNowhere; }
+  // The root is at 0, where no byte leads.
+  bool is_free(Place place) const { return place != 0 && (nodes_[place].bits & kIsNode) == 0; }
 
-  // A base from which all the bytes lead to free places.
+  // A base that no node has, from which all the bytes lead to free places.
   std::uint32_t base_for(std::span<const Byte> bytes) {
     std::size_t tried = 0;
     for (std::size_t i = free_.size(); i-- > 0 && tried < kMostTried;) {
@@ -129,7 +150,7 @@ class PieceTree {
       }
       ++tried;
       const std::uint32_t base = free_[i] ^ bytes.front();
-      if (std::ranges::all_of(bytes, [&](Byte byte) { return is_free(base ^ byte); })) return base;
+      if (!is_base_[base] && std::ranges::all_of(bytes, [&](Byte byte) { return is_free(base ^ byte); })) return base;
     }
     const auto base = static_cast<std::uint32_t>(nodes_.size());
     add_block();
@@ -144,8 +165,9 @@ class PieceTree {
       auto [first, behind, depth, place] = ranges.back();
       ranges.pop_back();
       if (first != behind && pieces[first].text.size() == depth) {
-        nodes_[place].id = pieces[first].id;
-        nodes_[place].score = pieces[first].score;
+        ids_[place] = pieces[first].id;
+        nodes_[place].score = std::bit_cast<decltype(Node::score)>(pieces[first].score);
+        nodes_[place].bits |= kEndsPiece;
         ++first;
       }
       if (first == behind) continue;
@@ -160,10 +182,11 @@ class PieceTree {
         first = next;
       }
       const std::uint32_t base = base_for(bytes);
-      nodes_[place].base = base;
+      nodes_[place].bits |= base << kBaseShift;
+      is_base_[base] = true;
       for (std::size_t i = 0; i < bytes.size(); ++i) {
         children[i].place = base ^ bytes[i];
-        nodes_[children[i].place].parent = place;
+        nodes_[children[i].place].bits = kIsNode | bytes[i];
         ranges.push_back(children[i]);
       }
     }
@@ -171,21 +194,23 @@ class PieceTree {
 
   void note_first_characters() {
     first_characters_.assign(0x10000, kNowhere);
-    for (std::uint32_t one = 0; one < 0x80; ++one) first_characters_[one] = child(0, static_cast<Byte>(one));
-    const auto below = [this](std::uint32_t place, std::uint32_t bits) {
-      return place == kNowhere ? kNowhere : child(place, static_cast<Byte>(0x80 | (bits & 0x3F)));
+    for (std::uint32_t one = 0; one < 0x80; ++one) first_characters_[one] = child(nodes_[0], static_cast<Byte>(one));
+    const auto below = [this](Place place, std::uint32_t bits) {
+      return place == kNowhere ? kNowhere : child(nodes_[place], static_cast<Byte>(0x80 | (bits & 0x3F)));
     };
     for (std::uint32_t one = 0x80; one < 0x800; ++one) {
-      first_characters_[one] = below(child(0, static_cast<Byte>(0xC0 | one >> 6)), one);
+      first_characters_[one] = below(child(nodes_[0], static_cast<Byte>(0xC0 | one >> 6)), one);
     }
     for (std::uint32_t one = 0x800; one < 0x10000; ++one) {
-      first_characters_[one] = below(below(child(0, static_cast<Byte>(0xE0 | one >> 12)), one >> 6), one);
+      first_characters_[one] = below(below(child(nodes_[0], static_cast<Byte>(0xE0 | one >> 12)), one >> 6), one);
     }
   }
 
   std::vector<Node> nodes_;
-  std::vector<std::uint32_t> free_;               // places, while it grows
-  std::vector<std::uint32_t> first_characters_;  // of each, the place behind it
+  std::vector<Id> ids_;           // by places
+  std::vector<Place> free_;       // while it grows
+  std::vector<bool> is_base_;     // the same
+  std::vector<Place> first_characters_;  // of each, where it leads
 };
 
 }  // namespace tokbench

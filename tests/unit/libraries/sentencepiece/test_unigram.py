@@ -168,6 +168,11 @@ def test_a_model_without_normal_pieces_is_left_to_the_library() -> None:
     assert unigram.left_because(parse_model(proto)) == "it has no normal pieces, or no unknown one"
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_nul_leads_nowhere(kernel: str) -> None:
+    check(trained("as t5"), kernel, ["the\0the", "the\0", "\0the", "a\0b", "th\0\0e"])
+
+
 # --- against the library ----------------------------------------------------------------------
 
 

@@ -1,0 +1,183 @@
+"""A Unigram `tokenizer.json` on the kernel has its library's ids: whatever the scores, the table and the text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import unicodedata
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.texts import texts
+
+from tokbench.core.tokens import SpecialPolicy
+from tokbench.formats.protobuf import fields
+from tokbench.native.kernel_choice import is_installed
+from tokbench.opening import unigram_document
+from tokbench.opening.unigram_document import LeftToLibraryError, UnigramDocument, unigram_description
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not is_installed(unigram_document.COMPILED), reason="not compiled")
+
+LETTERS = "▁ab日éh"
+PIECES: list[list[Any]] = [
+    *([special, 0.0] for special in ("<pad>", "</s>", "<unk>")),
+    *([letter, -3.5 - number] for number, letter in enumerate(LETTERS)),
+    *([piece, -2.0] for piece in ("▁a", "ab", "ba", "▁ab", "日日", "fi", "1")),
+    *([piece, -4.25] for piece in ("aba", "▁▁", "b▁a", "ééé", " ", "क्ष", "นำ")),
+]
+
+
+@cache
+def charsmap(rule: str) -> str:
+    proto = sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto()
+    [spec] = [value for number, value in fields(proto) if number == 3]
+    assert isinstance(spec, bytes)
+    [table] = [value for number, value in fields(spec) if number == 2]
+    assert isinstance(table, bytes)
+    return base64.b64encode(table).decode()
+
+
+def document(
+    *, rule: str = "nmt_nfkc", pieces: list[list[Any]] | None = None, **model: Any
+) -> dict[str, Any]:
+    added = [
+        {"id": id, "content": content, "special": True, "normalized": False}
+        | {"single_word": False, "lstrip": False, "rstrip": False}
+        for id, content in enumerate(("<pad>", "</s>", "<unk>"))
+    ]
+    normalizer = {"type": "Precompiled", "precompiled_charsmap": charsmap(rule)} if rule else None
+    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": normalizer,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, metaspace]},
+        "post_processor": None,
+        "decoder": None,
+        "model": {"type": "Unigram", "unk_id": 2, "vocab": pieces or PIECES, "byte_fallback": False, **model},
+    }
+
+
+def opened(made: dict[str, Any], *, engine: str = "auto") -> UnigramDocument:
+    tokenizer = UnigramDocument(json.dumps(made).encode(), name="mine", engine=engine)
+    tokenizer._missing = 0  # the encoder is made for the first text
+    return tokenizer
+
+
+def check(ours: UnigramDocument, library: UnigramDocument, given_texts: list[str]) -> None:
+    """One text and many, on threads, counted; with the library alone as the definition."""
+    for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+        expected = [library.encode(text, special=special) for text in given_texts]
+        assert [ours.encode(text, special=special) for text in given_texts] == expected
+        encoded = ours.encode_batch(given_texts, special=special, threads=2)
+        assert encoded.ids.tolist() == [id for each in expected for id in each]
+        assert ours.count_batch(given_texts, special=special, threads=2).tolist() == list(map(len, expected))
+
+
+@cache
+def pair(rule: str) -> tuple[UnigramDocument, UnigramDocument]:
+    return opened(document(rule=rule)), opened(document(rule=rule), engine="library")
+
+
+FRAGMENTS = [
+    *("e\u0301", "\r\n", "\u0301", "\u200d", "\u200c", "ی\u200c", "ا\u064e", "ا\u0653", "क्षि", "นำ", "한"),
+    *("①\u0301", "ﬁ\u0301", "1\ufe0f\u20e3", "©\u200d©", "🇩🇪", "👩\u200d🚀", "\u00a0", "\u3000", "▁", "</s>"),
+    *("ab", "日日", " ", "\n", "\u0085", "\x0b", "\u00a8", "ﷺ", "<unk>", "\u2028", "\u0600a", "\u1112\u1161"),
+]
+any_character = st.characters(exclude_categories=["Cs"])
+any_text = st.one_of(texts, st.lists(st.sampled_from(FRAGMENTS) | any_character).map("".join))
+
+
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "nmt_nfkc_cf", ""])
+@settings(max_examples=60)
+@given(given_texts=st.lists(any_text, max_size=4))
+def test_any_text(rule: str, given_texts: list[str]) -> None:
+    check(*pair(rule), given_texts)
+
+
+SCORES = st.one_of(st.sampled_from([-1.0, -2.0, -3.0, -0.5, 0.0, 2.0]), st.floats(-20, 5))
+
+
+@settings(max_examples=60)
+@given(
+    scores=st.dictionaries(st.text(LETTERS, min_size=1, max_size=4), SCORES, max_size=12),
+    words=st.lists(st.text(LETTERS + " x", max_size=12), max_size=5),
+    byte_fallback=st.booleans(),
+)
+def test_models_of_few_letters(scores: dict[str, float], words: list[str], *, byte_fallback: bool) -> None:
+    bytes_ = [[f"<0x{byte:02X}>", 0.0] for byte in range(256)] if byte_fallback else []
+    pieces = [*PIECES[:3], *([piece, score] for piece, score in scores.items()), *bytes_]
+    made = document(rule="", pieces=pieces, byte_fallback=byte_fallback)
+    check(opened(made), opened(made, engine="library"), [" ".join(words), *words])
+
+
+@pytest.mark.slow
+def test_every_code_point_in_context() -> None:
+    ours, library = pair("nmt_nfkc")
+    everything = [chr(one) for one in range(0x110000) if not 0xD800 <= one < 0xE000]
+    covered = 0
+    for start in range(0, len(everything), 512):
+        some = everything[start : start + 512]
+        text = " ".join(f"a{each}b é{each} 日{each} {each}" for each in some)
+        lines = [f"a{each}b é{each} 日{each} {each}" for each in some if ours._covers(f"a{each}", ())]
+        covered += len(lines)
+        assert ours.encode(text) == library.encode(text)
+        joined = " ".join(lines)
+        assert ours.encode(joined) == library.encode(joined)
+    assert covered > 0.9 * len(everything)
+
+
+def test_most_texts_are_covered() -> None:
+    ours, _ = pair("nmt_nfkc")
+    for text in (
+        "plain",
+        "日本語、中文。",
+        "मैं हिन्दी",
+        "ภาษาไทย นำ",
+        "한국어",
+        "می‌خواهم",
+        "بَيتٌ",
+        "Ünïcödé",
+        "🇩🇪 👍🏽 ❤️",
+        "a\r\nb",
+    ):
+        assert ours._covers(text, ()), text
+    for text in (unicodedata.normalize("NFD", "é"), "①\u0301", "\u0600a"):
+        assert not ours._covers(text, ()), text
+
+
+def test_scores_are_those_that_the_library_reads() -> None:
+    score = -2.0122928619384766  # as T5 has it: not the number that the library reads
+    pieces = [*PIECES[:3], ["▁", score], ["-", -5.129043102264404], ["---", -12.130167007446289]]
+    made = document(rule="", pieces=pieces)
+    check(opened(made), opened(made, engine="library"), ["-" * count for count in range(1, 40)])
+
+
+def test_what_is_left_to_the_library() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"normalizer": {"type": "NFKC"}}, "it normalises by more than a precompiled table"),
+        ({"pre_tokenizer": None}, "it does not split by WhitespaceSplit and Metaspace"),
+        ({"model": {"type": "Unigram", "unk_id": None, "vocab": PIECES}}, "it has no unknown token"),
+    ]
+    for change, reason in cases:
+        with pytest.raises(LeftToLibraryError, match=reason):
+            unigram_description({**document(), **change})
+
+
+@pytest.mark.real
+def test_t5(shared: Path) -> None:
+    data = (shared / "vocab" / "t5-small" / "tokenizer.json").read_bytes()
+    ours, library = (UnigramDocument(data, name="t5", engine=engine) for engine in ("auto", "library"))
+    folder = shared / "corpora" / "parallel_ntrex"
+    given_texts = [path.read_text(encoding="utf-8")[:20_000] for path in sorted(folder.glob("*.txt"))[:12]]
+    assert sum(map(ours.encoder.covers, given_texts)) > 0.8 * len(given_texts)  # type: ignore[union-attr]
+    check(ours, library, given_texts)

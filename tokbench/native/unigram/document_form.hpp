@@ -1,0 +1,163 @@
+// What a `tokenizer.json` of SentencePiece's kind makes of text: its table of replacements, words between white space, and ▁ in
+// front of each.
+//
+// The library applies the table to what a reader takes for one character: to such a cluster as a whole where it has fewer than
+// six bytes and some key begins it, of which the shortest counts, else to each of its characters alone. Here it is each character
+// alone; covers() says whether that is the same.
+//
+// Source: normalizers/precompiled.rs and pre_tokenizers/metaspace.rs of tokenizers 0.23, spm_precompiled 0.1.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "common/texts.hpp"
+#include "normalization/character_map.hpp"
+
+namespace tokbench {
+
+class DocumentForm {
+ public:
+  // What a code point does to those beside it.
+  enum Joining : std::uint8_t { Alone, MayJoinPrevious, Unknown };
+
+  // `joining` has one for each of 0x110000 code points. Throws std::invalid_argument for a table that does not keep white space apart.
+  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining) : map_(std::move(map)), joining_(std::move(joining)) {
+    if (joining_.size() != kCodePoints) throw std::invalid_argument("there must be a number for each code point");
+    for (const Byte byte : {Byte{' '}, Byte{'\t'}, Byte{'\n'}, Byte{'\r'}}) {
+      const CharacterMap::Match match = map_.longest(&byte, &byte + 1);
+      if (match.length != 0 && !is_white(match.replacement)) throw std::invalid_argument("it replaces white space by something else");
+    }
+    map_.for_each_key([&](Bytes key, Bytes made) {
+      growth_ = std::max(growth_, (made.size() + key.size() - 1) / key.size());
+      const std::size_t first = well_formed_length(key.data(), key.data() + key.size());
+      if (first == 0) return;
+      const Byte* const second = key.data() + first;
+      const Byte* const end = key.data() + key.size();
+      if (second == end || well_formed_length(second, end) == 0) return;
+      pairs_.push_back(pair_of(code_point_at(key.data(), first), code_point_at(second, well_formed_length(second, end))));
+    });
+    std::ranges::sort(pairs_);
+  }
+
+  // The most bytes that are made of a word, for each of its own: with ▁ in front of what may be one byte.
+  std::size_t most_made_per_byte() const { return growth_ + kMark.size(); }
+
+  // Whether the library makes of a text what this does; of code points or ASCII. A text with a lone surrogate is none.
+  bool covers(const Text& text) const {
+    if (text.units == Units::Ucs2) return covers_units(static_cast<const std::uint16_t*>(text.data), text.size);
+    if (text.units == Units::Ucs4) return covers_units(static_cast<const std::uint32_t*>(text.data), text.size);
+    if (text.units == Units::Latin1) return covers_units(static_cast<const std::uint8_t*>(text.data), text.size);
+    return std::ranges::none_of(Bytes(static_cast<const Byte*>(text.data), text.size), [](Byte byte) { return byte >= 0x80; });
+  }
+
+  // Calls use(bytes) for each pre-token of a word that stands between white space. They are gone with the next call.
+  template <class Use>
+  void for_each_pretoken(Bytes word, std::vector<Byte>& made, Use use) const {
+    made.clear();
+    const Byte* const end = word.data() + word.size();
+    for (const Byte* p = word.data(); p != end;) {
+      const std::size_t length = std::max<std::size_t>(well_formed_length(p, end), 1);
+      const CharacterMap::Match match = map_.longest(p, p + length);
+      const Bytes put = match.length == length ? match.replacement : Bytes(p, length);
+      made.insert(made.end(), put.begin(), put.end());
+      p += length;
+    }
+    // Parts between white space, each with room for ▁ in front of it where it has none.
+    const std::size_t size = made.size();
+    for (std::size_t start = 0; start < size;) {
+      const std::size_t white = white_length(made, start, size);
+      if (white != 0) {
+        start += white;
+        continue;
+      }
+      std::size_t stop = start;
+      while (stop < size && white_length(made, stop, size) == 0) ++stop;
+      const bool has_mark = is_mark(made, start, stop);
+      made.resize(size);
+      if (!has_mark) made.insert(made.end(), kMark.begin(), kMark.end());
+      const std::size_t first = made.size() - (has_mark ? 0 : kMark.size());
+      made.insert(made.end(), made.begin() + static_cast<std::ptrdiff_t>(start), made.begin() + static_cast<std::ptrdiff_t>(stop));
+      for (std::size_t at = first; at < made.size();) {
+        std::size_t next = at + 1;
+        while (next < made.size() && !is_mark(made, next, made.size())) ++next;
+        use(Bytes(made.data() + at, next - at));
+        at = next;
+      }
+      start = stop;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kCodePoints = 0x110000;
+  static constexpr std::array<Byte, 3> kMark = {0xE2, 0x96, 0x81};  // ▁
+  static constexpr std::size_t kWholeClusters = 6;                  // bytes of those that are not looked up
+
+  static std::uint32_t bytes_of(std::uint32_t code_point) {
+    return code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+  }
+  static std::uint64_t pair_of(std::uint32_t first, std::uint32_t second) { return std::uint64_t{first} << 32 | second; }
+
+  static std::uint32_t code_point_at(const Byte* p, std::size_t length) {
+    if (length == 1) return p[0];
+    std::uint32_t code_point = p[0] & (0xFFu >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) code_point = code_point << 6 | (p[i] & 0x3Fu);
+    return code_point;
+  }
+
+  static bool is_mark(const std::vector<Byte>& bytes, std::size_t start, std::size_t stop) {
+    return stop - start >= kMark.size() && std::equal(kMark.begin(), kMark.end(), bytes.begin() + static_cast<std::ptrdiff_t>(start));
+  }
+
+  // The bytes of the white space at a place (Unicode's White_Space); 0 where there is none.
+  static std::size_t white_length(std::span<const Byte> bytes, std::size_t start, std::size_t stop) {
+    const Byte lead = bytes[start];
+    if (lead < 0x80) return lead == ' ' || (lead >= '\t' && lead <= '\r') ? 1 : 0;
+    const std::size_t length = well_formed_length(bytes.data() + start, bytes.data() + stop);
+    if (length == 2 && lead == 0xC2) return bytes[start + 1] == 0x85 || bytes[start + 1] == 0xA0 ? 2 : 0;
+    if (length != 3) return 0;
+    const std::uint32_t one = code_point_at(bytes.data() + start, 3);
+    const bool is_white = one == 0x1680 || (one >= 0x2000 && one <= 0x200A) || one == 0x2028 || one == 0x2029 || one == 0x202F ||
+                          one == 0x205F || one == 0x3000;
+    return is_white ? 3 : 0;
+  }
+
+  static bool is_white(Bytes bytes) {
+    std::size_t at = 0;
+    while (at < bytes.size()) {
+      const std::size_t length = white_length(bytes, at, bytes.size());
+      if (length == 0) return false;
+      at += length;
+    }
+    return !bytes.empty();
+  }
+
+  template <class Unit>
+  bool covers_units(const Unit* units, std::size_t size) const {
+    std::uint32_t previous = '\n';
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::uint32_t one = units[i];
+      if (one >= 0x80 && joining_[one] != Alone) [[unlikely]] {
+        if (joining_[one] == Unknown || (bytes_of(previous) + bytes_of(one) < kWholeClusters && may_be_one(previous, one))) return false;
+      }
+      previous = one;
+    }
+    return true;
+  }
+
+  // Whether some key begins a cluster of these two.
+  bool may_be_one(std::uint32_t first, std::uint32_t second) const {
+    if (first < ' ') return false;  // nothing joins a control character
+    if (std::ranges::binary_search(pairs_, pair_of(first, second))) return true;
+    Byte bytes[4];
+    const Byte* const end = write_character(first, bytes);
+    return map_.longest(bytes, end).length != 0;
+  }
+
+  CharacterMap map_;
+  std::vector<std::uint8_t> joining_;
+  std::vector<std::uint64_t> pairs_;  // of characters that a key begins with
+  std::size_t growth_ = 1;
+};
+
+}  // namespace tokbench
