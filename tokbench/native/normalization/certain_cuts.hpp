@@ -58,7 +58,7 @@ class CertainCuts {
   // Whether a text can be cut between two characters.
   bool is_cut(std::uint32_t before, std::uint32_t behind) const {
     if ((before | behind) < kAscii) return !joined_ascii(static_cast<Byte>(before), static_cast<Byte>(behind));
-    return is_cut_by_hash(before, behind);
+    return is_cut_by_hash({before, traits_[before]}, {behind, traits_[behind]});
   }
 
   // Gives the words from `p` on to the sink until it has no room or the text ends; returns where to go on. p < end.
@@ -67,18 +67,20 @@ class CertainCuts {
     Sink sink = shared_sink;  // a copy, which the compiler keeps in registers
     const Byte* start = p;
     while (start != end && sink.has_room()) {
-      CodePoint before = code_point_at(start, end);
-      p = start + before.length;
+      Seen before;
+      p += see(p, end, before);
       while (p != end) {
         if (const Byte next = *p; (before.value | next) < kAscii) [[likely]] {
           if (!joined_ascii(static_cast<Byte>(before.value), next)) break;
-          before = {next, 1};
+          before = {next, ascii_traits_[next]};
+          ++p;
         } else {
-          const CodePoint now = code_point_at(p, end);
-          if (is_cut_by_hash(before.value, now.value)) break;
+          Seen now;
+          const std::size_t length = see(p, end, now);
+          if (is_cut_by_hash(before, now)) break;
           before = now;
+          p += length;
         }
-        p += before.length;
       }
       sink(start, p);
       start = p;
@@ -103,10 +105,23 @@ class CertainCuts {
 
   bool joined_ascii(Byte before, Byte behind) const { return (rows_[before][behind >> 6] >> (behind & 63) & 1) != 0; }
 
-  bool is_cut_by_hash(std::uint32_t before, std::uint32_t behind) const {
-    const std::uint8_t both = traits_[before] & traits_[behind], either = traits_[before] | traits_[behind];
+  // A character with its traits.
+  struct Seen {
+    std::uint32_t value;
+    std::uint8_t traits;
+  };
+
+  // Sees the character at `p` (p < end); returns its bytes.
+  TOKBENCH_ALWAYS_INLINE std::size_t see(const Byte* p, const Byte* end, Seen& seen) const {
+    const CodePoint found = code_point_at(p, end);
+    seen = {found.value, found.value < kAscii ? ascii_traits_[found.value] : traits_[found.value]};
+    return found.length;
+  }
+
+  bool is_cut_by_hash(Seen before, Seen behind) const {
+    const unsigned both = before.traits & behind.traits, either = before.traits | behind.traits;
     if ((both & kPlain) == 0 || (either & kKnown) == 0) return false;
-    const std::uint64_t bit = bit_of({as_normal(before), as_normal(behind)});
+    const std::uint64_t bit = bit_of({as_normal(before.value), as_normal(behind.value)});
     return (joined_[bit >> 6] >> (bit & 63) & 1) == 0;
   }
 
@@ -191,6 +206,7 @@ class CertainCuts {
     shift_ = static_cast<unsigned>(64 - std::countr_zero(bits));
     for (const Pair& pair : pairs) joined_[bit_of(pair) >> 6] |= std::uint64_t{1} << (bit_of(pair) & 63);
     for (std::uint32_t before = 0; before < kAscii; ++before) {
+      ascii_traits_[before] = traits_[before];
       for (std::uint32_t behind = 0; behind < kAscii; ++behind) {
         const std::uint8_t both = traits_[before] & traits_[behind], either = traits_[before] | traits_[behind];
         const bool is_joined = (both & kPlain) == 0 || (either & kKnown) == 0 ||
@@ -206,6 +222,7 @@ class CertainCuts {
   std::size_t most_made_ = 3;  // of a space, and of a byte that is no character
   CharacterTable<std::uint8_t> traits_{kPlain};
   std::uint64_t rows_[kAscii][2] = {};  // a bit for each ASCII character behind another one: whether they are joined
+  std::uint8_t ascii_traits_[kAscii] = {};
   std::vector<std::uint64_t> joined_;
   unsigned shift_ = 0;
 };

@@ -77,10 +77,11 @@ class Normalizer {
     bool is_behind_space = ends.is_first && options_.remove_extra_whitespaces;
     while (p != end) {
       const Byte* const run = p;
-      while (end - p >= 2 && stays(p[0]) && p[1] < kAscii) ++p;
+      p = behind_run(p, end);
       if (p != run) {
         add_run<kWithPlaces>(text, run, p, out);
         is_behind_space = false;
+        if (p == end) break;
       }
       Unit unit = unit_at(p, end);
       while (is_behind_space && !unit.made.empty() && unit.made.front() == ' ') unit.made = unit.made.subspan(1);
@@ -112,6 +113,16 @@ class Normalizer {
     return true;
   }
 
+  // Where what stays as it is, and is no space, ends.
+  const Byte* behind_run(const Byte* p, const Byte* end) const {
+    if (!map_.is_empty() || !symbols_.is_empty()) {
+      while (end - p >= 2 && stays(p[0]) && p[1] < kAscii) ++p;
+      return p;
+    }
+    for (std::uint32_t length; p != end && *p != ' ' && (length = well_formed_length(p, end)) != 0;) p += length;
+    return p;
+  }
+
   const Byte* behind_spaces(const Byte* p, const Byte* end) const {
     while (p != end) {
       const Unit unit = unit_at(p, end);
@@ -125,7 +136,11 @@ class Normalizer {
   static void add_run(Bytes text, const Byte* first, const Byte* behind, NormalizedText& out) {
     out.bytes.insert(out.bytes.end(), first, behind);
     if constexpr (kWithPlaces) {
-      for (const Byte* p = first; p != behind; ++p) out.places.push_back(static_cast<std::uint32_t>(p - text.data()));
+      const Byte* start = first;  // of the character
+      for (const Byte* p = first; p != behind; ++p) {
+        if (!is_continuation(*p)) start = p;
+        out.places.push_back(static_cast<std::uint32_t>(start - text.data()));
+      }
     }
   }
 
