@@ -128,9 +128,9 @@ def parse_bytes_of_token(text: str) -> bytes:
 def _known_ids(entries: Entries, ids: frozenset[int]) -> list[int]:
     for id in sorted(ids):
         if id not in entries.tokens:
-            size = entries.contents.tokenizer.info.vocab_size
+            gaps = ", and some have none" if len(entries.tokens) <= max(entries.tokens) else ""
             raise ConfigError(
-                f"no token has the id {id}", hint=f"ids run from 0 to {size - 1}, some have none"
+                f"no token has the id {id}", hint=f"ids run from 0 to {max(entries.tokens)}{gaps}"
             )
     return sorted(ids)
 

@@ -37,7 +37,8 @@ def _subject(probe: TemplateProbe) -> str:
 
 def _refuses(target: LintTarget) -> Iterator[Found]:
     for name, error in failures(target):
-        yield Found(f"the chat template {name}", error.message, severity=Severity.ERROR)
+        subject = f"the chat template {name}"
+        yield Found(subject, error.message.removeprefix(f"{subject}: "), severity=Severity.ERROR)
     for probe in probes(target):
         for shape, made in probe.shapes.items():
             if not isinstance(made, Rendered):

@@ -49,7 +49,7 @@ def test_a_good_template_has_no_findings(tmp_path: Path) -> None:
     ("rule", "template", "evidence"),
     [
         ("template-refuses", "{{ raise_exception('no') if messages|length > 2 }}" + CHATML, "two exchanges: "),
-        ("template-refuses", "{% if %}", "does not compile"),
+        ("template-refuses", "{% if %}", "the template does not compile"),
         ("template-drops", CHATML.replace("<|im_start|>{{ m.role }}", "<|im_start|>{{ m.role }}", 1).replace(
             "{% for m in messages %}", "{% for m in messages if m.role != 'system' %}"), "a system message: "),
         ("template-null", PLAIN, "it writes None for content null"),
@@ -70,6 +70,7 @@ def test_a_good_template_has_no_findings(tmp_path: Path) -> None:
 def test_a_fault_is_found(tmp_path: Path, rule: str, template: str, evidence: str) -> None:
     found = findings_of(rule, target(tmp_path, template))
     assert any(evidence in each.evidence for each in found), found
+    assert not any(each.evidence.startswith(each.subject) for each in found)
 
 
 def test_an_end_that_generation_does_not_know_is_found(tmp_path: Path) -> None:
