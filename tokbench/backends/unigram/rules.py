@@ -15,8 +15,8 @@ from tokbench.formats.sentencepiece.model import SPACE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-IN_NO_PIECE = frozenset("\0\t\u2585")
-"""NUL and tab are in no piece, nor is ▅, which SentencePiece's trainer keeps for itself."""
+IN_NO_PIECE = frozenset("\0\u2585")
+"""NUL is in no piece, nor is ▅, which SentencePiece's trainer keeps for itself."""
 _DIGITS = frozenset("0123456789０１２３４５６７８９")
 _ANY = ""
 

@@ -36,8 +36,8 @@ class PieceRules {
 
   const PieceOptions& options() const { return options_; }
 
-  // NUL and tab are in no piece, nor is ▅, which SentencePiece's trainer keeps for itself.
-  static bool is_in_no_piece(std::uint32_t c) { return c == 0 || c == '\t' || c == 0x2585; }
+  // NUL is in no piece, nor is ▅, which SentencePiece's trainer keeps for itself.
+  static bool is_in_no_piece(std::uint32_t c) { return c == 0 || c == 0x2585; }
 
   // Whether no piece holds the two side by side, whatever else is in it.
   bool are_parted(std::uint32_t left, std::uint32_t right) const {

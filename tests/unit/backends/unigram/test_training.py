@@ -148,6 +148,13 @@ def test_options_decide_what_may_be_a_piece(options: dict[str, Any], excluded: s
     assert included in learned
 
 
+def test_tabs_are_trained_on() -> None:
+    assert "▁\t\tif" in normal_pieces(
+        trained(["\t\tif x:", "\t\tif y:"] * 20, vocab_size=300, options=("split_by_unicode_script=false",))
+    )
+    assert "▁\t\t" in normal_pieces(trained(["\t\tif x:", "\t\tif y:"] * 20, vocab_size=300))
+
+
 def test_lines_are_drawn_and_left_out_as_in_the_library() -> None:
     tokenizer = trained(vocab_size=450, input_sentence_size=60, seed=1)
     assert tokenizer.training is not None
@@ -193,7 +200,7 @@ def test_a_vocabulary_too_small_names_the_smallest_and_it_works(size: int) -> No
     assert trained(vocab_size=smallest).info.vocab_size == smallest
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["\n\n"], ["\t"]])
+@pytest.mark.parametrize("texts", [[], [""], ["\n\n"], ["  "], ["\0"]])
 def test_no_text_is_an_error(texts: list[str]) -> None:
     with pytest.raises(TrainingError, match="no text"):
         trained(texts)
