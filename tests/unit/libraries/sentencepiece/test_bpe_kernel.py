@@ -21,6 +21,8 @@ from tokbench.libraries.sentencepiece.bpe import left_because, new_encoder
 from tokbench.native.kernel_choice import is_installed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tokbench.core.kernel_or_library import KernelEncoder
 
 KERNELS = [
@@ -126,6 +128,19 @@ HOSTILE = {
 @pytest.mark.parametrize("name", ["bpe", "bpe folded"])
 def test_a_megabyte_of_one_kind(kind: str, name: str) -> None:
     check(variant(name).proto, [HOSTILE[kind]()], "native")
+
+
+@pytest.mark.real
+@pytest.mark.slow
+@pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="takes long in Python")
+def test_a_real_model_on_long_documents(shared: Path) -> None:
+    proto = (shared / "vocab" / "mistral" / "tokenizer.model.v1").read_bytes()
+    files = sorted(shared.glob("corpora/code/*.txt")) + sorted(shared.glob("corpora/parallel_ntrex/*.txt"))
+    texts = [
+        path.read_text(encoding="utf-8", errors="replace")[:50_000] for path in files if path.stem != "SOURCE"
+    ]
+    assert len(texts) > 40
+    check(proto, [*texts, "".join(texts)[:1_100_000]], "native")
 
 
 def normal(texts: dict[str, float], type: PieceType = PieceType.NORMAL) -> list[ModelPiece]:
