@@ -353,3 +353,9 @@ def test_a_text_ends_before_what_ends_a_turn(run, trained, special_ids):
     told = run("decode", text, "-t", trained, "--stop", str(end), "--stop", str(pad), "--json").json
     assert (told["text"], told["stop_id"], told["tokens"]) == ("one", pad, len(tokenizer.encode("one")))
     assert run("decode", text, "-t", trained, "--json").json["stop_id"] is None
+
+
+def test_a_template_that_is_not_there_is_told(run):
+    done = run("encode", "--template", "hello world").good()
+    assert "default has no template: no special tokens are added" in done.stderr
+    assert done.out == run("encode", "hello world").good().out

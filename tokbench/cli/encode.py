@@ -21,6 +21,8 @@ from tokbench.cli.tokenizer_options import (
     VocabularyChoices,
     chosen_sampling,
 )
+from tokbench.core.batches import post_processing_of
+from tokbench.core.post_processing import template_size
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
@@ -78,6 +80,8 @@ def encode(
     plan = shape.plan(special=special_policy)
     length = shape.length_of_text() if shape.as_text else None
     opened = opening.open_all(tokenizer, roles=roles.roles(), progress=progress)
+    if plan.template:
+        _tell_of_no_template(opened, pair=shape.pair)
     with showing_progress(_beside_output(progress)) as report:
         if length is not None:
             texts = reading.read_blocks(inputs)
@@ -106,6 +110,12 @@ def _check_out(out: Path | None, names: list[str] | None) -> None:
     refuse_folder(out)
     if names is not None and len(names) > 1:
         raise ConfigError("--out takes one tokenizer", hint="name one with -t")
+
+
+def _tell_of_no_template(opened: list[Tokenizer], *, pair: bool) -> None:
+    for one in opened:
+        if template_size(post_processing_of(one).template, pair=pair) == 0:
+            print(f"note: {one.info.name} has no template: no special tokens are added", file=sys.stderr)
 
 
 def _write(out: Path, tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPlan) -> None:
