@@ -1,0 +1,193 @@
+// Unigram gives what its definition gives: one sum of scores through the whole normalised text, whatever was remembered of words,
+// in every tier, for one text and many, on threads.
+#include <map>
+#include <set>
+
+#include "fuzz.hpp"
+#include "naive.hpp"
+#include "unigram/document_family.hpp"
+#include "unigram/family.hpp"
+#include "unigram/word_cuts.hpp"
+
+using namespace tokbench;
+using fuzz::Input;
+using fuzz::Random;
+
+namespace {
+
+using Found = std::vector<Id>;
+
+struct Vocabulary {
+  std::vector<std::string> pieces;
+  std::vector<float> scores;
+  UnigramRules<float> rules;
+  NormalizerOptions options;
+
+  template <class Real>
+  std::vector<typename PieceTree<Real>::Piece> scored() const {
+    std::vector<typename PieceTree<Real>::Piece> made;
+    for (std::size_t i = 0; i < pieces.size(); ++i) made.push_back({pieces[i], static_cast<Id>(i + 1), static_cast<Real>(scores[i])});
+    return made;
+  }
+  NormalForm form() const {
+    const std::vector<std::string_view> views(pieces.begin(), pieces.end());
+    return NormalForm(Normalizer(CharacterMap(), Symbols(), options), views);
+  }
+};
+
+// Slices of the normalised text, with scores of which sums often meet.
+Vocabulary vocabulary_for(Bytes text, Random& random) {
+  Vocabulary vocabulary;
+  vocabulary.options = {random.one_in(2), random.one_in(2), !random.one_in(8), random.one_in(8)};
+  NormalizedText normal;
+  Normalizer(CharacterMap(), Symbols(), vocabulary.options).normalize<false>(text, {true, true}, normal);
+  std::vector<std::size_t> starts;
+  const Byte* const end = normal.bytes.data() + normal.bytes.size();
+  for (std::size_t at = 0; at < normal.bytes.size(); at += std::max(1u, well_formed_length(&normal.bytes[at], end))) starts.push_back(at);
+  starts.push_back(normal.bytes.size());
+  std::set<std::string> pieces;
+  if (!random.one_in(4)) pieces.emplace(kSpaceMark);
+  for (std::size_t left = starts.size() < 2 ? 0 : random.below(40); left > 0; --left) {
+    const std::size_t first = random.below(starts.size() - 1), behind = std::min(first + random.between(1, 5), starts.size() - 1);
+    pieces.emplace(characters_of(Bytes(normal.bytes).subspan(starts[first], starts[behind] - starts[first])));
+  }
+  const float scale = random.one_in(3) ? 1000.0f : 1.0f;
+  for (const std::string& piece : pieces) {
+    vocabulary.pieces.push_back(piece);
+    const float exact = static_cast<float>(random.below(5)) * 0.5f, any = static_cast<float>(random.below(100000)) * 1e-4f;
+    vocabulary.scores.push_back(-scale * (random.one_in(2) ? exact : any));
+  }
+  vocabulary.rules.unknown_score = -scale * 10 - 10;
+  vocabulary.rules.reset = random.one_in(2) ? 100000.0f : std::numeric_limits<float>::infinity();
+  vocabulary.rules.has_byte_fallback = random.one_in(2);
+  for (Id byte = 0; byte < 256; ++byte) vocabulary.rules.bytes[byte] = 1000 + byte;
+  return vocabulary;
+}
+
+// From left to right, with a table of all pieces.
+Found defined(const Vocabulary& vocabulary, Bytes text) {
+  NormalizedText normal;
+  Normalizer(CharacterMap(), Symbols(), vocabulary.options).normalize<false>(text, {true, true}, normal);
+  const std::string bytes(normal.bytes.begin(), normal.bytes.end());
+  std::map<std::string, Id> ids;
+  for (std::size_t i = 0; i < vocabulary.pieces.size(); ++i) ids.emplace(vocabulary.pieces[i], static_cast<Id>(i + 1));
+  struct Best {
+    float sum = 0;
+    std::ptrdiff_t start = -1;
+    Id id = 0;
+  };
+  std::vector<Best> best(bytes.size() + 1);
+  std::size_t frontier = 0;
+  const auto offer = [&](std::size_t start, std::size_t stop, float score, Id id) {
+    frontier = std::max(frontier, stop);
+    const float sum = best[start].sum + score;
+    if (best[stop].start < 0 || sum > best[stop].sum) best[stop] = {sum, static_cast<std::ptrdiff_t>(start), id};
+  };
+  for (std::size_t start = 0, length; start < bytes.size(); start += length) {
+    const auto lead = static_cast<Byte>(bytes[start]);
+    length = std::min<std::size_t>(lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, bytes.size() - start);
+    if (std::abs(best[start].sum) > vocabulary.rules.reset) {
+      const float offset = best[start].sum;
+      for (std::size_t i = start; i <= frontier; ++i) {
+        if (i == start || best[i].start >= 0) best[i].sum -= offset;
+      }
+    }
+    bool is_piece = false;
+    for (std::size_t stop = start + 1; stop <= bytes.size() && stop <= start + 40; ++stop) {
+      const auto found = ids.find(bytes.substr(start, stop - start));
+      if (found == ids.end()) continue;
+      offer(start, stop, vocabulary.scores[found->second - 1], found->second);
+      is_piece |= stop == start + length;
+    }
+    if (!is_piece) offer(start, start + length, vocabulary.rules.unknown_score, 0);
+  }
+  Found backwards;
+  bool was_unknown = false;
+  for (std::size_t stop = bytes.size(); stop > 0;) {
+    const Best& token = best[stop];
+    const auto start = static_cast<std::size_t>(token.start);
+    if (token.id == 0 && vocabulary.rules.has_byte_fallback) {
+      for (std::size_t i = stop; i-- > start;) backwards.push_back(1000 + static_cast<Byte>(bytes[i]));
+    } else if (token.id != 0 || !was_unknown) {
+      backwards.push_back(token.id);
+    }
+    was_unknown = token.id == 0;
+    stop = start;
+  }
+  return {backwards.rbegin(), backwards.rend()};
+}
+
+Found found_in(const Ids& ids) { return {ids.view().begin(), ids.view().end()}; }
+
+void check_cuts(Bytes text, WordCut cut) {
+  std::vector<std::vector<const Byte*>> all;
+  for (const SimdTier tier : {SimdTier::Scalar, SimdTier::Swar, SimdTier::Avx2, SimdTier::Avx512}) {
+    if (!has_tier(tier)) continue;
+    const auto split = word_places_of(cut, tier);
+    const Byte* const end = text.data() + text.size();
+    std::vector<const Byte*> places;
+    const Byte* found[2 * kMostPretokens];
+    for (const Byte* p = text.data(); p != end;) {
+      CutPlaces words{found, found + 2 * kEnoughPretokens};
+      p = split(p, end, words);
+      places.insert(places.end(), static_cast<const Byte**>(found), words.next);
+    }
+    all.push_back(places);
+    CHECK(all.front() == all.back());
+  }
+}
+
+template <class AnyEncoder, class Unit>
+void check_batch(const AnyEncoder& encoder, const std::vector<Unit>& text, Units kind, Random& random) {
+  std::vector<Text> texts;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t size = std::min(random.below(random.one_in(3) ? 300 : 40), text.size() - start);
+    texts.emplace_back(text.data() + start, size, kind);
+    start += size;
+  }
+  const auto threads = static_cast<unsigned>(random.below(4));
+  const auto batch = encoder.encode_batch(texts, threads);
+  const std::vector<std::int64_t> counts = encoder.count_batch(texts, threads);
+  CHECK(batch.offsets.back() == static_cast<std::int64_t>(batch.ids.size()));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto ids = batch.ids.view().subspan(static_cast<std::size_t>(batch.offsets[i]), static_cast<std::size_t>(counts[i]));
+    CHECK(batch.offsets[i] + counts[i] == batch.offsets[i + 1]);
+    CHECK(found_in(encoder.encode(texts[i])) == Found(ids.begin(), ids.end()));
+  }
+}
+
+void check_document(const Vocabulary& vocabulary, const std::vector<Byte>& text, Random& random) {
+  UnigramRules<double> rules;
+  rules.unknown_score = vocabulary.rules.unknown_score;
+  rules.looks_up_unknown = true;
+  std::vector<std::uint8_t> joining(0x110000);
+  for (std::size_t one = 0x300; one < 0x370; ++one) joining[one] = DocumentForm::MayJoinPrevious;
+  const DocumentUnigramEncoder encoder({UnigramModel<double>(vocabulary.scored<double>(), rules), DocumentForm(CharacterMap(), joining)}, {});
+  const Found once = found_in(encoder.encode(Bytes(text)));
+  CHECK(found_in(encoder.encode(Bytes(text))) == once);
+  check_batch(encoder, text, Units::Utf8, random);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::size_t kMostBytes = 2000;
+  Input input(data, size);
+  Random random(input.word());
+  const std::string text = naive::to_string(input.rest().first(std::min(input.rest().size(), kMostBytes)));
+  const std::vector<Byte> block(text.begin(), text.end());  // of its own size, for the sanitizer
+  const Bytes bytes = block;
+  for (const WordCut cut : {WordCut::Nowhere, WordCut::AtSpaces, WordCut::AtWhiteSpace, WordCut::BeforeSpaces}) check_cuts(bytes, cut);
+  const Vocabulary vocabulary = vocabulary_for(bytes, random);
+  if (vocabulary.pieces.empty()) return 0;
+  const Found expected = defined(vocabulary, bytes);
+  NormalForm form = vocabulary.form();
+  const SentencePieceUnigram family(form);
+  const SentencePieceUnigramEncoder encoder({UnigramModel<float>(vocabulary.scored<float>(), vocabulary.rules), std::move(form)}, family);
+  CHECK(found_in(encoder.encode(bytes)) == expected);
+  CHECK(found_in(encoder.encode(bytes)) == expected);  // now out of the store
+  check_batch(encoder, block, Units::Utf8, random);
+  if (!first_invalid(bytes)) check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
+  if (!first_invalid(bytes)) check_document(vocabulary, block, random);
+  return 0;
+}
