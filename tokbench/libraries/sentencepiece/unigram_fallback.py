@@ -9,11 +9,12 @@ Source: unigram_model.cc of SentencePiece 0.2.3.
 
 from __future__ import annotations
 
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokbench.core.kernel_or_library import EncodesOneByOne
 from tokbench.libraries.sentencepiece.normalization import Normalizer
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def best_cuts(text: bytes, vocabulary: ScoredPieces) -> list[Cut]:
     return cuts[::-1]
 
 
-class Encoder:
+class Encoder(EncodesOneByOne):
     """The definition; see `tokbench.core.kernel_or_library.KernelEncoder`.
 
     Args:
@@ -141,18 +142,6 @@ class Encoder:
         """The ids of a text."""
         normal = self._normalizer.normalize(text.encode())
         return [id for ids in self._parts(normal) for id in ids]
-
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The ids of many texts, and int64[len(texts) + 1] offsets."""
-        del threads
-        encoded = [self.encode(text) for text in texts]
-        offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(texts) + 1)
-        return np.array([id for ids in encoded for id in ids], dtype=np.uint32), offsets
-
-    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
-        """How many ids each text has."""
-        del threads
-        return np.fromiter((len(self.encode(text)) for text in texts), np.int64, len(texts))
 
     def _parts(self, normal: bytes) -> Iterator[list[int]]:
         """The ids of pieces, of the bytes of unknown characters, or of all unknown ones side by side."""
