@@ -85,13 +85,13 @@ def divided(
         texts: of both sorts.
         where: tells of a text which way it goes.
         then: encodes those for which that is true; not called where there are none.
-        otherwise: encodes the others; not called where there are none.
+        otherwise: encodes the others; where there are none it is called only for no texts at all.
     """
     chosen, ours, theirs = _parted(texts, where)
-    if not theirs:
-        return then(texts)
     if not ours:
         return otherwise(texts)
+    if not theirs:
+        return then(texts)
     return combined(then(ours), otherwise(theirs), chosen=chosen)
 
 
@@ -121,10 +121,10 @@ def divided_ids(
 ) -> Encoded:
     """The ids of texts that are encoded in two ways, as `divided` does it."""
     chosen, ours, theirs = _parted(texts, where)
-    if not theirs:
-        return then(texts)
     if not ours:
         return otherwise(texts)
+    if not theirs:
+        return then(texts)
     return _merged(then(ours), otherwise(theirs), chosen=chosen)[0]
 
 

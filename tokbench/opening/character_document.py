@@ -143,9 +143,9 @@ def character_bpe(document: Mapping[str, Any]) -> CharacterBpe:
     if [vocab[token] for token in tokens] != list(range(len(tokens))) or "" in vocab:
         raise NotNativeError("its ids have gaps")
     unknown = model.get("unk_token")
-    byte_ids = [vocab.get(f"<0x{byte:02X}>") for byte in range(256)] if model.get("byte_fallback") else None
-    if unknown not in vocab or (byte_ids is not None and None in byte_ids):
-        raise NotNativeError("it has no unknown token, or byte fallback without a token for each byte")
+    if unknown not in vocab:
+        raise NotNativeError("it has no unknown token")
+    byte_ids = _byte_ids(vocab) if model.get("byte_fallback") else None
     escapes, prefix = _spaces(document)
     merges = _merges(model, vocab)
     if len(tokens) >= _MOST_TOKENS or len(merges) >= _MOST_MERGES:
@@ -156,11 +156,24 @@ def character_bpe(document: Mapping[str, Any]) -> CharacterBpe:
         merges=merges,
         unknown=vocab[unknown],
         joins_unknown=bool(model.get("fuse_unk")),
-        byte_ids=None if byte_ids is None else tuple(id for id in byte_ids if id is not None),
+        byte_ids=byte_ids,
         escapes_spaces=escapes,
         prefix=prefix,
         everywhere=_everywhere(document),
     )
+
+
+def _byte_ids(vocab: Mapping[str, int]) -> tuple[int, ...]:
+    """The tokens of the bytes; of one that is a character of the vocabulary, as Gemma's tab, that one."""
+    ids = []
+    for byte in range(256):
+        id = vocab.get(f"<0x{byte:02X}>")
+        if id is None and byte < 0x80:
+            id = vocab.get(chr(byte))  # never unknown, so that no byte of its own is asked for
+        if id is None:
+            raise NotNativeError(f"it has byte fallback without a token for the byte {byte:02X}")
+        ids.append(id)
+    return tuple(ids)
 
 
 def _merges(model: Mapping[str, Any], vocab: Mapping[str, int]) -> tuple[tuple[int, int, int], ...]:

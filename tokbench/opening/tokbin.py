@@ -68,13 +68,29 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
         """Name, size and properties."""
         file = self.file
         return TokenizerInfo(
-            name=Path(file.path).stem,
-            backend=file.texts.backend or "tokbin",
+            name=self._name,
+            backend=self._backend,
             vocab_size=file.num_ids,
             special_tokens=file.special_tokens,
             lossless=file.lossless,
-            kernel=_kernel(file.model),
+            kernel=self._kernel,
         )
+
+    @property
+    def _name(self) -> str:
+        return Path(self.file.path).stem
+
+    @property
+    def _backend(self) -> str:
+        return self.file.texts.backend or "tokbin"
+
+    @property
+    def _kernel(self) -> str:
+        if self.file.model not in _BPE:
+            return self.engine.info.kernel  # the payload decides
+        from tokbench.backends.bpe.kernel import current_kernel
+
+        return current_kernel().name
 
     # --- what the file answers ----------------------------------------------------------------
 
@@ -211,9 +227,8 @@ class TokbinTokenizer(TellsRoles, PlainUse, TakesTemplate):
 
     def _make_engine(self) -> Tokenizer:
         self.file.verify()
-        description, name = self.description(), self.info.name
         try:
-            return tokenizer_of(description, name=name, backend=self.info.backend)
+            return tokenizer_of(self.description(), name=self._name, backend=self._backend)
         except (TokbenchError, ValueError) as error:
             raise ModelFormatError(
                 self.file.path,
@@ -272,14 +287,3 @@ def tokenizer_of(description: Description, *, name: str, backend: str) -> Tokeni
             from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
             return HuggingFaceTokenizer(description.document, name=name, backend=backend)
-
-
-def _kernel(model: Model) -> str:
-    if model in _BPE:
-        from tokbench.backends.bpe.kernel import current_kernel
-
-        return current_kernel().name
-    from importlib.metadata import version
-
-    library = "sentencepiece" if model is Model.SENTENCEPIECE else "tokenizers"
-    return f"{library} {version(library)}"

@@ -32,7 +32,7 @@ LLAMA: dict[str, Any] = {"type": "Sequence", "normalizers": [PREPEND, REPLACE]}
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": False}
 GEMMA_SPLIT = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
-FRAGMENTS = [" ", "  ", "▁", "\n", "the ", "</s>", "<0x41>", "é\u0301", "中", "aaa", "<sep>"]
+FRAGMENTS = [" ", "  ", "\t", "\x01", "▁", "\n", "the ", "</s>", "<0x41>", "é\u0301", "中", "aaa", "<sep>"]
 WOVEN = st.lists(st.sampled_from(FRAGMENTS) | texts)
 
 
@@ -65,6 +65,14 @@ def token(content: str, id: int, **flags: bool) -> dict[str, Any]:
     return {"id": id, "content": content, **usual, **flags}
 
 
+def without_bytes(*characters: str) -> dict[str, Any]:
+    """Characters stand where the tokens of their bytes were."""
+    vocab = dict(trained()["model"]["vocab"])
+    for character in characters:
+        vocab[character] = vocab.pop(f"<0x{ord(character):02X}>")
+    return changed(model={"vocab": vocab})
+
+
 DOCUMENTS: dict[str, Any] = {
     "as llama": changed,
     "as gemma": lambda: changed(normalizer=REPLACE, pre_tokenizer=GEMMA_SPLIT),
@@ -74,6 +82,7 @@ DOCUMENTS: dict[str, Any] = {
     ),
     "without bytes": lambda: changed(model={"byte_fallback": False}),
     "unknown apart": lambda: changed(model={"byte_fallback": False, "fuse_unk": False}),
+    "a tab for its byte": lambda: without_bytes("\t", "\x01"),
     "with a symbol": lambda: changed(added=[token("<sep>", 900)]),
 }
 
@@ -121,6 +130,7 @@ def test_every_bundled_text(name: str) -> None:
         (lambda: changed(model={"dropout": 0.1}), "dropout"),
         (lambda: changed(model={"ignore_merges": True}), "ignore_merges"),
         (lambda: changed(model={"unk_token": None}), "no unknown token"),
+        (lambda: without_bytes("\x80"), "without a token for the byte 80"),
         (lambda: changed(added=[token("▁", 900, special=True)]), "special token '▁'"),
         (lambda: changed(added=[token("<sep>", 900, normalized=True)]), "normalised text"),
     ],
