@@ -21,7 +21,17 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tokbench"
 PARTS = ("*.j2", "*.css", "*.js")
 """What pages are made of."""
-NATIVE = tuple(f"tokbench/native/{name}" for name in ("_bpe", "_metrics", "_word_cache", "_wordpiece"))
+MODULES = (
+    "_bpe",
+    "_character_bpe",
+    "_metrics",
+    "_normalization",
+    "_unigram",
+    "_unigram_training",
+    "_word_cache",
+    "_wordpiece",
+)
+NATIVE = tuple(f"tokbench/native/{name}" for name in MODULES)
 """The compiled modules, without their suffixes."""
 SOURCES = tuple(
     f"native/{name}"
