@@ -210,7 +210,7 @@ class KernelOrLibrary(BaseTokenizer):
         """
         use = self._use_under(special)
         with surrogates_named(texts):
-            if use is not None and all(map(use.covers, texts)):
+            if use is not None and len(texts) and all(map(use.covers, texts)):
                 return use.encoder.count_batch(list(texts), _number(threads))
         return self.encode_batch(texts, special=special, threads=threads).counts
 
