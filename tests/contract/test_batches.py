@@ -57,6 +57,8 @@ def test_a_batch_may_be_empty(tokenizer: Tokenizer) -> None:
         encoded = tokenizer.encode_batch(batch)
         assert encoded.ids.tolist() == []
         assert encoded.offsets.tolist() == offsets
+        if isinstance(tokenizer, SupportsCounts):
+            assert tokenizer.count_batch(batch).tolist() == [0] * len(batch)
 
 
 # Places
