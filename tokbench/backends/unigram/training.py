@@ -20,12 +20,10 @@ from tokbench.core.default_sizes import fitted_size
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import known_bytes, reading_of
-from tokbench.core.training import early_end, identity_of, refuse_one_text
+from tokbench.core.training import refuse_one_text
 from tokbench.errors import TrainingError
-from tokbench.formats.sentencepiece.model import parse_model
-from tokbench.formats.sentencepiece.unigram_scores import with_rounded_scores
-from tokbench.libraries.sentencepiece.models import open_model
-from tokbench.libraries.sentencepiece.training import learned_pieces, too_large, too_small
+from tokbench.libraries.sentencepiece.trained import trained_tokenizer
+from tokbench.libraries.sentencepiece.training import too_large, too_small
 from tokbench.libraries.sentencepiece.training_log import Lines, drawn
 from tokbench.libraries.sentencepiece.training_progress import PruningRounds
 
@@ -89,33 +87,22 @@ def train(
     )
     if options.hard_vocab_limit and config.reserved + len(pieces) < vocab_size:
         raise too_large(vocab_size, largest=config.reserved + len(pieces))
-    proto = model_bytes(pieces, config, options)
-    if config.round_scores:
-        proto = with_rounded_scores(proto)
-    model = parse_model(proto, path="the trained model")
-    learned, unit = learned_pieces(model)
-    return open_model(
-        proto,
-        name=f"{backend}-{len(model.pieces)}",
+    return trained_tokenizer(
+        model_bytes(pieces, config, options),
+        config=config,
         backend=backend,
-        path="the trained model",
-        config=config.as_saved(),
-        identify_text=identity_of(documents),
-        training=TrainingRecord(
+        documents=documents,
+        wanted=vocab_size,
+        record=TrainingRecord(
             documents=seen.documents,
             num_bytes=seen.num_bytes,
             pretokens=counter.words,
             distinct_pretokens=counter.distinct,
             tokens=None,
-            learned_ids=learned,
-            learned_unit=unit,
+            learned_ids=range(0),
             seconds={"reading": read - started, "training": time.perf_counter() - read},
             threads=threads,
             kernel=kernel.name,
-            requested_vocab_size=config.vocab_size,
-            stopped_early=early_end(
-                f"the text gives no more {unit}", learned=len(model.pieces), wanted=vocab_size
-            ),
             notes=seen.notes,
         ),
     )

@@ -22,13 +22,11 @@ from tokbench.core.default_sizes import fitted_size
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import reading_of
 from tokbench.core.python_processes import module_environment
-from tokbench.core.training import early_end, identity_of, refuse_one_text
+from tokbench.core.training import refuse_one_text
 from tokbench.errors import BackendUnavailableError, TrainingError
-from tokbench.formats.sentencepiece.model import ModelType, PieceType, parse_model
-from tokbench.formats.sentencepiece.unigram_scores import with_rounded_scores
 from tokbench.libraries.sentencepiece.config import NUM_BYTES, UnigramConfig
-from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.libraries.sentencepiece.tokenizer import library
+from tokbench.libraries.sentencepiece.trained import trained_tokenizer
 from tokbench.libraries.sentencepiece.training_log import Lines, drawn
 from tokbench.libraries.sentencepiece.training_progress import AddedPieces, PruningRounds
 from tokbench.libraries.sentencepiece.worker import FAILED
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tokbench.core.progress import Progress
-    from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.config import SentencePieceConfig
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
@@ -81,33 +78,22 @@ def train(
             vocab_size = config.vocab_size or fitted
             chosen = _chosen(spool, config, total=lines.lines)
             proto, read = _trained(chosen, config, vocab_size=vocab_size, progress=progress)
-    if isinstance(config, UnigramConfig) and config.round_scores:
-        proto = with_rounded_scores(proto)
-    model = parse_model(proto, path="the trained model")
-    learned, unit = learned_pieces(model)
-    trained = time.perf_counter()
-    return open_model(
+    return trained_tokenizer(
         proto,
-        name=f"{backend}-{len(model.pieces)}",
+        config=config,
         backend=backend,
-        path="the trained model",
-        config=config.as_saved(),
-        identify_text=identity_of(documents),
-        training=TrainingRecord(
+        documents=documents,
+        wanted=vocab_size,
+        record=TrainingRecord(
             documents=lines.documents,
             num_bytes=lines.num_bytes,
             pretokens=None,
             distinct_pretokens=None,
             tokens=None,
-            learned_ids=learned,
-            learned_unit=unit,
-            seconds={"reading": read - started, "training": trained - read},
+            learned_ids=range(0),
+            seconds={"reading": read - started, "training": time.perf_counter() - read},
             threads=config.threads or os.cpu_count() or 1,
             kernel=library(),
-            requested_vocab_size=config.vocab_size,
-            stopped_early=early_end(
-                f"the text gives no more {unit}", learned=len(model.pieces), wanted=vocab_size
-            ),
             notes=lines.notes_with_draw(config.input_sentence_size),
         ),
     )
@@ -305,16 +291,3 @@ def too_large(size: int, *, largest: int) -> TrainingError:
         f"this text cannot fill a vocabulary of {size:,}",
         hint=f"--vocab-size {largest} is the largest that works; without hard_vocab_limit it stops there",
     )
-
-
-def learned_pieces(model: SentencePieceFile) -> tuple[range, str]:
-    """The tokens that were learned: BPE's merges come before the characters, Unigram's pieces as they rank."""
-    normal = [id for id, piece in enumerate(model.pieces) if piece.type is PieceType.NORMAL]
-    if not normal:
-        return range(0), "pieces"
-    first, end = normal[0], len(model.pieces)
-    if model.model_type is not ModelType.BPE:
-        return range(first, end), "pieces"
-    while end > first and len(model.pieces[end - 1].text) == 1:
-        end -= 1
-    return range(first, end), "merges"

@@ -1,0 +1,78 @@
+"""What a trainer of SentencePiece models has made, whichever it was: a model becomes a tokenizer with its record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tokbench.core.training import early_end, identity_of
+from tokbench.formats.sentencepiece.model import ModelType, PieceType, parse_model
+from tokbench.formats.sentencepiece.unigram_scores import with_rounded_scores
+from tokbench.libraries.sentencepiece.config import UnigramConfig
+from tokbench.libraries.sentencepiece.models import open_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokbench.core.interfaces import TrainingRecord
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.libraries.sentencepiece.config import SentencePieceConfig
+    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
+
+
+def trained_tokenizer(
+    proto: bytes,
+    *,
+    config: SentencePieceConfig,
+    backend: str,
+    documents: Iterable[str],
+    wanted: int,
+    record: TrainingRecord,
+) -> SentencePieceTokenizer:
+    """The tokenizer of a model that was just trained.
+
+    Args:
+        proto: the model, as its file holds it.
+        config: what was trained, and how.
+        backend: the name under which the tokenizer is loaded again.
+        documents: what it was trained on.
+        wanted: the size that the trainer was asked for.
+        record: what the trainer knows; what was learned, and whether there is less than was wanted, is added here.
+
+    Raises:
+        BackendUnavailableError: the library is not installed.
+    """
+    if isinstance(config, UnigramConfig) and config.round_scores:
+        proto = with_rounded_scores(proto)
+    model = parse_model(proto, path="the trained model")
+    learned, unit = _learned_pieces(model)
+    return open_model(
+        proto,
+        name=f"{backend}-{len(model.pieces)}",
+        backend=backend,
+        path="the trained model",
+        config=config.as_saved(),
+        identify_text=identity_of(documents),
+        training=replace(
+            record,
+            learned_ids=learned,
+            learned_unit=unit,
+            requested_vocab_size=config.vocab_size,
+            stopped_early=early_end(
+                f"the text gives no more {unit}", learned=len(model.pieces), wanted=wanted
+            ),
+        ),
+    )
+
+
+def _learned_pieces(model: SentencePieceFile) -> tuple[range, str]:
+    """The tokens that were learned: BPE's merges come before the characters, Unigram's pieces as they rank."""
+    normal = [id for id, piece in enumerate(model.pieces) if piece.type is PieceType.NORMAL]
+    if not normal:
+        return range(0), "pieces"
+    first, end = normal[0], len(model.pieces)
+    if model.model_type is not ModelType.BPE:
+        return range(first, end), "pieces"
+    while end > first and len(model.pieces[end - 1].text) == 1:
+        end -= 1
+    return range(first, end), "merges"
